@@ -1,4 +1,4 @@
-/** The feed-existence subgraph, wired from the ports: schema object, service, and what its job and its metrics need. */
+/** The feed-existence subgraph, wired from the ports: schema object, service, and the parts that its job and its metrics need. */
 import { buildSubgraphSchema } from '@apollo/subgraph'
 import { parse, type GraphQLSchema } from 'graphql'
 import { makeBusinesses } from '../../config/businesses.ts'
@@ -45,19 +45,19 @@ export type ExistenceSubgraph = {
   sdl: string
   schema: GraphQLSchema
   service: ExistenceService
-  /** The loaders of one request. What they had to do without goes into its collector. */
+  /** The loaders of one request. Stores that they had to do without go into its collector. */
   makeLoaders(degraded?: Degraded, lasting?: boolean): ExistenceLoaders
-  /** For history: what a viewer may have played. */
+  /** For history: the subjects that a viewer may have played. */
   mayHavePlayed: MayHavePlayed
-  /** For history: takes what it persists. */
+  /** For history: takes the persisted reports. */
   recordPlays: RecordPlays
-  /** For history: stages its written reports. */
+  /** For history: stages written reports. */
   stageWritten: StageWritten
-  /** For a process that serves, before its first request: begins to look by itself whether answers lack something. Until `drain`. */
+  /** Starts the background checks for missing writes. Called by a process that serves, before its first request. They end with `drain`. */
   start(): Promise<void>
   /** Starts a job on the same stores; a process may serve, persist, or both. */
   startJob(): Promise<ExistenceJob>
-  /** Waits for what is done behind answers, and begins nothing more. */
+  /** Waits for background work, and begins none. */
   drain(): Promise<void>
   figures(): ExistenceSubgraphFigures
 }
@@ -68,14 +68,14 @@ export type ExistenceSubgraphFigures = WritePathFigures & {
   recordReads: RecordReadsFigures
   samples: SampleFigures
   resumes: ResumeGuardFigures
-  /** Filters that could not be read, and those of them that were made anew. */
+  /** Filters that could not be read, and the number of them that were rebuilt. */
   repairs: { unreadable: number; repaired: number }
-  /** Of the legacy store; undefined where none is configured. */
+  /** Undefined if no legacy store is configured. */
   legacy: LegacyFigures | undefined
   outages: StoreOutages
 }
 
-/** What was asked of the legacy store, what was folded in from it, and what went back. */
+/** Reads of the legacy store, the migration from it, and the plays written back to it. */
 export type LegacyFigures = {
   reads: ReturnType<LegacyPart['reads']['figures']>
   migration: MigrationFigures
@@ -85,11 +85,11 @@ export type LegacyFigures = {
 
 export type ExistenceOptions = { guard?: GuardOptions; random?: Random }
 
-/** Viewers whose filters one load has: each of a month takes up to 20 kB for 10,000 records, and some have more. */
+/** Viewers per load of filters. A month's filter takes up to 20 kB for 10,000 records, and some are larger. */
 const LOADED_VIEWERS_MAX = 25
 const LOADS_MAX = 4
 
-/** The service works on guarded stores, the job on the stores as they are: it may wait, and tries again without limit. */
+/** The service uses guarded stores. The job uses the stores without breakers: it may wait, and retries without limit. */
 export function makeExistenceSubgraph(
   clock: Clock,
   stores: ExistenceStores,
@@ -145,7 +145,7 @@ export function makeExistenceSubgraph(
   return {
     name: 'feed-existence',
     sdl,
-    /** Built when it is asked for: a worker has no use for it, nor has a simulation that starts thousands of processes. */
+    /** Built on first use: a worker does not need it, nor does a simulation that starts thousands of processes. */
     get schema() {
       return (schema ??= buildSubgraphSchema([{ typeDefs: parse(sdl), resolvers: makeExistenceResolvers(businesses, service) }]))
     },
@@ -162,7 +162,7 @@ export function makeExistenceSubgraph(
       return startConfiguredJob(clock, stores, config, parts, onError, notices.parked)
     },
     async drain() {
-      // An early fold may be moving a viewer of a million plays.
+      // An early fold may be in the middle of migrating a viewer with a million plays.
       mover?.stop()
       await arrears.stop()
       await Promise.all([writePath.stopStaging(), repairs.stop(), sampler.settled(), legacy?.stop()])

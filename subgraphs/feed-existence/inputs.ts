@@ -1,4 +1,4 @@
-/** What clients send, checked: every rule stands here and throws a `TidemarkError` that says what to do. */
+/** Validation of client input. Every rule is here and throws a `TidemarkError` that says how to fix the input. */
 import { TidemarkError } from '../../core/errors.ts'
 import { mistakeOfMoment } from '../../core/input-limits.ts'
 import { checkId } from '../../core/keys.ts'
@@ -8,7 +8,7 @@ import { SCOPE_EXISTENCE_BULK, type Viewer } from '../../core/viewer.ts'
 export const CANDIDATES_MAX = 500
 export const CANDIDATES_BULK_MAX = 10_000
 
-/** Of one viewer's call. Throws CANDIDATES_TOO_MANY or ID_INVALID. */
+/** The ids of one viewer's call. Throws CANDIDATES_TOO_MANY or ID_INVALID. */
 export function checkCandidates(ids: readonly string[], what: string, viewer: Viewer): void {
   const isBulk = viewer.scopes.includes(SCOPE_EXISTENCE_BULK)
   const max = isBulk ? CANDIDATES_BULK_MAX : CANDIDATES_MAX
@@ -21,7 +21,7 @@ export function checkCandidates(ids: readonly string[], what: string, viewer: Vi
 
 export type PlayedAtLimits = { futureMaxMs: number; monthsBefore: number }
 
-/** What is wrong with this moment of a play, in a sentence; undefined if nothing is. */
+/** The mistake in this moment of a play, as a sentence; undefined if there is none. */
 export function mistakeOfPlayedAt(playedAt: number, now: number, { futureMaxMs, monthsBefore }: PlayedAtLimits): string | undefined {
   const mistake = mistakeOfMoment('playedAt', playedAt, now)
   if (mistake !== undefined) return mistake
@@ -29,7 +29,7 @@ export function mistakeOfPlayedAt(playedAt: number, now: number, { futureMaxMs, 
     return `playedAt ${playedAt} is ${playedAt - now} ms ahead of the server: set the clock of the device, or leave playedAt out (at most ${futureMaxMs} ms are allowed)`
   const oldest = beginningOf(monthOf(now) - monthsBefore)
   if (playedAt < oldest)
-    return `playedAt ${playedAt} is before ${new Date(oldest).toISOString()}, where the oldest month that is looked at begins: leave such plays out`
+    return `playedAt ${playedAt} is before ${new Date(oldest).toISOString()}, the beginning of the oldest month in use: leave such plays out`
   return undefined
 }
 

@@ -1,4 +1,4 @@
-/** Arguments in, loaders and service out; no logic, no store. */
+/** Passes arguments to loaders and service; has no logic and uses no store. */
 import type { Businesses } from '../../config/businesses.ts'
 import type { Degraded } from '../../core/outage/degraded.ts'
 import { idFrom } from '../../core/keys.ts'
@@ -8,17 +8,17 @@ import { resolveReference } from '../references.ts'
 import { timestamp } from '../timestamp.ts'
 import type { ExistenceService } from './write/service.ts'
 
-/** What every request brings along, local or standalone. */
+/** The context of every request, local or standalone. */
 export type ExistenceContext = {
   viewer: Viewer | undefined
   loaders: ExistenceLoaders
-  /** Stores the answer had to do without; absent: whatever needs one that is down is an error. */
+  /** Collects the stores that the answer had to do without. If absent, a store that is down is an error. */
   degraded?: Degraded
 }
 
 type OfBusiness = { business: string; ids: string[] }
 type Recorded = OfBusiness & { dayToken?: string | null }
-/** As another subgraph sent it. */
+/** An entity as another subgraph sent it. */
 type Entity = { id: unknown }
 
 export function makeExistenceResolvers(businesses: Businesses, service: ExistenceService) {
@@ -39,7 +39,7 @@ export function makeExistenceResolvers(businesses: Businesses, service: Existenc
     async recordIssued(_: unknown, { business, ids, dayToken }: Recorded, context: ExistenceContext) {
       const viewer = requireViewer(context.viewer)
       const answer = await service.recordIssued(viewer, business, ids, context.degraded, dayToken ?? undefined)
-      // What was read before in this request is old now.
+      // Values that this request has loaded are outdated now.
       context.loaders.seen.clearAll()
       return answer
     },
@@ -62,7 +62,7 @@ export function makeExistenceResolvers(businesses: Businesses, service: Existenc
         {
           __resolveReference: resolveReference<Entity>,
           viewerSeen({ id }: Entity, _: unknown, context: ExistenceContext) {
-            // Representations come from other subgraphs, as they like; what is no id must not reach lookups others share.
+            // Representations come from other subgraphs, unchecked. An invalid id must not reach lookups that other requests share.
             const oid = idFrom(id, 'id')
             return context.loaders.seen.load({ viewer: requireViewer(context.viewer).id, business: number, oid })
           },

@@ -1,6 +1,6 @@
 /**
- * The feed-existence subgraph's SDL: schema/feed-existence.graphql, and per configured business `viewerSeen` on its entity
- * type. So adding a business is a change of configuration only.
+ * The feed-existence subgraph's SDL: schema/feed-existence.graphql, and `viewerSeen` on the entity type of each configured business. Adding
+ * a business needs no code.
  */
 import { readFileSync } from 'node:fs'
 import type { BusinessConfig } from '../../config/config.ts'

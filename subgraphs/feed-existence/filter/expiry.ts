@@ -1,17 +1,17 @@
 /**
- * When a viewer's filter of a month goes: in the sixth month after it, on a random day, at a random moment of the hours in
- * which few are awake. So no day has more to remove than another, and no hour that matters has any. Decided when a filter
- * is first written, and kept. A leaf.
+ * The expiry of a viewer's filter of a month: a random day of the sixth month after it, at a random moment of the idle hours. Removals are
+ * therefore spread evenly over the days, and happen while few viewers are active. The expiry is decided when a filter is first written, and
+ * kept.
  */
 import type { Month } from '../../../core/domain.ts'
 import { randomBelow, type Random } from '../../../core/random.ts'
 import { HOUR_MS, beginningOf } from '../model/time-ring.ts'
 
 export type IdleTime = {
-  /** The local hour at which it begins. */
+  /** The local hour at which the idle hours begin. */
   fromHour: number
   hours: number
-  /** Minutes that local time is ahead of UTC. */
+  /** Offset of local time from UTC, in minutes. */
   utcOffsetMinutes: number
 }
 
@@ -19,7 +19,7 @@ const MONTHS_KEPT = 6
 const DAY_MS = 24 * HOUR_MS
 const MINUTE_MS = 60_000
 
-/** Milliseconds since the epoch. The day is one of the sixth month by local time. */
+/** Milliseconds since the epoch. Days of the sixth month are days of local time. */
 export function expiryOf(month: Month, idle: IdleTime, random: Random): number {
   const begins = beginningOf(month + MONTHS_KEPT)
   const days = (beginningOf(month + MONTHS_KEPT + 1) - begins) / DAY_MS

@@ -1,25 +1,27 @@
 /**
- * What a viewer has seen in a month, as a set of hashes that says "probably" or "certainly not". Never a false "not": what was
- * added is found for ever, whatever was folded in before or after. A false "probably" is as rare as `rate` says, however
- * the viewer grows.
+ * The filter of a viewer's month: a set of hashes that answers "probably seen" or "certainly not seen". A key that was added is always
+ * found, whatever is folded in before or after it. The rate of false "probably" answers stays within `rate`, however large the filter
+ * grows.
  *
- * The set is that of the first w bits of each record's hash, sorted and Golomb-coded (`subgraphs/feed-existence/filter/golomb-code.ts`). n records at w bits
- * answer falsely n / 2^w of the time and take w - log2(n) + 1.5 bits each. Bits can be dropped later, never won back. So
- * a filter begins with room for `recordsMax` records (50,000 where nobody says: 25 bits at the default rate), and is closed when
- * its month has ended and the records are counted: 13 bits for each of 10,000 at first and 10.2 at the end, 21 and 12 for each of 100.
- * Fewer cost more, by the header (34 and 22 bits for each of 10), and so do more than there was room for (13.4 for each of 100,000, in
- * two sets). Dropping bits is exact: the set is what it would be had it begun so. Folding is decode, merge, encode.
+ * The set has the first w bits of each record's hash, sorted and Golomb-coded (`golomb-code.ts`). n records at w bits give a wrong answer n
+ * / 2^w of the time and take w - log2(n) + 1.5 bits each. Bits can be dropped later, but never regained. A filter therefore begins with
+ * room for `recordsMax` records (by default 50,000: 25 bits at the default rate). It is closed when its month has ended and its records are
+ * counted.
  *
- * What if more came than there was room for? Set one is never filled beyond 31/32 of the rate. What finds no room goes into a
- * second set of 40 bits, where 86 million records take the 32nd that is left: a wrong guess, and a late record of a month that
- * was closed, cost bits and never the rate.
+ * Bits per record, before and after closing: 13 and 10.2 for 10,000 records, 21 and 12 for 100. Small filters cost more because of the
+ * header: 34 and 22 bits for 10 records. So do filters that outgrew their room: 13.4 bits for 100,000 records, in two sets. Dropping bits
+ * is exact: the result equals a set that began with fewer bits. To fold is to decode, merge and encode.
+ *
+ * If more records come than there is room for, they go into a second set. Set one is never filled beyond 31/32 of the rate. Set two has 40
+ * bits, where 86 million records take the remaining 32nd. A wrong estimate, or a late record of a closed month, costs bits but never raises
+ * the rate.
  *
  * ## The format, byte by byte
  *
- * A varint is that of `core/varint.ts` (LEB128). `examples/read-filter` reads it in Python.
+ * A varint is that of `core/varint.ts` (LEB128). `examples/read-filter` reads the format in Python.
  *
  *     0        0xF0 + the version of the format, 1
- *     1 – 4    CRC-32 (that of zlib) of byte 0 and all bytes from the 5th on; big endian. These five bytes are so in every version
+ *     1 – 4    CRC-32 (that of zlib) of byte 0 and all bytes from the 5th on; big endian. These five bytes are the same in every version
  *     5        the version of the hash (`subgraphs/feed-existence/filter/hash.ts`) × 16 + the kind of filter: 1, Golomb-coded sets
  *     varint   the rate it is sized for, in millionths
  *     varint   records: the keys that were new to it when they were added
@@ -30,8 +32,8 @@
  *       varint   bytes of the code
  *       …        the code: the values in ascending order
  *
- * A key's value is the first w bits of 64: the first hash and the second behind it, each from its highest bit. A key is in the
- * filter if its value is in one of the sets.
+ * A key's value is the first w bits of 64: the first hash and the second behind it, each from its highest bit. A key is in the filter if
+ * its value is in one of the sets.
  */
 import assert from 'node:assert/strict'
 import { crc32 } from 'node:zlib'
@@ -46,11 +48,11 @@ import { VARINT_BYTES_MAX, readVarint, writeVarint } from '../../../core/varint.
 import type { ByteReader } from '../../../core/varint.ts'
 
 export type FilterOptions = {
-  /** The share of keys never seen that are answered "probably", 0.0005 to 0.5. Four live filters share one budget: `rateOfEach`. */
+  /** The share of unseen keys that are answered "probably", 0.0005 to 0.5. Four live filters share one budget: `rateOfEach`. */
   rate: number
   /**
-   * The records that the filter shall have room for, those it has included. Default: 50,000 for a new filter, and what it has
-   * room for already for another one. 0 closes a filter: it keeps room for what it holds and no more.
+   * The number of records to leave room for, existing ones included. Default: 50,000 for a new filter, and the present room for an existing
+   * filter. 0 closes a filter: it keeps room for its records and no more.
    */
   recordsMax?: number | undefined
 }
@@ -61,8 +63,8 @@ export type Probe = {
   readonly bytes: number
   has(hash1: number, hash2: number): boolean
   /**
-   * Sets the bit of each pair of hashes that is in; pair i is bit i % 32 of word i / 32. Other bits stay, so that several
-   * filters can be asked into one bitmap.
+   * Sets the bit of each pair of hashes that is in the set. Pair i is bit i % 32 of word i / 32. Other bits stay, so several filters can be
+   * probed into one bitmap.
    */
   hasMany(hashes: SeenHashes, found: Uint32Array): void
 }
@@ -70,11 +72,11 @@ export type Probe = {
 export type FilterMeasure = {
   records: number
   bytes: number
-  /** What it is sized for. */
+  /** The rate that it is sized for. */
   rate: number
-  /** The share of keys never seen that an opened filter answers "probably", as its sets are filled now. */
+  /** The share of unseen keys that the opened filter answers "probably", with the sets as they are now. */
   expectedRate: number
-  /** How many more records the first set has room for at the rate. */
+  /** The number of further records that the first set has room for at the rate. */
   room: number
 }
 
@@ -86,9 +88,9 @@ const FORMAT = 1
 const CHECKED_FROM = 5
 const KIND = 1
 const RATE_UNIT = 1e6
-/** What a new filter has room for, where nobody says. */
+/** The room of a new filter by default. */
 export const RECORDS_MAX_DEFAULT = 50_000
-/** Of the rate, the share that set one may take. */
+/** The share of the rate that set one may use. */
 const FIRST_SHARE = 31 / 32
 const HEADER_BYTES_MAX = CHECKED_FROM + 1 + 2 * VARINT_BYTES_MAX
 const SET_HEADER_BYTES_MAX = 2 + 2 * VARINT_BYTES_MAX
@@ -96,7 +98,7 @@ const SET_HEADER_BYTES_MAX = 2 + 2 * VARINT_BYTES_MAX
 type CodedSet = { width: number; k: number; count: number; code: Buffer }
 type Filter = { rate: number; records: number; sets: CodedSet[] }
 
-/** The rate of each of so many filters that are asked together, if together they may answer falsely `budget` of the time. */
+/** The rate of each filter, if this many are probed together and may be wrong `budget` of the time together. */
 export function rateOfEach(budget: number, filters: number): number {
   return 1 - (1 - budget) ** (1 / filters)
 }
@@ -106,8 +108,8 @@ export function emptyFilter({ rate }: FilterOptions): Buffer {
 }
 
 /**
- * The filter with these keys folded in; `undefined` and an empty one are the same. If there is nothing to change, it is the same
- * Buffer, so that nobody need write it. Throws DATA_DAMAGED and DATA_INCOMPATIBLE.
+ * The filter with these keys folded in. `undefined` and an empty filter are the same. If nothing changes, the result is the same Buffer,
+ * and the caller need not write it. Throws DATA_DAMAGED and DATA_INCOMPATIBLE.
  */
 export function addToFilter(blob: Buffer | undefined, hashes: SeenHashes, options: FilterOptions): Buffer {
   const rate = checkedRate(options.rate)
@@ -146,7 +148,7 @@ export function openFilter(blob: Buffer): Probe {
   }
 }
 
-/** Decodes nothing, but checks the sum. Throws DATA_DAMAGED and DATA_INCOMPATIBLE. */
+/** Checks the checksum without decoding. Throws DATA_DAMAGED and DATA_INCOMPATIBLE. */
 export function measureFilter(blob: Buffer): FilterMeasure {
   const { rate, records, sets } = read(blob)
   const unseen = sets.reduce((share, { count, width }) => share * (1 - count / 2 ** probedBits(count, width)), 1)
@@ -159,7 +161,7 @@ const NO_VALUES = new Float64Array(0)
 
 function checkedRate(rate: number): number {
   assert(rate >= RATE_MIN && rate <= RATE_MAX, `a filter's rate is ${RATE_MIN} to ${RATE_MAX}, not ${rate}`)
-  // A rate given in millionths stays what it is, whatever its double is.
+  // A rate in millionths survives the rounding of its double.
   return Math.floor(rate * RATE_UNIT + 1e-6) / RATE_UNIT
 }
 
@@ -168,8 +170,9 @@ function widthOfNew(news: number, rate: number, { recordsMax = RECORDS_MAX_DEFAU
 }
 
 /**
- * Bits are only ever dropped, and never so many that what is there or comes now finds no room. `records`: of set one, with those that come. Its
- * values may be fewer, when dropping bits makes some equal: then a filter that is closed again would lose a bit each time.
+ * Bits are only dropped, and only while existing and new records keep their room. `records`: those of set one, new ones included. The
+ * number of values may be smaller, since dropping bits makes some equal. If it counted values, each repeated closing would drop one more
+ * bit.
  */
 function widthOfOld(width: number, records: number, others: number, rate: number, { recordsMax }: FilterOptions): number {
   if (recordsMax === undefined) return width
@@ -180,7 +183,7 @@ function widthFor(records: number, rate: number): number {
   return Math.min(VALUE_BITS, Math.max(1, Math.ceil(Math.log2(records / (rate * FIRST_SHARE)))))
 }
 
-/** The values that set one may have. */
+/** The number of values that set one may have. */
 function roomOf(width: number, rate: number): number {
   return Math.floor(rate * FIRST_SHARE * 2 ** width)
 }
@@ -192,7 +195,7 @@ function coded({ width, values }: ValueSet): CodedSet {
 
 function decoded({ width, k, count, code }: CodedSet): Float64Array {
   const values = decodeSet(code, count, k, width)
-  if (values === undefined) throw damaged('a set is not what its header says')
+  if (values === undefined) throw damaged('a set does not match its header')
   return values
 }
 
@@ -218,11 +221,11 @@ function checksum(bytes: Buffer): number {
   return crc32(bytes.subarray(CHECKED_FROM), crc32(bytes.subarray(0, 1)))
 }
 
-/** All is checked before any of it is believed: a flipped bit in a filter would bring back what was watched. */
+/** Checks everything before use: a flipped bit in a filter would bring back watched subjects. */
 function read(blob: Buffer): Filter {
   const first = blob[0] ?? 0
-  if (blob.length <= CHECKED_FROM || (first & 0xf0) !== MAGIC) throw damaged(`its ${blob.length} bytes do not begin as one`)
-  if (blob.readUInt32BE(1) !== checksum(blob)) throw damaged('its sum is not that of its bytes')
+  if (blob.length <= CHECKED_FROM || (first & 0xf0) !== MAGIC) throw damaged(`its ${blob.length} bytes do not begin with a filter header`)
+  if (blob.readUInt32BE(1) !== checksum(blob)) throw damaged('its checksum does not match its bytes')
   if ((first & 0x0f) !== FORMAT) throw incompatible(`format ${first & 0x0f}`, `format ${FORMAT}`)
   const kind = blob[CHECKED_FROM] as number
   if (kind !== SEEN_HASH_VERSION * 16 + KIND) {
@@ -233,8 +236,8 @@ function read(blob: Buffer): Filter {
   const records = readVarint(reader)
   const sets: CodedSet[] = []
   while (reader.at < blob.length) sets.push(readSet(reader))
-  // The sum fits, so that only a writer's mistake comes here.
-  if (reader.at !== blob.length || sets.length > 2 || rate < RATE_MIN || rate > RATE_MAX) throw damaged('its header is absurd')
+  // The checksum matches, so only a writer with a bug leads here.
+  if (reader.at !== blob.length || sets.length > 2 || rate < RATE_MIN || rate > RATE_MAX) throw damaged('its header has impossible values')
   return { rate, records, sets }
 }
 
@@ -247,19 +250,19 @@ function readSet(reader: ByteReader): CodedSet {
   const length = readVarint(reader)
   const code = bytes.subarray(reader.at, reader.at + length)
   reader.at += length
-  // A value takes more than k bits: nothing is allocated that the bytes do not vouch for.
+  // A value takes more than k bits. The check keeps a wrong count from allocating memory that the bytes do not justify.
   if (width < 1 || width > VALUE_BITS || k >= VALUE_BITS || count < 1 || count * (k + 1) > code.length * 8 || code.length !== length) {
-    throw damaged('a set has an absurd header')
+    throw damaged('the header of a set has impossible values')
   }
   return { width, k, count, code }
 }
 
 function damaged(what: string): TidemarkError {
-  const message = `a filter of what was seen is not as it was written, ${what}: it has to be made anew`
+  const message = `a filter is damaged, ${what}: it must be rebuilt`
   return new TidemarkError('DATA_DAMAGED', message)
 }
 
 function incompatible(what: string, known: string): TidemarkError {
-  const message = `a filter of what was seen has ${what}, and this version reads ${known}: run the version that wrote it`
+  const message = `a filter has ${what}, and this version reads ${known}: run the version that wrote it`
   return new TidemarkError('DATA_INCOMPATIBLE', message)
 }

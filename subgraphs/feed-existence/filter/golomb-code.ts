@@ -1,16 +1,15 @@
 /**
- * A sorted set of whole numbers below 2^40 in nearly as few bits as can be: the distances between them, less one, each as a
- * Golomb-Rice code. That is the distance above the lowest k bits in unary (so many zeros and a one), then the k bits. The first
- * distance is from -1. Bits are taken from the top of each byte; zeros fill up the last one.
+ * A compact code for a sorted set of whole numbers below 2^40. It stores the distances between neighbours, minus one, each as a Golomb-Rice
+ * code: the distance without its lowest k bits in unary (that many zeros and a one), then the k bits. The first distance is from -1. Bits
+ * are taken from the top of each byte, and zeros fill the last byte.
  *
- * For n numbers spread evenly below 2^w the best k depends on 2^w / n alone (A. Kiely, "Selecting the Golomb Parameter in
- * Rice Coding", 2004), and a number takes log2(2^w / n) + 1.5 bits. It is written beside the code, so that readers need no
- * logarithm.
+ * For n numbers spread evenly below 2^w, the best k depends on 2^w / n alone (A. Kiely, "Selecting the Golomb Parameter in Rice Coding",
+ * 2004). A number then takes log2(2^w / n) + 1.5 bits. k is stored beside the code, so readers need no logarithm.
  *
- * Reading looks at the next 32 bits at once, which hold nearly every code of a filter that is near its rate.
+ * The decoder looks at the next 32 bits at once. They hold nearly every code of a filter that is near its rate.
  */
 
-/** Which k to take for so many numbers below 2^width. */
+/** The best k for `count` numbers below 2^width. */
 export function riceBits(count: number, width: number): number {
   return Math.max(0, 1 + Math.floor(Math.log2((2 ** width / count) * 0.4812)))
 }
@@ -56,7 +55,7 @@ export function decodeSet(bytes: Buffer, count: number, k: number, width: number
   const words = wordsOf(bytes)
   const end = bytes.length * 8
   const unit = 2 ** k
-  // A shift by 32 is none.
+  // A shift by 32 would do nothing, so it is split in two.
   const restShift = 31 - k
   let at = 0
   let next = 0
@@ -72,7 +71,7 @@ export function decodeSet(bytes: Buffer, count: number, k: number, width: number
       quotient = one - at
       rest = restAt(words, one + 1, k)
       at = one + 1 + k
-      // The code ends before its numbers do.
+      // The code ends before the numbers are complete.
       if (at > end) return undefined
     }
     const value = next + quotient * unit + rest
@@ -82,7 +81,7 @@ export function decodeSet(bytes: Buffer, count: number, k: number, width: number
   return Math.ceil(at / 8) === bytes.length && next <= 2 ** width ? values : undefined
 }
 
-/** Aligned, in the machine's order (little endian on all that Node runs on but one), and with two words of zeros behind. */
+/** Aligned words in the machine's byte order (little endian on all but one platform of Node), with two words of zeros at the end. */
 function wordsOf(bytes: Buffer): Uint32Array {
   const words = new Uint32Array((bytes.length >>> 2) + 3)
   const copy = Buffer.from(words.buffer)

@@ -1,21 +1,21 @@
 /**
- * A Golomb-coded set of hashes, opened: made once when a filter is read, asked for thousands of candidates afterwards.
+ * A Golomb-coded set of hashes, opened: built once when a filter is read, then probed with thousands of candidates.
  *
- * Decoding finds nothing in less than the whole, and a small index into the bits costs over 100 ns a candidate (`npm run
- * bench -- filters`), so the set is decoded once into what answers at once, 3.5 to 5 bytes a record, or
- * 2 more where they have room to grow:
+ * A lookup in the code would decode nearly all of it, and a small index into the bits costs over 100 ns per candidate (`npm run bench --
+ * filters`). The set is therefore decoded once into a structure for direct lookups. It takes 3.5 to 5 bytes per record, or 2 more in sets
+ * with room to grow:
  *
- * - a bitmap of 8 to 16 bits a record: the first bits of a hash say in which word of 32 bits, and the next ones at which two places
- *   of it. Of the candidates that nobody has seen, 19 in 20 end here, by one look.
- * - buckets of 4 to 8 records, by the first bits too: where each bucket begins, and of each record the bits that follow, 16 of
- *   them where the stored hash has no more, else 32. So what is open answers as what is stored, but for hashes of more than 32 bits
- *   in small sets, of which a few bits are left unread; `probedBits` says it, and `measureFilter` counts it.
+ * - A bitmap of 8 to 16 bits per record. The first bits of a hash choose a word of 32 bits, the next ones two places in it. 19 of 20 unseen
+ *   candidates end here, with one look.
+ * - Buckets of 4 to 8 records, chosen by the first bits too. The structure has the beginning of each bucket, and for each record the bits
+ *   that follow: 16 bits if the stored hash has no more, else 32. Answers are therefore exact, except for hashes of more than 32 bits in
+ *   small sets, where a few bits are left unread. `probedBits` returns the number of bits in use, and `measureFilter` includes it.
  *
- * A viewer may choose ids that share a bucket: one that is large is searched by halves, as its rests ascend.
+ * A viewer may choose ids that share a bucket. A large bucket is searched by bisection, since its rests ascend.
  *
- * Most of what a request's filters take is waiting: for memory, as others' filters were asked since, and for branches that were
- * guessed wrong. So many candidates are asked in three steps that neither branch nor wait for each other: the bitmap of all, the
- * places of the buckets of those left, these buckets. That is twice as fast as one candidate after the other.
+ * Most of the time of a request's probes is waiting: for memory, since other filters were probed in between, and for mispredicted branches.
+ * Many candidates are therefore probed in three steps without branches or dependent loads: the bitmap for all, then the buckets' places for
+ * the remaining ones, then these buckets. That is twice as fast as one candidate after the other.
  */
 import type { SeenHashes } from './hash.ts'
 
@@ -23,27 +23,27 @@ export type GolombProbe = {
   /** Bytes of memory. */
   readonly bytes: number
   has(hash1: number, hash2: number): boolean
-  /** Sets the bit of each pair that is in, and leaves the others as they are. */
+  /** Sets the bit of each pair that is in the set, and leaves the others as they are. */
   hasMany(hashes: SeenHashes, found: Uint32Array): void
 }
 
 const RECORDS_PER_BUCKET = 8
 const REST_BITS_MAX = 32
-/** Records of a bucket that are looked through one by one. */
+/** Bucket size up to which records are compared one by one. */
 const WALKED_MAX = 16
 
-/** Words of 32 bits. */
+/** In words of 32 bits. */
 const WORDS_PER_LINE = 16
 
 type Rests = Uint16Array | Uint32Array
 
-/** The bits of a hash that an opened set of so many values of `width` bits compares. */
+/** The number of hash bits that an opened set compares, for `count` values of `width` bits. */
 export function probedBits(count: number, width: number): number {
   return Math.min(width, bucketBits(count) + REST_BITS_MAX)
 }
 
 function bucketBits(count: number): number {
-  // One at least: a shift takes 31 bits at most.
+  // At least one, since a shift takes 31 bits at most.
   return Math.max(1, bitsFor(count / RECORDS_PER_BUCKET))
 }
 
@@ -51,7 +51,7 @@ function bitsFor(places: number): number {
   return Math.max(0, Math.ceil(Math.log2(places)))
 }
 
-/** A word whose first so many bits are set. */
+/** A word whose first `bits` bits are set. */
 function maskOf(bits: number): number {
   return bits >= 32 ? -1 : ~(0xffffffff >>> bits)
 }
@@ -61,7 +61,7 @@ export function openSet(values: Float64Array, width: number): GolombProbe {
   const bits = bucketBits(values.length)
   const bucketShift = 32 - bits
   const bitmapShift = 32 - Math.max(5, bitsFor(values.length * 8))
-  // Where the five bits end that say the second place. A stored hash has them, at rates of filters.
+  // The end of the five bits that give the second place. At the rates of filters, a stored hash has them.
   const secondShift = Math.max(0, bitmapShift - 5)
   const mask = maskOf(width)
   const restMask = maskOf(width - bits)
@@ -69,7 +69,7 @@ export function openSet(values: Float64Array, width: number): GolombProbe {
   const restShift = isShort ? 16 : 0
   const starts = new Uint32Array(2 ** bits + 1)
   const bitmap = new Uint32Array(2 ** (32 - bitmapShift - 5))
-  // One more, which is no record's: where an empty bucket behind the last record begins.
+  // One extra entry without a record: the beginning of an empty bucket after the last record.
   const rests: Rests = isShort ? new Uint16Array(values.length + 1) : new Uint32Array(values.length + 1)
 
   function restOf(hash1: number, hash2: number): number {
@@ -79,7 +79,7 @@ export function openSet(values: Float64Array, width: number): GolombProbe {
   const scale = 2 ** (32 - width)
   let bucket = 0
   for (let i = 0; i < values.length; i++) {
-    // The two hashes as far as they are known, and zeros.
+    // The two hashes as far as they are known, filled up with zeros.
     const exact = (values[i] as number) * scale
     const hash1 = Math.floor(exact) >>> 0
     const hash2 = width > 32 ? (exact - hash1) * 2 ** 32 : 0
@@ -91,7 +91,7 @@ export function openSet(values: Float64Array, width: number): GolombProbe {
   starts.fill(values.length, bucket)
 
   function has(hash1: number, hash2: number): boolean {
-    // Never more bits than a hash keeps: there are fewer buckets than values.
+    // Never more bits than a hash keeps, since there are fewer buckets than values.
     const own = hash1 >>> bucketShift
     return isAmong(rests, starts[own] as number, starts[own + 1] as number, restOf(hash1, hash2))
   }
@@ -115,21 +115,21 @@ export function openSet(values: Float64Array, width: number): GolombProbe {
   }
 }
 
-/** Pairs of hashes that are asked for together. */
+/** Pairs of hashes that are probed together. */
 const CHUNK = 1_024
-/** Of a chunk, those that the bitmap does not turn away: where their hashes are, and where their buckets begin and end. */
+/** The candidates of a chunk that pass the bitmap: the positions of their hashes, and the ends of their buckets. */
 const likely = new Uint32Array(CHUNK)
 const begins = new Uint32Array(CHUNK + 1)
 const ends = new Uint32Array(CHUNK)
 
-/** Fetches the bitmap, one word of each line of the cache, in order: four times as fast as the same lines in any order. */
+/** Fetches the bitmap in order, one word of each cache line. This is four times as fast as the same lines in any order. */
 function walk(bitmap: Uint32Array): void {
   let sum = 0
   for (let at = 0; at < bitmap.length; at += WORDS_PER_LINE) sum |= bitmap[at] as number
   begins[CHUNK] = sum
 }
 
-/** Notes which of a chunk are in the bitmap, and how many they are. Who guesses wrong at a branch waits: there is none here. */
+/** Notes the candidates of a chunk that pass the bitmap, and returns their number. Branch-free, since mispredicted branches cost time. */
 function sieve(hashes: SeenHashes, from: number, bitmap: Uint32Array, mask: number, bitmapShift: number, secondShift: number): number {
   const end = Math.min(from + 2 * CHUNK, hashes.length)
   let count = 0
@@ -142,7 +142,7 @@ function sieve(hashes: SeenHashes, from: number, bitmap: Uint32Array, mask: numb
   return count
 }
 
-/** All buckets that will be looked at are fetched at once, rather than each when the one before it has been compared. */
+/** Fetches all buckets of the chunk at once, so that no comparison waits for the one before it. */
 function locate(hashes: SeenHashes, count: number, starts: Uint32Array, rests: Rests, bucketShift: number): void {
   let sum = 0
   for (let at = 0; at < count; at++) {
@@ -155,7 +155,7 @@ function locate(hashes: SeenHashes, count: number, starts: Uint32Array, rests: R
   begins[CHUNK] = sum
 }
 
-/** They ascend from `begin` to `end`. */
+/** The rests ascend from `begin` to `end`. */
 function isAmong(rests: Rests, begin: number, end: number, rest: number): boolean {
   let [from, to] = [begin, end]
   while (to - from > WALKED_MAX) {

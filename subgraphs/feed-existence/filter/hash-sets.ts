@@ -1,6 +1,6 @@
 /**
- * Sorted sets of hashes, for folding filters: each hash as a whole number of its first `width` bits, strictly ascending. 40 bits
- * are taken of the 64 that there are, which a double holds exactly and a typed array sorts by itself.
+ * Sorted sets of hashes, for folding filters. Each hash is a whole number of its first `width` bits, strictly ascending. 40 of the 64 bits
+ * are used: a double holds them exactly, and a typed array sorts them natively.
  */
 import type { SeenHashes } from './hash.ts'
 
@@ -17,7 +17,7 @@ export function sortedValues(hashes: SeenHashes): Float64Array {
   return withoutRepeats(values.sort())
 }
 
-/** Of values of `VALUE_BITS` bits, those whose first bits are not in the set. */
+/** The values of `VALUE_BITS` bits whose first bits are not in the set. */
 export function missingValues(values: Float64Array, set: ValueSet): Float64Array {
   const unit = 2 ** (VALUE_BITS - set.width)
   let at = 0
@@ -28,7 +28,7 @@ export function missingValues(values: Float64Array, set: ValueSet): Float64Array
   })
 }
 
-/** The same keys by fewer bits: what the set would be if only those had ever been kept. */
+/** The same keys with fewer bits. The result equals a set that had only these bits from the beginning. */
 export function narrowed(values: Float64Array, from: number, to: number): Float64Array {
   if (from === to) return values
   const unit = 2 ** (from - to)

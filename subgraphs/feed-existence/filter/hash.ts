@@ -1,25 +1,25 @@
 /**
- * Two 32-bit hashes of what was seen: a subject, which is a business's number and an id packed as `core/keys.ts` packs it.
- * Filters keep parts of them and nothing else, so that they are the same for ever: another way to hash is another
- * `SEEN_HASH_VERSION`, which every filter names. There is no secret in them: who chooses ids freely can choose two that meet, so
- * that whoever watched the one counts as having seen the other, of somebody else (docs/operating/known-limits.md).
+ * Two 32-bit hashes of a seen subject, which is a business's number and an id, packed as in `core/keys.ts`. Filters keep nothing but parts
+ * of these hashes, so they never change: another hash is another `SEEN_HASH_VERSION`, which every filter names. The hashes have no secret.
+ * Somebody who chooses ids freely can choose two that collide; a viewer who watched one then counts as having seen the other, from a
+ * different creator (docs/operating/known-limits.md).
  *
- * A lane has a salt (0x7469646d and 0x61726b31, "tidmark1") and a finalizer: murmur3's fmix32 for the first, C. Wellons'
- * lowbias32 for the second, F below. All sums and products are modulo 2^32; `seed` is salt ^ (business * 0x9e3779b1).
+ * A lane has a salt (0x7469646d and 0x61726b31, "tidmark1") and a finalizer F: murmur3's fmix32 for the first, C. Wellons' lowbias32 for
+ * the second. All sums and products are modulo 2^32; `seed` is salt ^ (business * 0x9e3779b1).
  *
  *     integer ids, as two 32-bit halves    F(low ^ F(high ^ seed))
  *     other ids, as their packed bytes     h = seed ^ 0x80000000; for each four bytes, little endian, the last of them filled
  *                                          up with zeros: h = F(h ^ word) + 0x9e3779b9. The length is in the first byte.
  *
- * F is a permutation, so that integers below 2^32 of one business never meet in the first lane, and the packed bytes of an
- * integer are never written: its digits are read once, straight into halves.
+ * F is a permutation, so integers below 2^32 of one business never collide in the first lane. The packed bytes of an integer are never
+ * written: its digits are read once, straight into halves.
  */
 import type { BusinessNumber } from '../../../core/domain.ts'
 import { PACKED_ID_BYTES_MAX, isIntegerId, packId } from '../../../core/keys.ts'
 
 export const SEEN_HASH_VERSION = 1
 
-/** Pairs: the two hashes of the first key, those of the second … */
+/** Pairs: the two hashes of the first key, then those of the second, and so on. */
 export type SeenHashes = Uint32Array
 
 const SALT_1 = 0x7469646d
@@ -28,7 +28,7 @@ const GOLDEN = 0x9e3779b1
 const TEXT = 0x80000000
 const STEP = 0x9e3779b9
 
-/** All of one business, in the order of the ids, which have passed `checkId`. */
+/** All ids are of one business and have passed `checkId`. Hashes are in the order of the ids. */
 export function hashSeen(business: BusinessNumber, oids: readonly string[]): SeenHashes {
   const hashes = new Uint32Array(oids.length * 2)
   const seed1 = SALT_1 ^ Math.imul(business, GOLDEN)
@@ -54,11 +54,11 @@ export function hashSeen(business: BusinessNumber, oids: readonly string[]): See
   return hashes
 }
 
-/** The halves of the id that `readHalves` read last: a result of two numbers costs an object for each id. */
+/** The halves of the id that `readHalves` read last. Returning two numbers would cost an object per id. */
 let high = 0
 let low = 0
 
-/** False if the id is no canonical integer below 2^63. */
+/** False if the id is not a canonical integer below 2^63. */
 function readHalves(id: string): boolean {
   const length = id.length
   if (length > 15) return isIntegerId(id) && readLongHalves(id)
@@ -74,7 +74,7 @@ function readHalves(id: string): boolean {
   return true
 }
 
-/** 16 to 19 digits: what stands above 10^9 is multiplied in 16 bits at a time, so that all stays below 2^53. */
+/** 16 to 19 digits. The part above 10^9 is multiplied 16 bits at a time, so that every value stays below 2^53. */
 function readLongHalves(id: string): true {
   const upper = Number(id.slice(0, -9))
   const first = (upper % 65_536) * 1e9 + Number(id.slice(-9))
@@ -88,7 +88,7 @@ function hashText(id: string, seed1: number, seed2: number, target: SeenHashes, 
   if (!hashAscii(id, seed1 ^ TEXT, seed2 ^ TEXT, target, at)) hashPacked(id, seed1 ^ TEXT, seed2 ^ TEXT, target, at)
 }
 
-/** Nearly all ids: their packed bytes are put together here, without a call that leaves JavaScript. False if one is not ASCII. */
+/** The fast path for nearly all ids: the packed bytes are assembled here, without a native call. False if the id is not ASCII. */
 function hashAscii(id: string, start1: number, start2: number, target: SeenHashes, at: number): boolean {
   let [hash1, hash2] = [start1, start2]
   let word = 0x80 | id.length

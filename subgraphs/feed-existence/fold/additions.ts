@@ -1,4 +1,4 @@
-/** Additions to a filter: subjects become hashes, and a filter of a month that is over is closed with the addition. */
+/** Additions to a filter: subjects become hashes. If the month is over, the addition also closes the filter. */
 import type { Month, Subject } from '../../../core/domain.ts'
 import { TidemarkError } from '../../../core/errors.ts'
 import { addToFilter } from '../filter/filter.ts'
@@ -6,9 +6,9 @@ import { hashSeen, type SeenHashes } from '../filter/hash.ts'
 import { FILTER_BYTES_MAX, type FilterKey } from '../stores/record-store.ts'
 
 export type AdditionRules = {
-  /** What one filter may hide wrongly. */
+  /** The share of unseen subjects that one filter may hide. */
   rate: number
-  /** Is this month over? */
+  /** True if this month is over. */
   isOver(month: Month): boolean
 }
 
@@ -34,10 +34,13 @@ function hashAll(subjects: readonly Subject[]): SeenHashes {
   return hashes
 }
 
-/** What the record store would not take: of a viewer who plays a million things a month. He keeps it staged, and others go on. */
+/**
+ * A filter larger than the record store accepts, for a viewer with a million plays a month. The plays stay staged, and other viewers are
+ * unaffected.
+ */
 export function tooLarge({ viewer, month }: FilterKey, bytes: number): TidemarkError {
   return new TidemarkError(
     'PLAYS_TOO_MANY',
-    `the filter of viewer "${viewer}" and month ${month} would take ${bytes} bytes, more than ${FILTER_BYTES_MAX}: what he plays stays staged until it is full; see who that is`,
+    `the filter of viewer "${viewer}" and month ${month} would take ${bytes} bytes, more than ${FILTER_BYTES_MAX}: the viewer's plays stay staged until staging is full; examine this viewer`,
   )
 }

@@ -5,13 +5,13 @@ import type { FilterKey, FilterWrite, SeenRecords } from '../stores/record-store
 import type { AddSubjects } from './additions.ts'
 
 export type ClosingRules = {
-  /** Months before one that is begun whose filters are looked at then, and closed. */
+  /** Months before a newly begun one whose filters are closed. */
   monthsBefore: number
   isOver(month: Month): boolean
   expiryOf(month: Month): number
 }
 
-/** How many were closed. What is not done here, or is refused, takes more bytes and does no other harm. */
+/** Returns the number of closed filters. A filter that is not closed takes more bytes and is otherwise unaffected. */
 export async function closeEarlier(
   records: Pick<SeenRecords, 'getFilters' | 'putFilters'>,
   begun: readonly FilterKey[],
@@ -36,13 +36,13 @@ export async function closeEarlier(
       const filter = add(found.filter, month, [])
       if (!found.filter.equals(filter)) writes.push({ viewer, month, filter, expected: found.version, expiresAt: expiryOf(month) })
     } catch {
-      // Whoever reads it says so, and has it repaired.
+      // The reader of this filter reports it and has it repaired.
     }
   }
   return writes.length === 0 ? 0 : (await records.putFilters(writes)).filter(Boolean).length
 }
 
-/** Who begins two months at once has those before both in each. */
+/** A viewer who begins two months at once has the earlier months in both. */
 function distinct(keys: readonly FilterKey[]): FilterKey[] {
   return [...new Map(keys.map((key) => [`${key.month}:${key.viewer}`, key])).values()]
 }

@@ -39,7 +39,7 @@ export async function startConfiguredJob(
       try {
         await job.stop()
       } finally {
-        // Also if the log does not let the worker go: who closes the stores next must not do so under a fold.
+        // Also if leaving the log fails: a fold under way must end before the stores are closed.
         await staging.stop()
       }
     },

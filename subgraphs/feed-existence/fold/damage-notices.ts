@@ -15,24 +15,28 @@ export function makeDamageNotices(notices: Notices, businesses: Businesses): Dam
   }
 }
 
-/** There is no legacy store any more, or this process was not told of it, as others may have been: said once, since there may be many. */
+/**
+ * A process without `existence.legacy`, although viewers are listed: the migration is over, or other processes have the setting. Reported
+ * once, since there may be many viewers.
+ */
 export function keepListing(onError: (error: unknown) => void): NonNullable<FoldOptions['migrate']> {
   let isSaid = false
   return async (viewer) => {
-    const what = `viewer "${viewer}" and maybe others are listed for migration, and existence.legacy is not set: they stay listed`
-    if (!isSaid) onError(new TidemarkError('CONFIG_INVALID', `${what}; set it for this worker too, or leave it so, which costs nothing`))
+    const what = `viewer "${viewer}" and possibly others are listed for migration, but existence.legacy is not set: they stay listed`
+    if (!isSaid) onError(new TidemarkError('CONFIG_INVALID', `${what}; set it for this worker too, or leave it unset, which does no harm`))
     isSaid = true
     return 'kept'
   }
 }
 
-/** Whose it was stands with what was set aside, and not here: logs hold no viewers. */
+/** Logs name no viewers. The quarantined filter has the viewer. */
 function textOfRenewed(reason: string, known: number | undefined): string {
-  if (known === undefined) return `${reason}. There is no history here to make it from: what only it knew may be served again`
-  return `${reason}. History knew ${known} subjects for it: what it does not know of may be served again`
+  if (known === undefined)
+    return `${reason}. No history is available for the rebuild: subjects that only this filter had may be served again`
+  return `${reason}. The rebuild found ${known} subjects in history: subjects that history lacks may be served again`
 }
 
 function textOfGone(plays: number): string {
-  const what = `a viewer whose filter was damaged was moved once more, and the set of ${plays} plays that he had in the legacy store is gone`
-  return `${what}: what only it knew may be served again; bring it back, and run tidemark migrate-played --verify-only --repair`
+  const what = `a viewer whose filter was damaged was migrated again, but the legacy set, which had ${plays} plays, is gone`
+  return `${what}: these plays may be served again; restore the set, and run tidemark migrate-played --verify-only --repair`
 }

@@ -1,9 +1,9 @@
 /**
- * Adds to many filters, each under its version: read them, add, write those that changed if their version is still the one that
- * was read; those refused, again from there. So whoever adds to the same filter at the same time, both are in it.
+ * Adds to many filters, each under its version: read the filters, add, and write each changed filter if its version is unchanged. Refused
+ * writes are repeated from the read. Two workers that add to the same filter therefore lose nothing.
  *
- * What is wrong with one filter, or with what is added to it, is told with its key, and holds up no other: a filter that would
- * take more than the record store does, too. One that is damaged is made anew, and then added to.
+ * A problem with one filter is reported with its key and does not affect the others. That includes a filter that would be too large for the
+ * record store. A damaged filter is rebuilt first.
  */
 import { FILTER_BYTES_MAX, type FilterKey, type FilterWrite, type SeenRecords } from '../stores/record-store.ts'
 import type { Month } from '../../../core/domain.ts'
@@ -11,31 +11,31 @@ import { saysDown, saysFull } from '../../../core/outage/degraded.ts'
 import { TidemarkError, saysDamaged } from '../../../core/errors.ts'
 
 export type FilterChanges<K extends FilterKey> = {
-  /** The filter with what comes to it; the same bytes if it has that already. */
+  /** The filter with the addition; the same bytes if nothing changes. */
   add(before: Buffer | undefined, key: K): Buffer | Promise<Buffer>
-  /** Makes one anew that is damaged. False if another one stands there by now. */
+  /** Rebuilds a damaged filter. False if another filter is stored by now. */
   renew(key: K, version: number, damage: Error): Promise<boolean>
-  /** What to say of one that would be too large. */
+  /** The error for a filter that would be too large. */
   tooLarge(key: K, bytes: number): TidemarkError
   expiryOf(month: Month): number
 }
 
 export type ChangeReport<K extends FilterKey> = {
-  /** Those that hold now what was to be added. */
+  /** Keys whose filters have the additions now. */
   done: K[]
-  /** Of these, those that had no filter before. */
+  /** The keys among these that had no filter before. */
   begun: K[]
   failed: { key: K; error: unknown }[]
   writes: number
-  /** Writes that another one came before; they were done again. */
+  /** Writes refused because of a concurrent one, and repeated. */
   refused: number
   renewed: number
 }
 
-/** A write is tried as often as that, since others may come before it. They add too, so that something goes on each time. */
+/** Attempts per write. A write is refused only if a concurrent one was applied, so some writer always makes progress. */
 export const ATTEMPTS_MAX = 20
 
-/** Rejects only if a store does not answer, or is full: it is of no use to try others then. */
+/** Rejects only if a store is down or full: other filters would fail too. */
 export async function changeFilters<K extends FilterKey>(
   records: Pick<SeenRecords, 'getFilters' | 'putFilters'>,
   keys: readonly K[],
@@ -52,7 +52,7 @@ export async function changeFilters<K extends FilterKey>(
   }
   return report
 
-  /** Those that must be tried again. */
+  /** Returns the keys to try again. */
   async function changeOnce(tried: readonly K[]): Promise<K[]> {
     const stored = await records.getFilters(tried)
     const again: K[] = []
@@ -62,7 +62,7 @@ export async function changeFilters<K extends FilterKey>(
       const { filter: before, version } = stored[place] ?? { filter: undefined, version: 0 }
       try {
         const added = add(before, key)
-        // Most are there at once: only who takes long lets others have their turn.
+        // Most results are available at once: only a long step yields to the event loop.
         const filter = added instanceof Promise ? await added : added
         if (filter.length > FILTER_BYTES_MAX) throw tooLarge(key, filter.length)
         if (before?.equals(filter)) report.done.push(key)
@@ -93,15 +93,15 @@ export async function changeFilters<K extends FilterKey>(
   }
 }
 
-/** Is it of no use to try others, because a store is down? */
+/** True if a store is down or full, so that other keys would fail too. */
 export function endsRound(error: unknown): boolean {
   return saysDown(error, 'hotStore') || saysDown(error, 'recordStore') || saysFull(error)
 }
 
-/** `what` was written by others each time. */
+/** `what` was changed by others at every attempt. */
 export function outrun(what: string): TidemarkError {
   return new TidemarkError(
     'INTERNAL',
-    `${what} changed ${ATTEMPTS_MAX} times while it was to be written: nothing is lost, what is to come to it waits for the next try`,
+    `${what} changed ${ATTEMPTS_MAX} times during the write: nothing is lost, the next attempt repeats the addition`,
   )
 }

@@ -1,21 +1,21 @@
 /**
- * The fold: what viewers have staged in a slot goes into their filters of the months, and only then leaves staging. Idempotent
- * at every step, so that whoever dies within it, and whoever does the same at the same time, loses nothing:
+ * The fold: moves the plays staged in a slot into the viewers' filters of the months. Each step is idempotent, so that a crash or a second
+ * worker loses nothing:
  *
- *   read staged → read filters → add → write each if its version is the one that was read (those refused: again from there)
- *   → remove exactly what was folded. What was staged meanwhile, or staged again with a later time, stays.
+ * 1. Read the staged plays.
+ * 2. Read the filters, add the plays, and write each filter if its version is unchanged. Refused writes are repeated from the read.
+ * 3. Remove exactly the folded plays from staging. Plays staged meanwhile, or staged again with a later time, stay.
  *
- * A filter that is damaged is set aside and made anew from what is staged and from what else is known of that month
- * (`rebuild`). One that a newer version of us wrote is left alone, and what is staged waits for a worker that can read it. A
- * viewer whose fold fails keeps everything staged, and holds up nobody else.
+ * A damaged filter is quarantined. Its replacement is rebuilt from the staged plays and everything else that is known of the month
+ * (`rebuild`). A filter in a newer format is left alone, and the plays wait for a worker that can read it. If a viewer's fold fails, all
+ * plays of that viewer stay staged, and other viewers are unaffected.
  *
- * A month that is over has its filter closed: made as small as its records allow (`filter.ts`). That is done with the first
- * fold into a later month, also if he was away meanwhile, so that it costs a viewer one write a month; a play that comes later still costs bits, and
- * nothing else.
+ * A filter is closed when its month is over: it becomes as small as its records allow (`filter.ts`). The first fold into a later month does
+ * that, also after a long absence of the viewer. It costs one write per viewer and month. A late play then costs more bits, and has no
+ * other effect.
  *
- * A viewer who is listed for migration (`progress.ts`) has his legacy sets folded in as well, after the plays; what lists him leaves
- * last. While plays are written back to the legacy store, it gets them once more before they leave staging: for what it missed
- * when they were played.
+ * If a viewer is listed for migration (`progress.ts`), the legacy sets are folded in after the plays, and the listing leaves last. While
+ * plays are written back to the legacy store, they are offered to it once more before they leave staging, since it may have missed them.
  */
 import type { FilterKey, SeenRecords } from '../stores/record-store.ts'
 import type { SeenStore, StagedPlay } from '../stores/hot-store.ts'
@@ -36,35 +36,40 @@ export type FoldStores = {
 
 export type FoldOptions = AdditionRules &
   RenewalOptions & {
-    /** Months before one that is begun whose filters are looked at then, and closed; default 1. */
+    /** Months before a newly begun one whose filters are closed; default 1. */
     monthsBefore?: number | undefined
-    /** Folds in the legacy sets of a viewer who is listed; false: not now. Absent, and 'kept': there is no legacy store here, and he stays listed for a worker that has one. */
+    /**
+     * Folds in the legacy sets of a listed viewer; false: not now. If absent, or if it returns 'kept', there is no legacy store here, and
+     * the viewer stays listed for a worker that has one.
+     */
     migrate?: MigrateViewer | undefined
-    /** Plays that are about to leave staging. Does not fail. */
+    /** Called with plays that are about to leave staging. Never rejects. */
     writeBack?: ((plays: readonly Play[]) => Promise<void>) | undefined
   }
 
-/** `failed`: viewers who must be folded again. `held`: as of those listed for migration. */
+/** `failed`: viewers whose fold must be repeated. `held`: as in MigrationReport. */
 export type FoldReport = MigrationReport & {
-  /** Plays that were folded, in filters that were written: plays : writes is what staging saves. */
+  /** Folded plays and written filters. Their ratio is the benefit of staging. */
   plays: number
   writes: number
-  /** Writes that another one came before; they were done again. */
+  /** Writes refused because of a concurrent one, and repeated. */
   refused: number
-  /** Filters of months that are over, made small. */
+  /** Filters closed because their months are over. */
   closed: number
   quarantined: number
 }
 
 export type Fold = Pick<Renewal, 'repair'> & {
-  /** Viewers are distinct. Rejects only if a store does not answer: then nothing of what remains staged is lost. */
+  /** Viewers are distinct. Rejects only if a store does not answer; everything still staged is then kept. */
   fold(slot: number, viewers: readonly ViewerId[]): Promise<FoldReport>
 }
 
-/** What a viewer has staged of a month. */
+/** The staged plays of a viewer and month. */
 type Portion = FilterKey & { plays: readonly StagedPlay[] }
 
-/** Bytes of filters, and of hashes that come to them, after which others have their turn: 1 to 5 ms. A page of viewers may have a hundred times that. */
+/**
+ * Bytes of filters and added hashes between two yields to the event loop, 1 to 5 ms. A page of viewers may have a hundred times as many.
+ */
 const TURN_BYTES = 65_536
 const HASH_BYTES = 8
 
@@ -97,7 +102,7 @@ export function makeFold({ hot, records }: FoldStores, options: FoldOptions): Fo
     const removed = Array.from(folded, ([viewer, plays]) => ({ viewer, plays }))
     await writeBack?.(removed.flatMap(({ viewer, plays }) => plays.map((play) => ({ viewer, ...play }))))
     const listed = viewers.flatMap((viewer, place) => listedViewers(viewer, staged[place] ?? []))
-    // Also of those who had nothing: their places in the ring are of no use. Who failed, or is listed, has something left and keeps his.
+    // Includes viewers without plays, to remove them from the ring. A failed or listed viewer still has staged plays and stays in the ring.
     await hot.removeStaged(slot, removed)
     if (migrate !== undefined) await migrateListed(hot, slot, listed, migrate, report)
     return report

@@ -1,15 +1,14 @@
 /**
- * The runs of a job. When an hour has ended, its slot is folded, and that of the hour before once more; the first run of a
- * worker, one after a run that left something, and the first one that has a region of another worker, take every slot that
- * has come to rest. A run is a list of slots and shards: those of the regions that this worker owns
- * are done one after the other, each once; what fails, or is gained from another worker meanwhile, is done by a later round
- * of the same hour. What all of them leave, for whatever reason, is found when the ring comes round.
+ * The runs of a job. When an hour has ended, its slot is folded, and that of the hour before once more. A run takes every settled slot in
+ * three cases: it is the first of a worker, the run before it left something, or the worker owns a new region. A run is a list of slots and
+ * shards in the regions that this worker owns, each folded once. A later round of the same hour takes shards that failed or were newly
+ * assigned. Everything that all runs leave is folded when the ring comes round.
  *
- * A shard that a store does not answer for is passed over, once more at the end of each round, so that one viewer who is too heavy
- * for a store holds up nobody else; several in a row end the round, as the store is down. Viewers of a shard whose fold fails for a
- * reason that nobody foresaw are folded each by himself, so that it is only who brings it about that is not.
+ * A shard for which a store does not answer is skipped, and comes last in the next round. One viewer who is too heavy for a store therefore
+ * delays no other. Several failures in a row end the round, since the store is down. If a shard's fold fails for another reason, its
+ * viewers are folded one by one, so that only the viewers at fault are left.
  *
- * Two workers may do the same shard, while regions change hands or because one was started twice: the fold stands that.
+ * Two workers may fold the same shard, during a rebalance or if a worker was started twice. The fold allows that.
  */
 import type { Clock } from '../../../core/clock.ts'
 import { endsRound } from './filter-changes.ts'
@@ -21,46 +20,51 @@ import { shapesOf } from './layouts.ts'
 import { makeShardFold, type ShardFoldFigures } from './shard-fold.ts'
 
 export type FoldingOptions = {
-  /** The shape of this worker's settings; others are found in the store. */
+  /** The shape of this worker's settings. Other shapes are found in the store. */
   shape: RingShape
   regions: number
-  /** Milliseconds after the end of an hour from which on its slot is folded. */
+  /** Milliseconds after the end of an hour at which the fold of its slot begins. */
   settleMs: number
-  /** Viewers one step folds. */
+  /** Viewers per step. */
   keysMax: number
-  /** Steps under way at once. */
+  /** Concurrent steps. */
   foldsAtOnce: number
 }
 
 export type FoldingFigures = ShardFoldFigures & {
-  /** Runs begun, of which hour (since the epoch) the last one is, and what it has left; how long the last one took that left nothing. */
+  /** Runs begun, the hour of the last run (since the epoch), the shards it has left, and the duration of the last complete run. */
   runs: number
   runHour: number
   shardsLeft: number
   runMs: number
-  /** The newest hour (since the epoch) of which no shard of this worker's regions is left; -1: none yet. */
+  /** The newest hour (since the epoch) without remaining shards in this worker's regions; -1: none yet. */
   foldedHour: number
-  /** Shards worked through, shards that could not be. */
+  /** Completed and failed shards. */
   shards: number
   shardsFailed: number
 }
 
 export type Folding = {
-  /** Does what is due and not yet done in this hour. Rejects with the error of a store that did not answer: the next round goes on. */
+  /**
+   * Does the due work of this hour that is not done yet. Rejects with the error of a store that did not answer; the next round continues.
+   */
   round(mayGoOn?: () => boolean): Promise<void>
   figures(): FoldingFigures
 }
 
-/** `late`: of everything at rest, also under shapes that nobody uses any more. */
+/** `late`: covers all settled slots, also under shapes that are no longer in use. */
 type Run = { late: boolean; tasks: Task[] }
-/** `failed`: shards for which a store did not answer, in this run. */
+/** `failed`: shards for which a store did not answer in this run. */
 type Task = { slot: number; shards: number; done: Uint8Array; failed: Uint8Array }
-/** What a round had to pass over. */
+/** The failures of a round. */
 type Outage = { inARow: number; error?: unknown }
 
-/** So many shards in a row for which a store does not answer end a round. */
+/** Consecutive shards without an answer from a store that end a round. */
 const FAILED_MAX = 3
-/** Empty shards take microseconds each, and LMDB answers without a turn of the event loop: a worker's first run looks at ten thousand. */
+/**
+ * Empty shards take microseconds each, and LMDB answers without a turn of the event loop. The first run of a worker examines ten thousand
+ * shards.
+ */
 const SHARDS_PER_TURN = 32
 
 export function makeFolding(
@@ -76,10 +80,10 @@ export function makeFolding(
   const shardFold = makeShardFold(hot, fold, keysMax, onError)
   let hour: number | undefined
   let run: Run = { late: false, tasks: [] }
-  /** Regions of which everything at rest was looked at once, since this worker has them. */
+  /** Regions whose settled slots were all examined once since this worker owns them. */
   let walked: ReadonlySet<number> = new Set()
   let begunAt = 0
-  /** As it was before the run under way: what it had folded may have become less, by regions of other workers. */
+  /** The value before the current run. With regions of other workers, fewer hours may be complete. */
   let foldedBefore = -1
   const turnFor = makePortions(makeTurns(), SHARDS_PER_TURN)
 
@@ -87,7 +91,8 @@ export function makeFolding(
     const settled = clock.now() - settleMs
     const current = Math.floor(settled / HOUR_MS)
     if (current !== hour) {
-      // Of a worker that was away, or left something, all that has come to rest is due. So it is of a region that is new to it: who had it may have walked nothing.
+      // After downtime, after an incomplete run, and when a region is newly assigned, all settled slots are due: the previous owner may not
+      // have folded them.
       const hasNewRegion = ownedRegions().some((region) => !walked.has(region))
       run = await planRun(hot, shape, settled, hour !== current - 1 || figures.shardsLeft > 0 || hasNewRegion)
       hour = figures.runHour = current
@@ -98,7 +103,7 @@ export function makeFolding(
     const own = ownedRegions()
     const open = run.tasks.map((task) => openOf(task, own, regions))
     figures.shardsLeft = open.reduce((sum, { length }) => sum + length, 0)
-    // As they were when the round began: so that none is done twice in it.
+    // A copy from the beginning of the round, so that no shard is tried twice in it.
     const suspect = run.tasks.map(({ failed }) => failed.slice())
     const outage: Outage = { inARow: 0 }
     for (const isSuspect of [0, 1])
@@ -121,7 +126,7 @@ export function makeFolding(
       while (next < open.length && mayGoOn()) {
         const shard = open[next++] as number
         await turnFor(1)
-        // It may have gone to another worker meanwhile, who does it.
+        // If the region has moved to another worker, that worker folds the shard.
         if (!ownedRegions().includes(regionOfShard(shard, regions))) continue
         try {
           if (await shardFold.foldShard(slot, shard)) outage.inARow = 0
@@ -154,7 +159,7 @@ async function planRun(hot: Pick<SeenStore, 'getRingLayouts'>, shape: RingShape,
   }
 }
 
-/** What is left of a task in these regions. */
+/** The remaining shards of a task in these regions. */
 function openOf({ shards, done }: Task, own: readonly number[], regions: number): number[] {
   const all = own.flatMap((region) => Array.from({ length: shards / regions }, (_, at) => region + regions * at))
   return all.filter((shard) => done[shard] === 0)

@@ -1,7 +1,7 @@
 /**
- * The persist path of feed existence: stage what the log brings, fold what has come to rest into the viewers' filters, remove
- * filters that have expired, and what was served long ago. Any number of jobs may run; the log's consumer group splits the
- * regions among them, and with them the shards of the ring. What concerns the whole, whichever owns region 0 does.
+ * The persist path of feed existence: stages plays from the log, folds settled slots into the viewers' filters, and removes expired filters
+ * and old issues. Any number of jobs may run; the log's consumer group splits the regions among them, and with them the shards of the ring.
+ * The owner of region 0 does the work that concerns all regions.
  */
 import type { Clock } from '../../../core/clock.ts'
 import type { BusinessNumber, Play } from '../../../core/domain.ts'
@@ -17,31 +17,34 @@ import type { RewardLog } from '../write/rewards.ts'
 
 export type ExistenceJobOptions = FoldingOptions &
   PlayedAtLimits & {
-    /** Is it a business of this configuration? Of others nobody asks, and nobody earns anything. */
+    /** True for businesses of this configuration. Other businesses have no readers and no rewards. */
     isKnown(business: BusinessNumber): boolean
     foldEveryMs: number
     purgeEveryMs: number
-    /** For how long what a viewer was served is kept after the last of it. */
+    /** Milliseconds for which issued subjects are kept after the viewer was last served. */
     issuedTtlMs: number
-    /** Age in milliseconds at which a reward that did not reach the log is sent again, and how often that is looked for. */
+    /** Age in milliseconds at which a reward that did not reach the log is sent again, and the interval of that check. */
     sweepAfterMs: number
     sweepEveryMs: number
   }
 
 export type ExistenceJobFigures = FoldingFigures & {
-  /** Plays of the log that were staged; that were refused, because they are too old for any filter, or of a business that is not configured; messages that are none. */
+  /**
+   * Plays of the log that were staged; plays refused because they are too old for any filter or their business is not configured; messages
+   * that are invalid.
+   */
   staged: number
   refusedPlays: number
   parked: number
-  /** Filters that expired and were removed. */
+  /** Expired filters that were removed. */
   purged: number
-  /** Rewards that whoever had claimed them did not send. */
+  /** Rewards that the claiming process did not send. */
   rewardsSwept: number
 }
 
 export type ExistenceJob = {
   figures(): ExistenceJobFigures
-  /** Finishes what is under way and leaves the group. */
+  /** Finishes current work and leaves the group. */
   stop(): Promise<void>
 }
 
@@ -70,7 +73,7 @@ export async function startExistenceJob(
     figures.refusedPlays += plays.length - good.length
   }
 
-  /** It was let in by a service whose clock may be ahead of this one, and was acknowledged. */
+  /** The play was accepted and acknowledged by a service whose clock may be ahead of this one. */
   function notAhead(play: Play, now: number): Play {
     return play.playedAt > now + options.futureMaxMs ? { ...play, playedAt: now } : play
   }

@@ -13,11 +13,11 @@ export type ListedViewer = { viewer: ViewerId; plays: readonly StagedPlay[] }
 
 export type MigrationReport = {
   failed: { viewer: ViewerId; error: unknown }[]
-  /** Why viewers stay listed and are to be tried again soon; absent: none does. */
+  /** The reason why viewers stay listed and must be retried soon; absent if none does. */
   held?: unknown
 }
 
-/** Viewers whose legacy sets are read at once. */
+/** Viewers whose legacy sets are read concurrently. */
 const MIGRATED_AT_ONCE = 4
 
 export function listedViewers(viewer: ViewerId, staged: readonly StagedPlay[]): ListedViewer[] {
@@ -25,7 +25,10 @@ export function listedViewers(viewer: ViewerId, staged: readonly StagedPlay[]): 
   return plays.length === 0 ? [] : [{ viewer, plays }]
 }
 
-/** Some at once, each with what lists him once he is done; one who fails holds up nobody else, a legacy store that is down all. */
+/**
+ * Migrates some viewers concurrently, and removes each one's listing afterwards. A viewer who fails does not affect the others; a legacy
+ * store that is down stops all.
+ */
 export async function migrateListed(
   hot: Pick<SeenStore, 'removeStaged'>,
   slot: number,
@@ -40,7 +43,7 @@ export async function migrateListed(
       try {
         const moved = await move(viewer, plays.map(listedBusiness))
         if (moved === true) await hot.removeStaged(slot, [{ viewer, plays }])
-        if (moved === false) report.held ??= new Error(`viewer "${viewer}" and others are listed for migration still: this worker stops`)
+        if (moved === false) report.held ??= new Error(`viewer "${viewer}" and others stay listed for migration: this worker is stopping`)
       } catch (error) {
         if (endsRound(error)) throw error
         if (saysDown(error, 'legacyStore')) report.held ??= error

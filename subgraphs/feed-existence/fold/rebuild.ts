@@ -1,4 +1,4 @@
-/** What a viewer's history knows of a month: what a filter that is damaged is made anew from. */
+/** Reads a viewer's plays of a month from history, to rebuild a damaged filter. */
 import type { Businesses } from '../../../config/businesses.ts'
 import type { Month, Subject, ViewerId } from '../../../core/domain.ts'
 import { beginningOf } from '../model/time-ring.ts'
@@ -6,13 +6,13 @@ import type { HistoryRecords } from '../stores/history-records.ts'
 import { isPlayed } from '../write/from-history.ts'
 
 const PAGE = 1_000
-/** More than this nobody watches in the months that are read. */
+/** No viewer watches more than this in the months in use. */
 const PAGES_MAX = 400
 
 /**
- * History has the newest visit of each subject only: what was watched in a month and again in a later one stands in the later
- * one. So everything since the beginning of the month is taken. What was watched later alone is then in one filter more, in
- * which it hides nothing that it does not hide already. What was only glanced at is no play, as it is none when history persists it.
+ * History has only the newest visit of each subject: a subject watched in a month and again in a later one is listed in the later one. The
+ * rebuild therefore takes everything since the beginning of the month. A subject watched only later is then in one more filter, where it
+ * hides nothing new. Glances are not plays, as in the persist step of history.
  */
 export function makeRebuild(
   history: Pick<HistoryRecords, 'listProgress'>,

@@ -9,20 +9,20 @@ import { tooLarge, type AddSubjects } from './additions.ts'
 export type RenewalOptions = {
   isOver(month: Month): boolean
   expiryOf(month: Month): number
-  /** What else is known that a viewer watched in a month; absent: nothing. */
+  /** Everything else that is known of a viewer's plays in a month; if absent, nothing is. */
   rebuild?: ((viewer: ViewerId, month: Month) => Promise<readonly Subject[]>) | undefined
-  /** Lists a viewer for migration again, before his mark goes. Absent: there is no legacy store. */
+  /** Lists a viewer for migration again, before the mark is emptied. If absent, there is no legacy store. */
   relist?: ((viewer: ViewerId, businesses: readonly BusinessNumber[]) => Promise<void>) | undefined
-  /** Told of each filter that was set aside and made anew. */
+  /** Called for each filter that was quarantined and rebuilt. */
   onRenewed?: ((renewed: Renewed) => void) | undefined
 }
 
-/** `known`: how many subjects it was made anew from; undefined where there is no history to ask. */
+/** `known`: the number of subjects it was rebuilt from; undefined if there is no history. */
 export type Renewed = FilterKey & { reason: string; known: number | undefined }
 
 export type Renewal = {
   renew(key: FilterKey, version: number, damage: Error): Promise<boolean>
-  /** Makes a filter anew if it is damaged. True if it was, and nobody else has done it meanwhile. */
+  /** Rebuilds a filter if it is damaged. True if it was, and no other process has rebuilt it meanwhile. */
   repair(key: FilterKey): Promise<boolean>
 }
 
@@ -32,9 +32,9 @@ export function makeRenewal(
   { isOver, expiryOf, rebuild, relist, onRenewed }: RenewalOptions,
 ): Renewal {
   /**
-   * Sets a filter aside; what else is known of its month comes in its place. What a legacy store had is not known here: so who was
-   * moved is listed, then unmarked, and then his filter is made anew; who is being moved is so once more. Whoever dies within it leaves one who is moved once more.
-   * False if another one stands there by now.
+   * Quarantines a filter, and puts everything else known of its month in its place. The plays of a legacy store are not known here. A
+   * migrated viewer is therefore listed again, then unmarked, then rebuilt, in that order; a migration under way is repeated. A crash in
+   * between repeats the migration. False if another filter is stored by now.
    */
   async function renew({ viewer, month }: FilterKey, version: number, damage: Error): Promise<boolean> {
     const known = await rebuild?.(viewer, month)
@@ -43,7 +43,7 @@ export function makeRenewal(
     const listAgain = async (mark: MigrationMark): Promise<void> => {
       if (mark.size > 0) await relist?.(viewer, [...mark.keys()])
     }
-    // A mark that is the first lives as long as the newest filter.
+    // A first mark lives as long as the newest filter.
     let newest = month
     while (isOver(newest)) newest++
     await emptyMark(records, viewer, listAgain, { writesFirst: relist !== undefined, expiresAt: expiryOf(newest) })

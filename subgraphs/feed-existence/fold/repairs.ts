@@ -1,8 +1,8 @@
 /**
- * Filters that a reader could not open, repaired behind his answer: one after the other, each once at a time. The fold repairs what
- * it comes by itself; but a month that is over is folded into no more, only read.
+ * Repairs filters that a reader could not open, behind the answer, one after the other. The fold repairs the filters that it encounters,
+ * but it no longer touches a month that is over.
  *
- * Nothing is said when one is noted: what was made anew is told by the fold, and what cannot be, with the reason, here.
+ * Noting a filter reports nothing. The fold reports a rebuilt filter; a failed repair is reported here, with the reason.
  */
 import type { Clock } from '../../../core/clock.ts'
 import type { Month, ViewerId } from '../../../core/domain.ts'
@@ -12,11 +12,11 @@ import type { Fold } from './fold.ts'
 export type Repairs = {
   note(viewer: ViewerId, month: Month): void
   figures(): { unreadable: number; repaired: number }
-  /** Waits for the one under way, and begins no more. */
+  /** Waits for the current repair, and begins none. */
   stop(): Promise<void>
 }
 
-/** Filters that may wait; the next reader of another one notes it again. */
+/** Filters that may wait. Beyond that, the next reader notes a filter again. */
 const WAITING_MAX = 1_000
 
 export function makeRepairs(
@@ -34,13 +34,13 @@ export function makeRepairs(
     for (const [text, key] of waiting) {
       if (stopped) return
       try {
-        // Another process may have come first: then it is its repair.
+        // False if another process has repaired it first. That process counts the repair.
         if (await repair(key)) figures.repaired++
         forget(key.viewer)
       } catch (error) {
         onError(error)
       }
-      // Only now: who reads it meanwhile notes nothing new.
+      // Removed last, so that readers in the meantime do not note it again.
       waiting.delete(text)
     }
   }

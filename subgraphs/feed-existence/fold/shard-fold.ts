@@ -27,8 +27,8 @@ export function makeShardFold(
   const figures: ShardFoldFigures = { viewers: 0, viewersFailed: 0, plays: 0, writes: 0, refused: 0, closed: 0, quarantined: 0 }
 
   /**
-   * Each viewer once, a page at a time: whoever cannot be folded stays in the ring and is passed over, until the next run. So
-   * does who comes into a slot at rest, from a server whose clock is behind. True if anybody was there: then the stores answer.
+   * Folds each viewer once, a page at a time. A viewer whose fold fails stays in the ring and is skipped until the next run. So is a viewer
+   * who comes into a settled slot, from a server whose clock is behind. True if there were any viewers: then the stores answer.
    */
   async function foldShard(slot: number, shard: number): Promise<boolean> {
     const worked = new Set<ViewerId>()
@@ -44,12 +44,12 @@ export function makeShardFold(
       if (listed.length < limit) break
       if (viewers.length === 0) limit += keysMax
     }
-    // Who waits for the legacy store is tried again soon, in the next round; nobody else waits with him.
+    // Viewers who wait for the legacy store are retried in the next round; other viewers do not wait with them.
     if (held !== undefined) throw held
     return worked.size > 0
   }
 
-  /** Why some of them wait for the legacy store; undefined: none does. Rejects if a store does not answer. */
+  /** The reason why some viewers wait for the legacy store; undefined if none does. Rejects if a store does not answer. */
   async function foldPage(slot: number, viewers: readonly ViewerId[]): Promise<unknown> {
     let report: FoldReport
     try {

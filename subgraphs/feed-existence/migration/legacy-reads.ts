@@ -1,10 +1,10 @@
 /**
- * What the legacy store says of a viewer who is not migrated yet: asked with every request of his, after everything else, about what
- * is still left. That ends with his mark, and for all with the setting. Behind a breaker and a bound of its own: a legacy
- * store that is slow or down costs a request `patienceMs` once, and then nothing.
+ * Reads of the legacy store for viewers who are not migrated. Each of their requests asks it last, about the candidates that are still
+ * left. The reads end with the viewer's mark, and for all viewers with the setting. They have their own breaker and time limit: a legacy
+ * store that is slow or down delays a request by `patienceMs` once, and no request afterwards.
  *
- * Most viewers who are never listed have no set there. That is remembered for a while: whoever plays meanwhile is staged here
- * as well. Members whose time does not count are no plays, as they are none when they are folded in.
+ * Most viewers who are never listed have no set there. That is cached for a while: a play in the meantime is staged here as well. Members
+ * with a time outside the months in use are ignored, as the migration ignores them.
  */
 import type { Breaker } from '../../../core/outage/breaker.ts'
 import type { Clock } from '../../../core/clock.ts'
@@ -14,22 +14,22 @@ import { makeSieveCache } from '../../../loaders/lookup/sieve.ts'
 import type { LegacyPlays } from '../stores/legacy-plays.ts'
 
 export type LegacyReadsOptions = {
-  /** Numbers of the businesses that have plays there. */
+  /** Numbers of the businesses with plays in the legacy store. */
   businesses: readonly BusinessNumber[]
-  /** Milliseconds for which it is remembered that a viewer has no set. */
+  /** Milliseconds for which a viewer is known to have no set. */
   absentMs: number
-  /** Viewers of whom that is remembered. */
+  /** Maximum number of viewers known to have no set. */
   absentMax: number
   isLive(playedAt: number): boolean
 }
 
 export type LegacyReads = {
   /**
-   * Of a viewer who is not migrated: what of these he has played, and when. Rejects with LEGACY_UNAVAILABLE, and with LEGACY_INVALID
-   * where his key is no sorted set: which is said to operators as well.
+   * For a viewer who is not migrated: the played ids with their times. Rejects with LEGACY_UNAVAILABLE, and with LEGACY_INVALID if the key
+   * is not a sorted set, which is also reported to operators.
    */
   played(viewer: ViewerId, business: BusinessNumber, oids: readonly string[]): Promise<ReadonlyMap<string, number>>
-  /** When he played one, past what is remembered. Rejects as `played` does. */
+  /** The time of one play, past the cache. Rejects as `played` does. */
   playedAt(viewer: ViewerId, business: BusinessNumber, oid: string): Promise<number | undefined>
   figures(): { asked: number; absent: number }
 }
@@ -73,7 +73,7 @@ export function makeLegacyReads(
     figures: () => ({ ...figures }),
   }
 
-  /** What is no sorted set may have been one: nobody knows what he has played, as if the store were down. */
+  /** A key of another type may have been a set. The plays are then unknown, as if the store were down. */
   async function askLegacy(viewer: ViewerId, business: BusinessNumber, oids: readonly string[]) {
     try {
       return await breaker.run(() => legacy.getPlayedAt(viewer, business, oids))

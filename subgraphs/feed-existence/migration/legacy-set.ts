@@ -10,7 +10,7 @@ import type { Moved } from './progress.ts'
 export type Collected = { months: Map<Month, SeenHashes[]>; moved: Moved }
 
 const PAGE = 5_000
-/** More than this of one viewer is no viewer's: 32 MB of memory, and more than a filter of a month may have. */
+/** No viewer has more than this. It takes 32 MB of memory, and more than a month's filter may have. */
 const MEMBERS_MAX = 4_000_000
 
 /** Undefined if it was stopped. */
@@ -50,6 +50,6 @@ export async function collectPlays(
 export function tooMany(viewer: ViewerId, business: BusinessNumber, what: string): TidemarkError {
   return new TidemarkError(
     'LEGACY_INVALID',
-    `what the legacy store holds for viewer "${viewer}" in business ${business} has too many members of the months that are looked at, ${what}: cut it down`,
+    `the legacy set of viewer "${viewer}" in business ${business} has too many members in the months in use, ${what}: remove some`,
   )
 }

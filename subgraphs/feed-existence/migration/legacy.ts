@@ -1,4 +1,7 @@
-/** The legacy store of a process, while viewers are moved from it: read for those who are not, folded in by the job, written back to. */
+/**
+ * The legacy store of a process during a migration: requests read it for viewers who are not migrated, the job folds it in, and plays are
+ * written back to it.
+ */
 import { makeBreaker, type Breaker } from '../../../core/outage/breaker.ts'
 import type { Clock } from '../../../core/clock.ts'
 import type { Config } from '../../../config/config.ts'
@@ -9,22 +12,22 @@ import { makeLegacyReads, type LegacyReads } from './legacy-reads.ts'
 import { makeWriteBack, type WriteBack } from './write-back.ts'
 
 export type LegacyPart = {
-  /** That of requests, and that of the job and of what is written back. */
+  /** Two breakers: one for requests, one for the job and for write-backs. */
   breakers: readonly Breaker[]
   reads: LegacyReads
-  /** Undefined unless plays are written there as well. */
+  /** Undefined unless plays are also written to the legacy store. */
   writeBack: WriteBack | undefined
-  /** For the job, which has more time than a request. */
+  /** For the job, which may wait longer than a request. */
   patient: LegacyPlays
   stop(): Promise<void>
 }
 
 const CHECK_EVERY_MS = 1_000
-/** Without a set: fewer where there is little memory for filters, of which the least takes so much. */
+/** Viewers known to have no set. The number is smaller if there is little memory for filters, whose minimum size is FILTER_BYTES_MIN. */
 const ABSENT_MAX = 50_000
 const FILTER_BYTES_MIN = 512
 
-/** Undefined where no legacy store is configured: then nothing here costs anything. */
+/** Undefined if no legacy store is configured. It then costs nothing. */
 export function makeLegacyPart(
   clock: Clock,
   plays: LegacyPlays | undefined,
@@ -42,7 +45,7 @@ export function makeLegacyPart(
       { checkEveryMs: CHECK_EVERY_MS, ...(patienceMs === undefined ? {} : { patienceMs }) },
       onOpen,
     )
-  // What is slow for a request may be quick enough for a page.
+  // A time that is too long for a request may be short enough for a page.
   const [breaker, patience] = [breakerOf(legacy.patienceMs), breakerOf(undefined)]
   const numbers = legacyBusinesses(legacy, businesses).map(({ number }) => number)
   const isLive = liveness(clock, existence)
@@ -64,7 +67,7 @@ export function makeLegacyPart(
   }
 }
 
-/** Is a play of this time one of the months that are looked at? */
+/** True if a play of this time belongs to one of the months in use. */
 export function liveness(
   clock: Clock,
   { monthsBefore, futureMaxMs }: Pick<Config['existence'], 'monthsBefore' | 'futureMaxMs'>,

@@ -1,15 +1,17 @@
 /**
- * Moves a viewer: what his legacy sets hold goes into his filters, once. Idempotent at every step, as the fold is:
+ * Migrates a viewer: the plays of the legacy sets are folded into the viewer's filters, once. Each step is idempotent, as in the fold:
  *
- *   look at the mark → read the sets page by page, hashes only → read the filters of the months, add, write each if its version
- *   is still the one that was read (refused: again from there) → write the mark, if nobody has touched it since it was looked at
- *   (refused: all again; a filter may have been made anew, without what was folded into it)
+ * 1. Read the mark.
+ * 2. Read the sets page by page, keeping only hashes.
+ * 3. Read the filters of the months, add the hashes, and write each filter if its version is unchanged. If refused, repeat from here.
+ * 4. Write the mark, if it is unchanged since step 1. If refused, repeat everything: a filter may have been rebuilt without the migrated
+ *    plays.
  *
- * Whoever dies within it, or does it at the same time, folds the same once more, which changes nothing. A set may have a
- * million members: what is kept of one are 8 bytes, pages are read no faster than `membersPerSecond`, and a filter is
- * made in portions, between which others have their turn.
+ * After a crash, or with two migrations at once, the same plays are folded again, which changes nothing. A set may have a million members:
+ * each takes 8 bytes of memory, pages are read no faster than `membersPerSecond`, and a filter is built in portions with a yield to the
+ * event loop in between.
  *
- * Members whose time is no time of a month that is looked at are left out, as such plays are refused; they are counted.
+ * Members with a time outside the months in use are left out, as such plays are refused; they are counted.
  */
 import type { LegacyPlays } from '../stores/legacy-plays.ts'
 import { FILTER_BYTES_MAX, type SeenRecords } from '../stores/record-store.ts'
@@ -26,41 +28,41 @@ import { monthOf } from '../model/time-ring.ts'
 import { makeTurns } from '../../../core/event-loop-yield.ts'
 
 export type MigrationOptions = Pick<FoldOptions, 'rate' | 'isOver' | 'expiryOf'> & {
-  /** Does a play of this time count? */
+  /** True if a play of this time counts. */
   isLive(playedAt: number): boolean
   /** Members read per second. */
   membersPerSecond: number
-  /** Told of each set that is gone, of a viewer who had so many plays in it when he was moved before. */
+  /** Called for each set that is gone now, with the number of its plays when the viewer was first migrated. */
   onGone?: ((business: BusinessNumber, plays: number) => void) | undefined
 }
 
 export type MigrationFigures = {
-  /** Viewers and businesses that were folded in; members of them, by what became of them. */
+  /** Migrated pairs of viewer and business, and members of their sets by outcome. */
   migrated: number
   plays: number
   outside: number
   invalid: number
-  /** Filters that were written, without marks; more often than once if another one came before, or all was done again. */
+  /** Filters written, without marks. A filter counts again if its write was refused or the migration was repeated. */
   writes: number
-  /** Those that were listed and had been migrated before. */
+  /** Listed pairs that had been migrated before. */
   repeated: number
-  /** Sets that had plays when their viewers were moved first, and were gone when they were moved once more. */
+  /** Sets that had plays in the first migration of their viewers, and were gone in a later one. */
   gone: number
 }
 
-/** Who moves viewers: a job, or what folds early in a service. */
+/** Migrates viewers, for a job or for the early folds of a service. */
 export type Mover = {
   /**
-   * Resolves when all of these are folded in and marked, to false if it was stopped before. Rejects with LEGACY_UNAVAILABLE,
-   * LEGACY_INVALID, and what the record store says.
+   * Resolves to true when all of these are folded in and marked, to false if it was stopped before. Rejects with LEGACY_UNAVAILABLE,
+   * LEGACY_INVALID, and the codes of the record store.
    */
   migrate(viewer: ViewerId, businesses: readonly BusinessNumber[]): Promise<boolean>
-  /** Who waits for his turn to read goes home. Others go on. */
+  /** Ends this mover's waits for the pace. Other movers continue. */
   stop(): void
 }
 
 export type Migration = {
-  /** All of a process keep one pace, and count together. */
+  /** All movers of a process share one pace and one set of figures. */
   makeMover(): Mover
   figures(): MigrationFigures
 }
@@ -69,7 +71,7 @@ export function makeMigration(
   clock: Clock,
   legacy: Pick<LegacyPlays, 'listPlays' | 'keyOf'>,
   records: Pick<SeenRecords, 'getFilters' | 'putFilters'>,
-  /** Of a filter that is damaged. */
+  /** Repairs a damaged filter. */
   repair: Fold['repair'],
   { rate, isOver, expiryOf, isLive, membersPerSecond, onGone }: MigrationOptions,
 ): Migration {
@@ -77,7 +79,9 @@ export function makeMigration(
   const pace = makePace(clock, membersPerSecond)
   const nextTurn = makeTurns()
 
-  /** All months in one read and one write. Rejects if one of them cannot be written: the others are, and he is not marked. */
+  /**
+   * All months in one read and one write. Rejects if one of them cannot be written: the others are written, but the viewer is not marked.
+   */
   async function foldAll(viewer: ViewerId, business: BusinessNumber, months: ReadonlyMap<Month, readonly SeenHashes[]>): Promise<void> {
     const keys = Array.from(months.keys(), (month) => ({ viewer, month }))
     const { failed, writes } = await changeFilters(records, keys, {
@@ -85,7 +89,7 @@ export function makeMigration(
       add: (before, { month }) => addPortions(before, month, months.get(month) ?? [], nextTurn, { rate, isOver }),
       renew: repair,
       tooLarge: ({ month }, bytes) =>
-        tooMany(viewer, business, `its filter of month ${month} would take ${bytes} bytes, and ${FILTER_BYTES_MAX} is the most`),
+        tooMany(viewer, business, `its filter of month ${month} would take ${bytes} bytes, and the limit is ${FILTER_BYTES_MAX}`),
     })
     figures.writes += writes
     for (const { error } of failed) throw error
@@ -115,7 +119,7 @@ export function makeMigration(
       const left = businesses.filter((business) => !before.has(business))
       const moved = await foldBusinesses(viewer, left, stop)
       if (moved === undefined) return false
-      // One that was made anew meanwhile has lost what was folded into it: whoever did that has touched the mark before.
+      // A filter rebuilt meanwhile has lost the migrated plays. The rebuild has changed the mark before, so this write is refused.
       const lost = [...lostPlaysOf(stored?.filter)]
       const filter = encodeMark(new Map([...before, ...moved]), new Map(lost.filter(([business]) => !moved.has(business))))
       const write = { ...key, filter, expected: stored?.version ?? 0, expiresAt: expiryOf(monthOf(clock.now())) }

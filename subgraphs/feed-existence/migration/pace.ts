@@ -1,13 +1,13 @@
 /** The pace at which legacy sets are read. All movers of a process share it. */
 import type { Clock } from '../../../core/clock.ts'
 
-/** `waiting`: what ends the waits of who has been stopped. */
+/** `waiting`: ends the waits of a stopped mover. */
 export type Stop = { isSet: boolean; waiting: Set<() => void> }
 
-/** After a page of so many members: resolves when the next page may be read, or at once if stopped. */
+/** Called after a page of this many members. Resolves when the next page may be read, or at once if stopped. */
 export type Pace = (members: number, stop: Stop) => Promise<void>
 
-/** Pages may come this much too early, so that small sets are not each waited for. */
+/** Pages may come this much too early, so that small sets need no wait each. */
 const AHEAD_MS = 10
 
 export function makePace(clock: Clock, membersPerSecond: number): Pace {

@@ -5,7 +5,7 @@ import type { SeenHashes } from '../filter/hash.ts'
 
 export type PortionRules = { rate: number; isOver(month: Month): boolean }
 
-/** Keys a filter is made with at a time: some 20 ms. */
+/** Keys added to a filter at a time, about 20 ms. */
 const PORTION = 65_536
 
 export async function addPortions(
@@ -16,7 +16,8 @@ export async function addPortions(
   { rate, isOver }: PortionRules,
 ): Promise<Buffer> {
   const records = portions.reduce((sum, { length }) => sum + length / 2, before === undefined ? 0 : measureFilter(before).records)
-  // Room for all of them from the first portion on: what finds none takes twice the bits. One of a month that is over is closed with the last.
+  // The first portion makes room for all: a record without room takes twice the bits. In a month that is over, the last portion closes the
+  // filter.
   const room = isOver(month) ? records : before === undefined ? Math.max(records, RECORDS_MAX_DEFAULT) : undefined
   let filter = before
   for (const [at, portion] of portions.entries()) {

@@ -1,17 +1,18 @@
 /**
- * How a migration is kept in the ports that there are, so that stores know nothing of it:
+ * How the existing ports keep a migration, without any change to the stores:
  *
- * - **Listed**: a viewer who is to be migrated has a play staged of business 0, which no business is, whose id is the number of
- *   the business that is meant. So he is in the ring, in the one step in which plays get there; no reader is shown it, since
- *   readers ask for businesses; and when it leaves staging `folds` grows, which ends what readers keep of him.
- * - **Migrated**: a mark stands among his filters, in month 0, which is over. It is written after the filters, under the
- *   same version check. Whoever reads it before the filters therefore has filters that hold all that was folded.
- * - **Not any more**: a damaged filter is made anew without what only the legacy store knows. So the viewer is listed again and his
- *   mark emptied before that, also where there is none: whoever finds the same version of it after he has read the filters, or has
- *   folded into them, has done so before they were made anew.
+ * - **Listed**: a viewer to be migrated has a staged play of business 0, which no business has. Its id is the number of the business to
+ *   migrate. The viewer is thereby in the ring, in the same step as for any play. Readers ask for real businesses, so they never see it.
+ *   When it leaves staging, `folds` grows, which invalidates the viewer's cached filters.
+ * - **Migrated**: a mark is stored among the viewer's filters, in month 0, which is always over. It is written after the filters, under the
+ *   same version check. A reader that reads the mark before the filters therefore gets filters with all migrated plays.
+ * - **No longer migrated**: a damaged filter is rebuilt without the plays that only the legacy store knows. Before that, the viewer is
+ *   listed again and the mark is emptied, even if there is none. A reader or fold that finds the same version of the mark before and after
+ *   its work has therefore finished before the rebuild.
  *
- *     a mark   'M' · format (2) · CRC-32 of all other bytes, big endian · varint businesses, then each: varint number, plays folded, plays of times that count no more,
- *              members that are no ids; and where it was emptied, what it lost: varint businesses, then each: varint number, plays folded
+ *     a mark   'M' · format (2) · CRC-32 of all other bytes, big endian · varint businesses, then for each: varint number, folded plays,
+ *              plays of times outside the months in use, members that are not ids
+ *              an emptied mark also has the lost plays: varint businesses, then for each: varint number, folded plays
  */
 import { crc32 } from 'node:zlib'
 import type { SeenRecords } from '../stores/record-store.ts'
@@ -21,19 +22,19 @@ import { ATTEMPTS_MAX, outrun } from '../fold/filter-changes.ts'
 import { VARINT_BYTES_MAX, readVarint, writeVarint } from '../../../core/varint.ts'
 
 export const MARK_MONTH: Month = 0
-/** What a viewer has staged of this business are the businesses that he is to be moved of. */
+/** The business of a viewer's listings. Their ids are the businesses to migrate. */
 export const LISTED: BusinessNumber = 0
 const MAGIC = 0x4d
 const FORMAT = 2
 const CHECKED_FROM = 6
 
-/** What was found in a set. */
+/** The members of a set, by outcome. */
 export type Moved = { plays: number; outside: number; invalid: number }
 export type MigrationMark = ReadonlyMap<BusinessNumber, Moved>
 
 export const NOT_MIGRATED: MigrationMark = new Map()
 
-/** How many plays of a business had been folded in, of a viewer who has to be moved once more. */
+/** Per business, the number of plays folded in before the viewer had to be migrated again. */
 export type LostPlays = ReadonlyMap<BusinessNumber, number>
 const NOTHING_LOST: LostPlays = new Map()
 
@@ -45,7 +46,7 @@ export function isListing({ business }: { business: BusinessNumber }): boolean {
   return business === LISTED
 }
 
-/** The business that a listing means. */
+/** The business to migrate. */
 export function listedBusiness({ oid }: { oid: string }): BusinessNumber {
   return Number(oid)
 }
@@ -64,12 +65,12 @@ export function encodeMark(mark: MigrationMark, lost = NOTHING_LOST): Buffer {
   return encoded
 }
 
-/** What cannot be read says that nothing was migrated: then the legacy store is asked, and folded in once more. */
+/** An unreadable mark counts as not migrated: the legacy store is then read and folded in again. */
 export function decodeMark(bytes: Buffer | undefined): MigrationMark {
   return read(bytes)?.mark ?? NOT_MIGRATED
 }
 
-/** What is there and is no mark was damaged. */
+/** Bytes that are not a mark were damaged. */
 export function isMark(bytes: Buffer): boolean {
   return read(bytes) !== undefined
 }
@@ -87,7 +88,7 @@ function read(bytes: Buffer | undefined): { mark: MigrationMark; lost: LostPlays
   const marked = readVarint(reader)
   while (mark.size < marked && reader.at < bytes.length)
     mark.set(readVarint(reader), { plays: readVarint(reader), outside: readVarint(reader), invalid: readVarint(reader) })
-  // Nobody writes that none were lost.
+  // A mark without lost plays has no such section, so a count of 0 is invalid.
   const lostOnes = reader.at < bytes.length ? readVarint(reader) : undefined
   while (lost.size < (lostOnes ?? 0) && reader.at < bytes.length) lost.set(readVarint(reader), readVarint(reader))
   const isWhole = reader.at === bytes.length && mark.size === marked && lostOnes !== 0 && lost.size === (lostOnes ?? 0)
@@ -99,9 +100,9 @@ function checksumOf(bytes: Buffer): number {
 }
 
 /**
- * Empties a viewer's mark, also if nothing stands in it: it has another version then. `before` is told what stood there, first;
- * how much that was stays in it until he has been moved once more.
- * Where there is none, one is written only if `writesFirst`: viewers may be moved here.
+ * Empties a viewer's mark, even if it is empty, which changes its version. `before` gets the old content first. The number of its plays is
+ * kept in the mark until the viewer has been migrated again. If there is no mark, one is written only if `writesFirst` is set: viewers may
+ * be migrated here.
  */
 export async function emptyMark(
   records: Pick<SeenRecords, 'getFilters' | 'putFilters'>,
@@ -123,5 +124,5 @@ export async function emptyMark(
 }
 
 export function markOutrun(viewer: ViewerId): TidemarkError {
-  return outrun(`what is known of the migration of viewer "${viewer}"`)
+  return outrun(`the migration mark of viewer "${viewer}"`)
 }

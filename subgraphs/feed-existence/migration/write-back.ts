@@ -1,8 +1,7 @@
 /**
- * Plays on their way back to the legacy store, behind the answer, so that one can go back to it. What it does not take now waits
- * in memory until it does; what finds no room there, or is lost with the process, it gets with the fold, an hour or two later:
- * a play leaves staging only after it was offered once more (`subgraphs/feed-existence/fold/fold.ts`). What it does not take then either is missed: it
- * is counted, and told.
+ * Writes plays back to the legacy store, behind the answer, so that a return to it stays possible. Plays that it does not accept wait in
+ * memory. If there is no room there, or the process dies, the fold offers them once more an hour or two later: a play leaves staging only
+ * after that (`subgraphs/feed-existence/fold/fold.ts`). Plays refused even then are missed; they are counted and reported.
  */
 import type { Breaker } from '../../../core/outage/breaker.ts'
 import type { Clock } from '../../../core/clock.ts'
@@ -11,22 +10,22 @@ import type { BusinessNumber, Play } from '../../../core/domain.ts'
 import type { LegacyPlays } from '../stores/legacy-plays.ts'
 
 export type WriteBackFigures = {
-  /** Plays that it took, at once or with a fold. */
+  /** Plays accepted, at once or with a fold. */
   written: number
-  /** Those that left memory without: the fold has them. */
+  /** Plays that left memory without being accepted: the fold offers them again. */
   postponed: number
-  /** Those that it did not take with the fold: it does not have them. */
+  /** Plays refused at the fold: the legacy store does not have them. */
   missed: number
   waiting: number
 }
 
 export type WriteBack = {
-  /** Plays that are staged. */
+  /** Called with staged plays. */
   note(plays: readonly Play[]): void
-  /** Plays that are about to leave staging. Resolves in any case. */
+  /** Called with plays that are about to leave staging. Never rejects. */
   last(plays: readonly Play[]): Promise<void>
   figures(): WriteBackFigures
-  /** Waits for what is under way, offers what waits once more, and takes nothing new. */
+  /** Waits for writes under way, offers the waiting plays once more, and takes no more. */
   stop(): Promise<void>
 }
 
@@ -47,7 +46,7 @@ export function makeWriteBack(
   const worker = makeWorker(clock, work, () => (waiting.length > 0 ? AGAIN_MS : undefined), onError)
   let stopped = false
 
-  /** Returns how many it did not take, because something else stands at their key. */
+  /** Returns the number of plays refused because their key is not a sorted set. */
   async function put(plays: readonly Play[]): Promise<number> {
     const refused = await breaker.run(() => legacy.putPlays(plays))
     figures.written += plays.length - refused.length
@@ -74,7 +73,7 @@ export function makeWriteBack(
       const room = Math.max(0, WAITING_MAX - waiting.length)
       figures.postponed += Math.max(0, own.length - room)
       waiting.push(...own.slice(0, room))
-      // Plays that failed are tried again by the worker's timer.
+      // The worker's timer retries plays that failed.
       if (waiting.length > 0 && !worker.isBusy() && !worker.isPlanned()) void worker.wake()
     },
     async last(plays) {
@@ -84,7 +83,7 @@ export function makeWriteBack(
         try {
           const refused = await put(batch)
           figures.missed += refused
-          if (refused > 0) onError(new Error(`${refused} plays found no sorted set in the legacy store: it does not have them`))
+          if (refused > 0) onError(new Error(`${refused} plays are missing in the legacy store, since their keys are not sorted sets`))
         } catch (error) {
           figures.missed += batch.length
           onError(error)

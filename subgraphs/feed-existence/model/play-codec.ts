@@ -1,7 +1,7 @@
 /**
  * Plays of the log ↔ the messages of `schema/records.proto`. Other teams write these bytes, and pack plays of many viewers into one
- * message: a play that no store can hold is taken out of it, so that it costs nobody else his. So a message is opened one play at a
- * time: the generated decoder gives up the whole of it for one id that is no UTF-8. What is taken out keeps its bytes.
+ * message. A play that no store can hold is taken out, so that the other plays of the message are kept. A message is therefore decoded one
+ * play at a time: the generated decoder rejects the whole message for one id that is not UTF-8. A play that is taken out keeps its bytes.
  */
 import protobuf from 'protobufjs/minimal.js'
 import { tidemark } from '../../../schema/records.js'
@@ -9,7 +9,7 @@ import type { Play } from '../../../core/domain.ts'
 import { ID_BYTES_MAX } from '../../../core/keys.ts'
 import { plainNumber } from '../../../core/protobuf.ts'
 
-/** `wrong`: a message of those that were taken out, and why; no viewer or id stands in the reason, as logs have it. */
+/** `wrong`: a message of the plays that were taken out, and the reason. The reason names no viewer and no id, since it is logged. */
 export type DecodedPlays = { plays: Play[]; wrong?: { bytes: Uint8Array; reason: string } }
 
 type Written = tidemark.Plays.Play.$Properties
@@ -20,7 +20,7 @@ export function encodePlays(plays: readonly Play[]): Uint8Array {
   return tidemark.Plays.encode({ plays: [...plays] }).finish()
 }
 
-/** Throws if the bytes are no such message, or one without plays, or no play in it is one that a store can hold. */
+/** Throws if the bytes are not such a message, have no plays, or have no play that a store can hold. */
 export function decodePlays(bytes: Uint8Array): DecodedPlays {
   const written = splitPlays(bytes)
   if (written.length === 0) throw new RangeError('the message has no plays')
@@ -40,10 +40,10 @@ export function decodePlays(bytes: Uint8Array): DecodedPlays {
   return { plays, wrong: { bytes: joinPlays(wrong), reason } }
 }
 
-/** The tag of `plays`: field 1, which has a length. */
+/** The tag of `plays`: field 1, length-delimited. */
 const PLAYS_TAG = 10
 
-/** The bytes of each play. Throws if these are no fields of protobuf. */
+/** The bytes of each play. Throws if the bytes are not protobuf fields. */
 function splitPlays(bytes: Uint8Array): Uint8Array[] {
   const reader = protobuf.Reader.create(bytes)
   const plays: Uint8Array[] = []
@@ -61,7 +61,7 @@ function joinPlays(plays: readonly Uint8Array[]): Uint8Array {
   return writer.finish()
 }
 
-/** A sentence about one that cannot be decoded. */
+/** Returns a sentence if the play cannot be decoded. */
 function readPlay(bytes: Uint8Array): Written | string {
   try {
     return tidemark.Plays.Play.decode(bytes)
@@ -72,7 +72,7 @@ function readPlay(bytes: Uint8Array): Written | string {
   }
 }
 
-/** Of a play without mistakes. */
+/** Converts a play without mistakes. */
 function playOf({ viewer, business, oid, playedAt }: Written): Play {
   return { viewer: viewer ?? '', business: business ?? 0, oid: oid ?? '', playedAt: plainNumber(playedAt ?? 0) }
 }
@@ -80,13 +80,13 @@ function playOf({ viewer, business, oid, playedAt }: Written): Play {
 function mistakeOf({ viewer, business, oid, playedAt }: Written): string | undefined {
   const number = business ?? 0
   if (number < 1 || number > BUSINESS_MAX) return `its business ${number} is not a number from 1 to ${BUSINESS_MAX}`
-  // Above 2^53 it is an object that has it as text.
+  // A number above 2^53 is an object; its text has the value.
   const time = Number(String(playedAt ?? 0))
-  if (time < 1 || !Number.isSafeInteger(time)) return `its playedAt ${time} is no time`
+  if (time < 1 || !Number.isSafeInteger(time)) return `its playedAt ${time} is not a time`
   return mistakeOfId('viewer', viewer ?? '') ?? mistakeOfId('oid', oid ?? '')
 }
 
-/** As `checkId` has it. */
+/** The rules of `checkId`. */
 function mistakeOfId(what: string, id: string): string | undefined {
   const bytes = Buffer.byteLength(id)
   if (bytes === 0) return `its ${what} is empty: send 1 to ${ID_BYTES_MAX} bytes of UTF-8`

@@ -1,28 +1,28 @@
 /**
- * The candidates of a call, each once: found again by the hashes that filters are asked for in any case. A `Set` of them takes
- * three times as long, as it hashes every string that has just come over the network once more, and grows as it is filled.
+ * The candidates of a call, without repetitions. They are found by the hashes that the filters need anyway. A `Set` takes three times as
+ * long: it hashes every string again, since the strings have just come over the network, and grows as it is filled.
  *
- * Two ids are equal if their characters are: hashes only say which ones to compare. What lies where in the table depends on two
- * numbers that nobody outside knows, so that nobody can choose ids that all lie in one place.
+ * Two ids are equal if their characters are; hashes only choose the ids to compare. Places in the table depend on two secret numbers, so
+ * that a client cannot choose ids that all share one place.
  */
 import type { BusinessNumber } from '../../../core/domain.ts'
 import type { Random } from '../../../core/random.ts'
 import { hashSeen, type SeenHashes } from '../filter/hash.ts'
 
 export type Candidates = {
-  /** Of all of them, also of those that are not left. */
+  /** Hashes of all candidates, dropped ones included. */
   readonly hashes: SeenHashes
-  /** All are, but those equal to one before them and those dropped. */
+  /** False for repetitions and for dropped candidates. */
   isLeft(at: number): boolean
-  /** How many of these were left. */
+  /** Returns the number of candidates that were still left. */
   drop(known: ReadonlySet<string> | ReadonlyMap<string, unknown>): number
 }
 
-/** What it returns holds until it is called again: all share one table. */
+/** The result is valid until the next call: all calls share one table. */
 export type CandidateTable = (business: BusinessNumber, ids: readonly string[]) => Candidates
 
 type Table = {
-  /** Of each place, one more than the index of the candidate who is there, or 0. Half of them are free at least. */
+  /** For each place, the index of its candidate plus one, or 0. At least half of the places are free. */
   places: Uint32Array
   ids: readonly string[]
   hashes: SeenHashes
@@ -56,7 +56,7 @@ export function makeCandidateTable(random: Random): CandidateTable {
     return {
       hashes,
       isLeft: (at) => isGone[at] === 0,
-      // Of the two, whichever is smaller is walked.
+      // Iterates over the smaller of the two.
       drop(known) {
         if (known.size > ids.length) return ids.reduce((sum, id, at) => (known.has(id) ? sum + dropAt(at) : sum), 0)
         const theirs = [...known.keys()]
@@ -70,7 +70,7 @@ export function makeCandidateTable(random: Random): CandidateTable {
   }
 }
 
-/** Where the id is, or the free place where it would be. */
+/** The place of the id, or the free place for it. */
 function placeOf({ places, ids, hashes, salt1, salt2, shift }: Table, id: string, hash1: number, hash2: number): number {
   let place = (Math.imul(hash1, salt1) + Math.imul(hash2, salt2)) >>> shift
   for (;;) {

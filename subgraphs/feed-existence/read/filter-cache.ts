@@ -1,26 +1,29 @@
 /**
- * Viewers' filters in memory: opened once, bounded by bytes, all live months of a viewer as one entry. A viewer who has none
- * is an entry as well, an empty one.
+ * A cache of viewers' filters: opened once, bounded by bytes, with all live months of a viewer in one entry. A viewer without filters has
+ * an empty entry.
  *
- * The race that this must not lose:
- *   1. a reader has filters in memory      2. the job folds plays into the stored ones, and removes them from staging
- *   3. the reader looks at what is staged: nothing; and at his filters: nothing. What was watched comes back.
- * So whoever reads looks at what is staged first. That tells how often the viewer was folded (`HotSeen.folds`), as of the same
- * moment. An entry is used only at the very count that its reader had seen before he began to load: then whatever had left
- * staging by that moment was in the stored filters when they were loaded. The count is forgotten by the hot store some time
- * after the last fold; an entry lives for less than that.
+ * The race that the order of reads prevents:
  *
- * A hot store may lose the count itself: it starts anew without data, evicts the key, or a replica takes over that never heard of
- * the last folds. Counts are times, and the first play staged sets one; so after a loss no count of before comes again, but
- * two. No count at all, which is all that is said of who has nothing staged: an entry by that is used for a minute. And the
- * older count of a replica: nothing that was loaded before an outage is used after it (`distrust`).
+ * 1. A reader has filters in memory.
+ * 2. The job folds plays into the stored filters, and removes them from staging.
+ * 3. The reader finds neither staged plays nor the plays in its filters. Watched subjects come back.
  *
- * A load is shared by those who wait for it, never joined once it has begun (`loaders/lookup/shared.ts`): it may have read before
- * a fold that the next reader knows of.
+ * A reader therefore reads the staged plays first. The answer includes the number of folds of the viewer at the same moment
+ * (`HotSeen.folds`). An entry is used only at exactly the number that its reader had seen before the load. Every play that had left staging
+ * by that moment was then in the stored filters when they were loaded. The hot store forgets the number some time after the last fold; an
+ * entry expires before that.
  *
- * To open the filters of a viewer with 10,000 records a month takes half a millisecond, and each hour's folds make whoever is here
- * then load his again. So they are opened one viewer after the other, each answered when his are, and the loop has its turn
- * in between.
+ * A hot store may lose the number itself: it restarts without data, evicts the key, or fails over to a replica that missed the last folds.
+ * Numbers are times, and the first staged play sets one, so no earlier number comes again after a loss, with two exceptions. A viewer with
+ * nothing staged may have no number: such an entry is used for a minute. A replica may have an older number: entries loaded before an
+ * outage are not used after it (`distrust`).
+ *
+ * Callers that wait share a load, but no caller joins a load that has begun (`loaders/lookup/shared.ts`): it may have read before a fold
+ * that the next reader knows of.
+ *
+ * Opening the filters of a viewer with 10,000 records per month takes half a millisecond, and each hour's folds make all present viewers
+ * load theirs again. Filters are therefore opened one viewer after the other. Each viewer is answered as soon as their filters are open,
+ * with yields to the event loop in between.
  */
 import type { SeenRecords } from '../stores/record-store.ts'
 import type { Clock } from '../../../core/clock.ts'
@@ -37,33 +40,33 @@ export type FilterCacheOptions = FilterLoadOptions & {
 }
 
 export type FilterCache = {
-  /** `folds`: what the hot store said before this call. Rejects with RECORD_STORE_UNAVAILABLE. */
+  /** `folds`: the answer of the hot store from before this call. Rejects with RECORD_STORE_UNAVAILABLE. */
   get(viewer: ViewerId, folds: number): Promise<ViewerFilters>
-  /** Without knowing the count: what there is, if it is young enough; what is loaded is kept for other such readers. */
+  /** Without the number of folds: returns an entry that has not expired. A loaded entry is kept for other such readers. */
   getBlindly(viewer: ViewerId): Promise<ViewerFilters>
-  /** For when no store answers: however old. */
+  /** For when no store answers: an entry of any age. */
   lastKnown(viewer: ViewerId): ViewerFilters | undefined
   forget(viewer: ViewerId): void
-  /** The hot store was away, and may have lost counts: all there is now is for `getBlindly` and `lastKnown` only. */
+  /** The hot store was down, and may have lost numbers of folds: from now on, existing entries serve `getBlindly` and `lastKnown` only. */
   distrust(): void
   figures(): LocalCacheFigures & { loads: number }
 }
 
-/** `outages`: how many there had been when its load began. */
+/** `outages`: the number of outages before the load began. */
 type Entry = ViewerFilters & { folds: number; outages: number; loadedAt: number }
-/** What an entry takes besides its filters, and each of these besides its bytes, as measured. */
+/** Measured overhead of an entry, and of each filter, beside its bytes. */
 const ENTRY_BYTES = 300
 const FILTER_BYTES = 250
-/** So many entries of the least size would fill it: a viewer with filters takes more, and arrays are made for all of them. */
+/** The number of entries is limited by this minimum size. Entries with filters are larger, and arrays are allocated for all. */
 const BYTES_PER_ENTRY = 512
 
 const UNREADABLE_MS = 60_000
-/** For how long an entry is used of whom the hot store has no count: it may have lost one. */
+/** Lifetime of an entry without a number in the hot store, which may have lost it. */
 const UNCOUNTED_MS = 60_000
-/** Of what was loaded without knowing how often its viewer was folded: no reader who knows will have it. */
+/** The number of entries loaded without one. It matches no reader that has a number. */
 const NO_COUNT = -1
 
-/** `share`: makes a lookup that several callers share; see `loaders/lookup/shared.ts`. */
+/** `share`: makes a lookup that callers share; see `loaders/lookup/shared.ts`. */
 export function makeFilterCache(
   clock: Clock,
   records: Pick<SeenRecords, 'getFilters'>,
@@ -88,12 +91,12 @@ export function makeFilterCache(
     return loaded
   }
 
-  /** With one that cannot be read, for as long as its repair may take, or its readers are not to ask for it each time. */
+  /** An entry with an unreadable filter is kept for the time of a repair, so that its readers do not load it each time. */
   function keep(viewer: ViewerId, entry: Entry): void {
     cache.set(viewer, entry, bytesOf(viewer, entry.filters), entry.unreadable === 0 ? ttlMs : Math.min(ttlMs, UNREADABLE_MS))
   }
 
-  /** What is in months that are over is not looked at any more. */
+  /** Leaves out months that are no longer in use. */
   function live<T extends ViewerFilters>(found: T): ViewerFilters {
     const oldest = monthOf(clock.now()) - monthsBefore
     if (found.filters.every(({ month }) => month >= oldest)) return found

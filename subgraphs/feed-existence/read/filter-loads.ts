@@ -7,19 +7,19 @@ import { MARK_MONTH, NOT_MIGRATED, decodeMark, type MigrationMark } from '../mig
 import { monthsRead } from '../model/time-ring.ts'
 import type { SeenRecords } from '../stores/record-store.ts'
 
-/** A filter, opened. */
+/** An opened filter. */
 export type MonthFilter = { month: Month; probe: Probe }
 
 export type ViewerFilters = {
   /** The newest month first. */
   filters: readonly MonthFilter[]
-  /** Those that cannot be read, which are told to `onUnreadable`: the answer is made without them. */
+  /** Filters that cannot be read, which are reported to `onUnreadable`. The answer lacks them. */
   unreadable: number
-  /** Of which businesses all that the legacy store had is in these filters: of none, if one cannot be read. Looked at with `marks` only. */
+  /** Businesses whose legacy plays are all in these filters; none if a filter cannot be read. Read with `marks` only. */
   migrated: MigrationMark
 }
 
-/** What was read of a viewer. All who waited for it open it, and it is opened once. */
+/** The stored filters of a viewer. All waiting callers open them, and they are opened once. */
 export type Loaded = () => Promise<ViewerFilters>
 export type SharedLookup = (
   load: (viewers: readonly ViewerId[]) => Promise<Loaded[]>,
@@ -31,7 +31,10 @@ export type FilterLoadOptions = {
   monthsBefore: number
   /** Milliseconds a play may lie ahead of the clock. */
   futureMaxMs: number
-  /** While viewers are moved from a legacy store: who was? One more read before each load, and after that of one who was. */
+  /**
+   * True during a migration from a legacy store: also reads the marks. This costs one more read before each load, and for migrated viewers
+   * one after it.
+   */
   marks?: boolean
 }
 
@@ -41,9 +44,9 @@ export type FilterLoads = {
   figures(): { loads: number }
 }
 
-/** So much of what is stored is opened in one turn of the loop, a millisecond or two; a larger filter has one of its own. */
+/** Bytes opened per turn of the event loop, a millisecond or two. A larger filter has its own turn. */
 const TURN_BYTES = 128 * 1024
-/** `share`: makes a lookup that several callers share; see `loaders/lookup/shared.ts`. */
+/** `share`: makes a lookup that callers share; see `loaders/lookup/shared.ts`. */
 export function makeFilterLoads(
   clock: Clock,
   records: Pick<SeenRecords, 'getFilters'>,
@@ -59,11 +62,11 @@ export function makeFilterLoads(
   async function load(viewers: readonly ViewerId[]): Promise<Loaded[]> {
     const months = monthsRead(clock.now(), { monthsBefore, futureMaxMs })
     loads++
-    // A mark is written after the filters: so it is read before them, and what it says of them is true.
+    // A mark is written after the filters, so it is read before them: it is then true for them.
     const markKeys = viewers.map((viewer) => ({ viewer, month: MARK_MONTH }))
     const marked = marks ? await records.getFilters(markKeys) : []
     const found = await records.getFilters(viewers.flatMap((viewer) => months.map((month) => ({ viewer, month }))))
-    // It goes before a filter is made anew: so what is still there after them was true all the while.
+    // A mark is emptied before a filter is rebuilt. If it is unchanged after the filters were read, it was true all the time.
     const stillMarked = marked.some((mark) => decodeMark(mark?.filter).size > 0) ? await records.getFilters(markKeys) : marked
     return viewers.map((viewer, place) => {
       const stored = months.flatMap((month, index): StoredMonth[] => {

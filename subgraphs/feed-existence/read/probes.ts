@@ -1,8 +1,8 @@
-/** Asks several filters at once. */
+/** Probes several filters at once. */
 import type { SeenHashes } from '../filter/hash.ts'
 import type { MonthFilter } from './filter-loads.ts'
 
-/** One bit per pair of hashes: is it in any of these? */
+/** One bit per pair of hashes: set if it is in any of the filters. */
 export function askAll(filters: readonly MonthFilter[], hashes: SeenHashes): Uint32Array {
   const found = new Uint32Array(Math.ceil(hashes.length / 64))
   for (const { probe } of filters) probe.hasMany(hashes, found)

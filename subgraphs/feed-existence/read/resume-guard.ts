@@ -1,7 +1,7 @@
 /**
- * Keeps misses of history from the record store: which subjects may a viewer have played, by what is staged and by his filters?
- * Read as for `unseen`, from the same filters in memory, so that it costs a round trip of the hot store at most; and in the
- * order that loses nothing, so that what was recorded is never denied in the months that filters are read for.
+ * Keeps history's misses from the record store. It answers from staged plays and filters whether a viewer may have played a subject. The
+ * reads are those of `unseen`, from the same cached filters, so they cost at most one round trip of the hot store. Their order loses
+ * nothing, so no recorded play is denied in the months whose filters are read.
  */
 import type { ProgressKey } from '../../../core/domain.ts'
 import { hashSeen } from '../filter/hash.ts'
@@ -10,7 +10,7 @@ import { askAll, isFound } from './probes.ts'
 import type { SeenReads } from './unseen.ts'
 
 export type ResumeGuardFigures = {
-  /** Subjects that history missed in truncated timelines, and those of them that the record store had to be asked for. */
+  /** Subjects that history missed in truncated timelines, and the number of them that needed the record store. */
   missed: number
   probable: number
 }

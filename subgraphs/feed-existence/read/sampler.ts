@@ -1,10 +1,11 @@
 /**
- * Measures in production how much the filters hide wrongly, and whether they ever miss. One in so many calls of `unseen` is
- * sampled, beside the answer:
- * - ids that nobody has are asked for: what the filters say of them is wrong. `hits / probes` is the share of the unseen that
- *   is hidden, of all live filters together; it must stay below `existence.rate`.
- * - what the filters dropped is looked up in the viewer's history, where that runs: `unknown` were hidden though he never
- *   was there, as far as history knows.
+ * Measures in production how much the filters hide wrongly, and whether they ever miss. One in `every` calls of `unseen` is sampled, beside
+ * the answer:
+ *
+ * - Ids that nobody has are probed. Each positive answer is wrong. `hits / probes` is the share of unseen subjects that all live filters
+ *   together hide; it must stay below `existence.rate`.
+ * - Subjects that the filters dropped are looked up in the viewer's history, if it is available. `unknown` were hidden although history has
+ *   no visit of this viewer.
  */
 import type { BusinessNumber, ViewerId } from '../../../core/domain.ts'
 import { randomBelow, type Random } from '../../../core/random.ts'
@@ -14,10 +15,10 @@ import { askAll, isFound } from './probes.ts'
 import type { UnseenSample } from './unseen.ts'
 
 export type SampleFigures = {
-  /** Ids that nobody has, and how many of them a filter claims to have. */
+  /** Ids that nobody has, and the number of them that a filter claims to have. */
   probes: number
   hits: number
-  /** What filters dropped and history was asked about, and how much of it history does not know. */
+  /** Dropped subjects that were looked up in history, and the number of them that history lacks. */
   dropped: number
   unknown: number
 }
@@ -68,7 +69,7 @@ export function makeSampler(
   }
 }
 
-/** 104 random bits in a form that nobody's ids have. */
+/** 104 random bits in a form that no real id has. */
 function strangeId(random: Random): string {
   return `?${Array.from({ length: 4 }, () => randomBelow(random, 2 ** 26).toString(36)).join('?')}`
 }

@@ -1,16 +1,16 @@
 /**
- * What a viewer has seen, read in the order that loses nothing: first what was served and what is staged, in one round trip of the
- * hot store; then the filters, as of that moment or later (`subgraphs/feed-existence/filter/filter-cache.ts` says why). Candidates stay in the process: they
- * are hashed once, and asked for in all filters.
+ * Reads the subjects that a viewer has seen, in an order that loses nothing. Issued and staged subjects come first, in one round trip of
+ * the hot store. The filters come second, as of that moment or later (`filter-cache.ts` explains why). Candidates stay in the process: they
+ * are hashed once, and all filters are probed.
  *
- * With the hot store down, the filters answer alone; with the record store down, what is staged and what of the filters is in
- * memory. The caller's collector says so; called without one, it rejects instead.
+ * If the hot store is down, the filters answer alone. If the record store is down, staged plays and cached filters answer. The caller's
+ * collector notes the store; without a collector, the call rejects.
  *
- * What this process acknowledged and the hot store has not yet is added (`waiting-plays.ts`). While others may have acknowledged
- * something that it lacks (`backlog.ts`, `core/outage/write-watch.ts`), the collector says that too, though the hot store answers.
+ * Plays that this process acknowledged but the hot store still lacks are added (`waiting-plays.ts`). While other processes may have
+ * acknowledged such plays (`backlog.ts`, `core/outage/write-watch.ts`), the collector notes the hot store although it answers.
  *
- * While viewers are moved from a legacy store, one who is not yet has that one asked as well, about what is left: his mark stands beside
- * his filters, and a reader without either takes him for one who is not.
+ * During a migration, the legacy store is asked about the remaining candidates of viewers who are not migrated. The mark is stored beside
+ * the filters; without either, a viewer counts as not migrated.
  */
 import type { Degraded } from '../../../core/outage/degraded.ts'
 import { saysDown } from '../../../core/outage/degraded.ts'
@@ -33,13 +33,13 @@ export type Unseen = {
   ids: string[]
   droppedIssued: number
   droppedStaged: number
-  /** With what the legacy store has of a viewer who is not migrated: it will be in his filters. */
+  /** Includes plays in the legacy store of a viewer who is not migrated, since they will be in the filters. */
   droppedFiltered: number
 }
 
 export type SeenReads = {
   read: ReadViewer
-  /** `candidates` and `exclude` have been checked; each is answered once. */
+  /** `candidates` and `exclude` have been checked. Each is answered once. */
   unseen(
     viewer: ViewerId,
     business: BusinessNumber,
@@ -47,11 +47,11 @@ export type SeenReads = {
     exclude: readonly string[],
     degraded?: Degraded,
   ): Promise<Unseen>
-  /** In the order of `oids`; null where it was not seen as far as is known. */
+  /** In the order of `oids`; null if it was not seen as far as is known. */
   reasons(viewer: ViewerId, business: BusinessNumber, oids: readonly string[], degraded?: Degraded): Promise<(SeenReason | null)[]>
 }
 
-/** Told of some calls' outcome: who asked, with which filters, and what they dropped. */
+/** Called with the result of some calls: the viewer, the probed filters, and the ids they dropped. */
 export type UnseenSample = (viewer: ViewerId, business: BusinessNumber, filters: readonly MonthFilter[], dropped: readonly string[]) => void
 
 export function makeSeenReads(
@@ -65,7 +65,7 @@ export function makeSeenReads(
   const tableOf = makeCandidateTable(random)
   const read = makeViewerReads(hot, cache, arrears)
 
-  /** What the legacy store has of these. */
+  /** The plays among `oids` that the legacy store has. */
   async function legacyOf(
     viewer: ViewerId,
     business: BusinessNumber,
@@ -99,7 +99,7 @@ export function makeSeenReads(
     read,
     async unseen(viewer, business, candidates, exclude, degraded) {
       const { issued, staged, filters, migrated } = await read(viewer, business, degraded)
-      // Nothing is awaited while the table is in use.
+      // No await while the shared table is in use.
       const { hashes, drop, isLeft } = tableOf(business, candidates)
       drop(new Set(exclude))
       const droppedIssued = drop(issued)

@@ -11,9 +11,9 @@ import type { HotSeen, SeenStore } from '../stores/hot-store.ts'
 import type { FilterCache } from './filter-cache.ts'
 import type { MonthFilter, ViewerFilters } from './filter-loads.ts'
 
-/** What is known of a viewer in a business. */
+/** The known state of a viewer in a business. */
 export type ViewerSeen = {
-  /** When each was served last. */
+  /** The last time each was served. */
   issued: ReadonlyMap<string, number>
   staged: ReadonlyMap<string, number>
   /** The newest month first. */
@@ -21,11 +21,11 @@ export type ViewerSeen = {
   migrated: MigrationMark
 }
 
-/** What the hot store, though it answers, does not have. */
+/** Acknowledged plays that the hot store lacks, although it answers. */
 export type Arrears = {
-  /** Plays that this process acknowledged. Asked before the hot store is. */
+  /** Plays that this process acknowledged. To be read before the hot store. */
   waitingOf(viewer: ViewerId, business: BusinessNumber): ReadonlyMap<string, number>
-  /** May it lack some that others acknowledged? */
+  /** True if the hot store may lack plays that other processes acknowledged. */
   mayLack(viewer: ViewerId): boolean
 }
 
@@ -40,7 +40,7 @@ export function makeViewerReads(
   cache: Pick<FilterCache, 'get' | 'getBlindly' | 'lastKnown'>,
   arrears: Arrears,
 ): ReadViewer {
-  // Of those whose part of the store is down: the error. Others in the same call have their answer.
+  // Viewers whose part of the store is down get the error. Other viewers of the same call get their answers.
   const getSeen = makeSharedLookup<HotKey, HotSeen | Error>((keys) => apartIfPartIsOut(keys, getSeenTogether), keyTextOf)
 
   async function getSeenTogether(keys: readonly HotKey[]): Promise<(HotSeen | Error)[]> {
@@ -88,7 +88,7 @@ export function makeViewerReads(
   return read
 }
 
-/** One that is staged already may wait as well: as the job has it from the log. */
+/** A staged play may also wait, since the job stages it from the log. */
 export function withWaiting(staged: HotSeen['staged'], waiting: ReadonlyMap<string, number>): Map<string, number> {
   const all = new Map(waiting)
   for (const { oid, playedAt } of staged) all.set(oid, Math.max(playedAt, all.get(oid) ?? 0))

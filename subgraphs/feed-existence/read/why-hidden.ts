@@ -1,4 +1,4 @@
-/** All that is known of why a subject is hidden from a viewer, for operators: read from the stores, past every cache. */
+/** The reasons why a subject is hidden from a viewer, for operators. Read from the stores, past every cache. */
 import { MARK_MONTH, decodeMark } from '../migration/progress.ts'
 import { isTidemarkError } from '../../../core/errors.ts'
 import { openFilter, measureFilter } from '../filter/filter.ts'
@@ -13,14 +13,14 @@ import type { LegacyReads } from '../migration/legacy-reads.ts'
 import { askAll, isFound } from './probes.ts'
 import { withWaiting, type Arrears } from './viewer-reads.ts'
 
-/** Of one that is not `readable` only the bytes are known. */
+/** For a filter that is not `readable`, only the bytes are known. */
 export type FilterAnswer = { month: string; readable: boolean; has: boolean; records: number; bytes: number; rate: number }
 
 export type WhyHidden = {
   hidden: boolean
   issuedAt: number | null
   stagedAt: number | null
-  /** Null once the viewer is migrated, and where no legacy store is configured. */
+  /** Null once the viewer is migrated, and if no legacy store is configured. */
   legacyAt: number | null
   /** The newest month first. */
   filters: FilterAnswer[]
@@ -32,7 +32,7 @@ export type WhyHiddenSources = {
   records: Pick<SeenRecords, 'getFilters'>
   history: Pick<HistoryRecords, 'getProgressMany'> | undefined
   legacy: Pick<LegacyReads, 'playedAt'> | undefined
-  /** Has a filter repaired that cannot be read. */
+  /** Requests the repair of a filter that cannot be read. */
   onUnreadable(viewer: ViewerId, month: Month): void
   arrears: Pick<Arrears, 'waitingOf'>
 }
@@ -47,7 +47,7 @@ export async function readWhyHidden(
   const waiting = arrears.waitingOf(viewer, business)
   const { issued, staged } = await hot.getSeen(viewer, business)
   const months = monthsRead(now, limits)
-  // Before the filters, as every reader does (`subgraphs/feed-existence/migration/progress.ts`).
+  // Read before the filters, as in every reader (`subgraphs/feed-existence/migration/progress.ts`).
   const [mark] = legacy === undefined ? [] : await records.getFilters([{ viewer, month: MARK_MONTH }])
   const [stored, known] = await Promise.all([
     records.getFilters(months.map((month) => ({ viewer, month }))),

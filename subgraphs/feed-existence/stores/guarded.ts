@@ -1,6 +1,6 @@
 /**
- * The ports of what was seen as the service sees them: behind a breaker each, so that a store that is down costs a request
- * nothing (`guarded.ts` says more). The job uses them as they are.
+ * The ports of feed existence as the service uses them, each behind a breaker, so that a failed store costs a request nothing
+ * (`core/outage/guard.ts` has the details). The job uses the ports without breakers.
  */
 import type { LegacyPlays } from './legacy-plays.ts'
 import type { PlayLog } from './play-log.ts'
@@ -20,15 +20,15 @@ import {
   type StoreBreakers,
 } from '../../../core/outage/guard.ts'
 
-/** `legacy`: while viewers are moved from it. */
+/** `legacy`: set during a migration. */
 export type SeenStores = { hot: SeenStore; log: PlayLog; records: SeenRecords; legacy?: LegacyPlays | undefined }
 
 export type GuardedSeenStores = SeenStores & {
   breakers: StoreBreakers
   recordReads(): RecordReadsFigures
-  /** Does the hot store, which answers, also take what is written? */
+  /** Watches whether the hot store, while it answers, also accepts writes. */
   writes: WriteWatch
-  /** Ends the asking; the stores stay open. */
+  /** Ends the checks; the stores stay open. */
   stop(): void
 }
 
@@ -68,7 +68,7 @@ function guardHot(hot: SeenStore, breaker: PartBreaker, watch: WriteWatch): Seen
   }
 
   const reading = guardMethods(hot, run, {
-    // Layouts are of no viewer, and are read before the first play is staged.
+    // Layouts belong to no viewer. They are read before the first play is staged.
     getRingLayouts: () => [],
     getSeen: (viewer) => [viewer],
     getSeenMany: viewersOf,

@@ -1,4 +1,4 @@
-/** Port: what feed existence reads of the history of viewers. The composition root passes the record store of history. */
+/** Port: the reads of feed existence from the history of viewers. The composition root passes the record store of history. */
 import type { BusinessNumber, Place, ProgressKey, ProgressRecord, TimelineEntry, ViewerId } from '../../../core/domain.ts'
 
 export interface HistoryRecords {

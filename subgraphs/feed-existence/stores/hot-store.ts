@@ -1,125 +1,136 @@
 /**
- * Port: the hot store of what viewers were served and what they watched lately. Issued: the last served, per viewer and
- * business. Staged: what was played and is not yet folded into the viewer's filter, per viewer and ring slot. The ring: which
- * viewers have something staged, per slot and shard. A viewer belongs to one region, and so do his shard and everything of
- * him; whatever belongs to a region can be changed in one atomic step.
+ * Port: the hot store of feed existence. Issued: the subjects last served, per viewer and business. Staged: the subjects that were played
+ * and are not yet in the viewer's filter, per viewer and ring slot. The ring: the viewers with staged plays, per slot and shard. A viewer
+ * belongs to one region, and so do the viewer's shard and data. Data of one region can change in one atomic step.
  *
  * Ids have passed `checkId`; `playedAt` is a whole number from 0 to PLAYED_AT_MAX, `slot` one from 0 to SLOTS_MAX - 1.
  *
- * Flags of the day: has a viewer played, or been served, anything of a business on this day? A claim of a day that was claimed
- * already changes nothing. They are kept for two days.
+ * A day flag records that a viewer has played, or was served, something of a business on a day. Claiming a day twice changes nothing. Flags
+ * are kept for two days.
  *
- * Every adapter passes `test/contracts/feed-existence/hot-store.ts`. Failures surface as `HOT_STORE_UNAVAILABLE` (of a store in parts as a
- * `PartOutage`) or `STORE_FULL`. Every call may be repeated; a repetition changes nothing.
+ * Every adapter passes `test/contracts/feed-existence/hot-store.ts`. Failures surface as `HOT_STORE_UNAVAILABLE` (a `PartOutage` for a
+ * store in parts) or `STORE_FULL`. Every call may be repeated; a repetition changes nothing.
  */
 import type { BusinessNumber, Play, RewardEvent, Subject, ViewerId } from '../../../core/domain.ts'
 
 /** Milliseconds since the epoch: the year 2527. */
 export const PLAYED_AT_MAX = 2 ** 44 - 1
 export const SLOTS_MAX = 255
-/** For how long `HotSeen.folds` is kept at least once nothing of the viewer is staged any more. */
+/** Minimum time for which `HotSeen.folds` is kept once nothing of the viewer is staged. */
 export const FOLDS_KEPT_MS = 2 * 3_600_000
 
 export type IssuedOptions = {
   /** The server's clock, ms since the epoch. */
   now: number
-  /** Kept per viewer and business: the newest. */
+  /** Entries kept per viewer and business: the newest. */
   cap: number
-  /** Milliseconds for which an entry stays although newer ones exceed the cap; as old as that it may go. */
+  /** Milliseconds for which an entry stays although newer ones exceed the cap. At this age it may go. */
   minAgeMs: number
-  /** What is kept in any case at most, whatever its age. At least `cap`. */
+  /** Maximum number of entries, whatever their age. At least `cap`. */
   hardCap: number
   /**
-   * Milliseconds for which the whole of it is kept after the viewer was served last. Stores forget by themselves, by their own clocks,
-   * or with `purgeIssued`, and with the next of these calls.
+   * Milliseconds for which all entries are kept after the viewer was last served. Stores expire them by their own clocks, or with
+   * `purgeIssued`, and with the next of these calls.
    */
   ttlMs: number
-  /** The day (UTC, days since the epoch) to claim as the first on which something of this business was served; absent = do not check. */
+  /**
+   * The day (UTC, days since the epoch) to claim as the first on which something of this business was served. If absent, no day is claimed.
+   */
   day?: number | undefined
 }
 
-/** A play, and the day to claim as the first on which something of its business was played; absent = do not check. */
+/** A play, and the day to claim as the first on which something of its business was played. If `day` is absent, no day is claimed. */
 export type PlayWrite = Play & { day?: number | undefined }
 
-/** How much a viewer has staged in a slot. `firsts`: days that were nobody's before, of his plays' businesses; absent if none. */
+/** The number of a viewer's plays staged in a slot. `firsts`: days newly claimed, for the businesses of the plays; absent if none. */
 export type StagedCount = { viewer: ViewerId; staged: number; firsts?: { business: BusinessNumber; day: number }[] }
 
 export type StageOptions = {
   now: number
-  /** The slot of the ring that is written to now. */
+  /** The current slot of the ring. */
   slot: number
-  /** Where one of the viewers has so much staged in this slot, nothing of his region is staged, and the call rejects with PLAYS_TOO_MANY. Absent: no end. */
+  /**
+   * If one of the viewers has this many plays staged in the slot, nothing of that region is staged, and the call rejects with
+   * PLAYS_TOO_MANY. If absent, there is no limit.
+   */
   max?: number | undefined
 }
 
 export type StagedPlay = Subject & { playedAt: number }
 
-/** What the hot store knows of a viewer in a business. */
+/** The data of the hot store about a viewer in a business. */
 export type HotSeen = {
-  /** Newest first: of one millisecond by their places in the lists they came in, the last first, and then by the bytes of their oids, the last first. */
+  /**
+   * Newest first. Within a millisecond by their places in the lists they came in, the last first, then by the bytes of their oids, the last
+   * first.
+   */
   issued: { oid: string; issuedAt: number }[]
-  /** Staged in any slot, each once with its latest time, in any order. */
+  /** Staged in any slot, each subject once with its latest time, in any order. */
   staged: { oid: string; playedAt: number }[]
   /**
-   * Grows whenever something of the viewer's, of any business, leaves staging, in the same atomic step; `staged` and it are of
-   * one moment. Filters that were loaded after this value was read lack nothing that is not in `staged`. 0 where nothing was
-   * ever staged, or nothing is and nothing was folded within FOLDS_KEPT_MS: so what is kept by it is kept for less than that. It
-   * begins with the first play staged, at the time, and so goes on above any value it ever had where it was forgotten, or lost: what
-   * is kept by an older one is never taken for new.
+   * Grows whenever a play of the viewer, in any business, leaves staging. It changes in the same atomic step, and `staged` and it are of
+   * one moment. Filters loaded after this value was read therefore contain every play that is not in `staged`.
+   *
+   * 0 if nothing was ever staged, or if nothing is staged and nothing was folded within FOLDS_KEPT_MS. Filters cached by this value must
+   * therefore expire sooner. The value begins with the first staged play, at the current time. After a loss or an expiry it thus continues
+   * above every earlier value, and an outdated cache entry never matches.
    */
   folds: number
 }
 
 export interface SeenStore {
   /**
-   * Notes these as served now, each one newer than those before it in `oids` (`issued-moments.ts`); one that was served before
-   * moves to the front, never back. Then whatever is not among the newest
-   * `cap` goes, once it is `minAgeMs` old or not among the newest `hardCap`. Then the day is claimed; a first of the day leaves a
-   * pending reward, and true is returned. Atomic; readable everywhere when it resolves. Without oids nothing happens.
+   * Notes these subjects as served now, each one newer than those before it in `oids` (`issued-moments.ts`). A subject that was served
+   * before moves to the front, never back. Entries beyond the newest `cap` are then removed, if they are `minAgeMs` old or beyond the
+   * newest `hardCap`. Then the day is claimed: a first of the day leaves a pending reward, and the result is true. Atomic; readable
+   * everywhere when it resolves. Without oids nothing happens.
    */
   putIssued(viewer: ViewerId, business: BusinessNumber, oids: readonly string[], options: IssuedOptions): Promise<boolean>
   /**
-   * Forgets what was served to viewers, per business as a whole, where the last of it was before this moment. Looks at up to
-   * `limit` viewers and businesses; returns at how many. 0 = done, as ever where it goes by itself.
+   * Removes the served subjects of viewers, per business as a whole, if the last was served before this moment. Examines up to `limit`
+   * pairs of viewer and business, and returns their number. 0 = done; always 0 in a store that expires them itself.
    */
   purgeIssued(servedBefore: number, limit: number): Promise<number>
   /**
-   * Stages each play in its viewer's slot, and puts the viewer into the ring. Of two plays of a subject in a slot the later
-   * stays; in each slot it is staged by itself. Days are claimed alike, each of a viewer and business once, and a first
-   * of the day leaves a pending reward. Atomic per region. Returns, in order of first appearance, each viewer with how much he has staged in this slot.
+   * Stages each play in its viewer's slot, and puts the viewer into the ring. If a slot has two plays of a subject, the later stays; each
+   * slot is independent. Days are claimed in the same step, once per viewer and business. A first of the day leaves a pending reward.
+   * Atomic per region. Returns each viewer, in order of first appearance, with the number of plays staged in this slot.
    */
   stagePlays(plays: readonly PlayWrite[], options: StageOptions): Promise<StagedCount[]>
   /** One round trip. */
   getSeen(viewer: ViewerId, business: BusinessNumber): Promise<HotSeen>
-  /** As `getSeen`, of several businesses or viewers at once, in order. */
+  /** As `getSeen`, for several pairs at once, in order. */
   getSeenMany(of: readonly { viewer: ViewerId; business: BusinessNumber }[]): Promise<HotSeen[]>
 
-  /** Viewers of a slot and shard, in any order, at most `limit`, each once. */
+  /** At most `limit` viewers of a slot and shard, in any order, each once. */
   listRing(slot: number, shard: number, limit: number): Promise<ViewerId[]>
-  /** What these viewers have staged in a slot, all businesses, in order of viewers. What is staged or removed meanwhile may be left out. */
+  /**
+   * The plays of these viewers staged in a slot, in all businesses, in order of viewers. Plays staged or removed during the call may be
+   * missing.
+   */
   readStaged(slot: number, viewers: readonly ViewerId[]): Promise<StagedPlay[][]>
   /**
-   * They are folded: removes exactly these plays (one that was staged again with another `playedAt` stays), and the viewer
-   * from the slot's ring if nothing of his is left in it, under every layout that is known. Atomic per viewer and some
-   * thousand plays; of what he has more, `folds` grows with each step.
+   * Removes exactly these plays after a fold; a play that was staged again with another `playedAt` stays. Removes the viewer from the
+   * slot's ring, under every known layout, if none of the viewer's plays are left in it. Atomic per viewer and some thousand plays. If a
+   * viewer has more, `folds` grows with each step.
    */
   removeStaged(slot: number, folded: readonly { viewer: ViewerId; plays: readonly StagedPlay[] }[]): Promise<void>
   /**
-   * How many viewers have something staged, per slot. For figures and tests; may be slow. While two layouts are written to, a
-   * viewer may count twice.
+   * The number of viewers with staged plays, per slot. For figures and tests; may be slow. While two layouts are in use, a viewer may count
+   * twice.
    */
   countRing(): Promise<number[]>
   /**
-   * The layouts the ring ever had, the one in use last; equal ones that follow each other are one, the earliest. A viewer's place
-   * in the ring stays where the layout in use when he was staged has put it.
+   * All layouts the ring has had, the current one last. Of equal layouts in a row, only the earliest is returned. A viewer keeps the place
+   * in the ring given by the layout that was current when the play was staged.
    */
   getRingLayouts(): Promise<RingLayout[]>
-  /** Of several with one `since` the first stays. */
+  /** Of several layouts with the same `since`, the first stays. */
   putRingLayout(layout: RingLayout): Promise<void>
 
   /** Rewards claimed at or before `claimedBefore` and not yet confirmed, of these regions; at most `limit`. */
   listPendingRewards(regions: readonly number[], claimedBefore: number, limit: number): Promise<RewardEvent[]>
-  /** The log has them. */
+  /** Removes rewards that the log has taken. */
   confirmRewards(rewards: readonly RewardEvent[]): Promise<void>
 
   check(part?: number): Promise<void>
@@ -129,5 +140,5 @@ export interface SeenStore {
 
 export type RingShape = { slots: number; shards: number }
 
-/** A ring's shape. `since`: from when on (ms). A shard belongs to region `shard mod regions`. */
+/** A ring's shape. `since`: the time from which it is used (ms). A shard belongs to region `shard mod regions`. */
 export type RingLayout = RingShape & { since: number }

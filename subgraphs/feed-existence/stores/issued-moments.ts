@@ -1,11 +1,11 @@
 /**
- * The order of what was served: by the millisecond of the call, and within a call by the place in its list, the later the
- * newer. A moment is both in one whole number, so that stores sort, compare and keep a number: 512 to a millisecond. Of more ids than
- * that in one call neighbours share one, and are ordered by their bytes. A leaf.
+ * The order of served subjects: by the millisecond of the call, and within a call by the place in its list, later places being newer. A
+ * moment combines both in one whole number, 512 per millisecond, which stores sort, compare and keep. In a call with more ids, neighbours
+ * share a moment and are ordered by their bytes.
  */
 const PLACES = 512
 
-/** Of the id at this place of a list of so many, served at `now` (ms). `redis/scripts/put-issued.lua` does the same. */
+/** The moment of the id at place `at` of a list of `count`, served at `now` (ms). `redis/scripts/put-issued.lua` computes the same. */
 export function momentOf(now: number, at: number, count: number): number {
   return now * PLACES + Math.floor((at * PLACES) / count)
 }
@@ -15,7 +15,7 @@ export function issuedAtOf(moment: number): number {
   return Math.floor(moment / PLACES)
 }
 
-/** By moments; of one moment by bytes, the last first. */
+/** By moments; within a moment by bytes, the last first. */
 export function newestFirst(a: { oid: string; moment: number }, b: { oid: string; moment: number }): number {
   return b.moment - a.moment || Buffer.compare(Buffer.from(b.oid), Buffer.from(a.oid))
 }

@@ -1,7 +1,7 @@
 /**
- * What the hot store, though it answers, does not have: plays that were acknowledged while it was down, or full. Those of this process
- * are known one by one (`waiting-plays.ts`); that there may be others' is known from the store that refuses writes
- * (`core/outage/write-watch.ts`) and from the log, until it is staged (`backlog.ts`).
+ * Plays that were acknowledged while the hot store was down or full, and that it still lacks. Plays of this process are known one by one
+ * (`waiting-plays.ts`). Plays of other processes can only be suspected: while the store refuses writes (`core/outage/write-watch.ts`), and
+ * until the log is staged (`backlog.ts`).
  */
 import type { Clock } from '../../../core/clock.ts'
 import type { Play } from '../../../core/domain.ts'
@@ -11,9 +11,11 @@ import type { Arrears } from '../read/viewer-reads.ts'
 import { makeWaitingPlays } from './waiting-plays.ts'
 
 export type ProcessArrears = Arrears & {
-  /** The log has acknowledged these to this process. */
+  /** Called with plays that the log has acknowledged to this process. */
   note(plays: readonly Play[]): void
-  /** For a process that serves: asks the hot store by itself whether it takes writes, and the log, for which it waits, what was left. */
+  /**
+   * For a process that serves. Starts checking whether the hot store accepts writes, and waits for the log's answer about unstaged plays.
+   */
   start(): Promise<void>
   /** Plays of this process that wait to be staged. */
   figures(): { waiting: number }

@@ -1,24 +1,24 @@
 /**
- * May the hot store lack plays that were acknowledged, by whatever process? While it is down, or takes no writes, they go to the log, and a job
- * brings them later: an outage is over for readers only when all that the log had at its end is staged. Until then
- * answers say that they are without the hot store, and nobody takes them for complete.
+ * Tracks whether the hot store may lack acknowledged plays, of any process. While it is down or refuses writes, plays go to the log, and a
+ * job stages them later. For readers, an outage therefore ends only when everything that was in the log at its end is staged. Until then,
+ * answers are marked as degraded, so that nobody takes them for complete.
  *
- * Other processes notice a little later than this one that the store is back, and log until then: so where the log ends is asked after
- * a while, too.
+ * Other processes notice the end of the outage a little later, and log until then. The end of the log is therefore read after a delay.
  *
- * A process that begins knows of no outage, and plays may wait all the same: it may lack some until the log has said that it does not.
+ * A new process does not know of an earlier outage, but plays may still wait. Until the log confirms that none do, the hot store may lack
+ * some.
  */
 import type { Clock } from '../../../core/clock.ts'
 import { makeWorker } from '../../../core/worker.ts'
 import type { LogEnd, PlayLog } from '../stores/play-log.ts'
 
 export type Backlog = {
-  /** Something of this part of the hot store was logged, or may have been, up to now. Undefined: of any. */
+  /** Plays for this part of the hot store were logged, or may have been, up to now. Undefined: for any part. */
   begin(part: number | undefined): void
   mayLack(part: number | undefined): boolean
   /**
-   * Looks whether a process before this one has left something. What it finds concerns all, as does that it cannot look. To be awaited
-   * before requests are taken, so that none is told of a gap where there is none; it waits only so long for a log that is silent.
+   * Checks whether an earlier process has left plays in the log. Unstaged plays, or a failed check, concern all parts. Await it before
+   * serving requests, so that no answer is degraded without need. It waits only a limited time for the log.
    */
   start(): Promise<void>
   stop(): Promise<void>
@@ -26,7 +26,7 @@ export type Backlog = {
 
 type Wait = { askFrom: number; end: LogEnd | undefined }
 
-/** A start does not wait longer for the log. */
+/** Maximum wait of a start for the log. */
 const FIRST_LOOK_MAX_MS = 5_000
 
 export function makeBacklog(
@@ -51,7 +51,7 @@ export function makeBacklog(
       const isStaged = await log.isStaged(end)
       if (!isStaged) continue
       for (const [part, wait] of some) {
-        // Another outage may have begun since.
+        // Another outage may have begun meanwhile.
         if (waits.get(part) === wait) waits.delete(part)
       }
     }

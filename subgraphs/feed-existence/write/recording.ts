@@ -14,22 +14,22 @@ import type { PlayLog } from '../stores/play-log.ts'
 import type { DayRewards } from './rewards.ts'
 import type { Staging } from './staging.ts'
 
-/** `dayToken` says that the day was claimed; null where it was not, or nothing is earned. */
+/** `dayToken` says that the day was claimed; null if it was not, or if there are no rewards. */
 export type FirstOfDay = { dayToken: string | null; firstOfDay: boolean }
 
 const NOT_CLAIMED: FirstOfDay = { dayToken: null, firstOfDay: false }
 
 export type RecordingFigures = {
   issued: number
-  /** Ids that were not noted, because the hot store was down. */
+  /** Ids lost because the hot store was down. */
   issuedLost: number
   played: number
-  /** Of these, those that went to the log. */
+  /** The plays among these that went to the log. */
   logged: number
 }
 
 export type Recording = {
-  /** `dayToken`: of an earlier answer. Throws BUSINESS_UNKNOWN, IDS_TOO_MANY, ID_INVALID. */
+  /** `dayToken`: from an earlier answer. Throws BUSINESS_UNKNOWN, IDS_TOO_MANY, ID_INVALID. */
   recordIssued(
     viewer: Viewer,
     business: string,
@@ -37,7 +37,10 @@ export type Recording = {
     degraded?: Degraded,
     dayToken?: string,
   ): Promise<FirstOfDay & { recorded: boolean }>
-  /** Throws BUSINESS_UNKNOWN, IDS_TOO_MANY, ID_INVALID, PLAYED_AT_INVALID, PLAYS_TOO_MANY; LOG_UNAVAILABLE or STORE_FULL if neither hot store nor log takes it. */
+  /**
+   * Throws BUSINESS_UNKNOWN, IDS_TOO_MANY, ID_INVALID, PLAYED_AT_INVALID, PLAYS_TOO_MANY; LOG_UNAVAILABLE or STORE_FULL if neither hot
+   * store nor log accepts the plays.
+   */
   recordPlayed(
     viewer: Viewer,
     business: string,
@@ -53,7 +56,7 @@ export type RecordingSources = {
   hot: Pick<SeenStore, 'putIssued'>
   log: Pick<PlayLog, 'appendPlays'>
   staging: Pick<Staging, 'stage'>
-  /** Told of plays that the log has acknowledged, before anybody else is. */
+  /** Called with plays that the log has acknowledged, before the caller gets the answer. */
   logged(plays: readonly Play[]): void
   rewards: Pick<DayRewards, 'check' | 'send'>
 }
@@ -69,10 +72,10 @@ export function makeRecording(
 ): Recording {
   const figures: RecordingFigures = { issued: 0, issuedLost: 0, played: 0, logged: 0 }
 
-  /** One that is full takes nothing either. */
+  /** A full store accepts nothing either. */
   const isWithout = (error: unknown): boolean => saysDown(error, 'hotStore') || saysFull(error)
 
-  /** What does not depend on the hot store goes on without it. */
+  /** Does the task, or the alternative without the hot store. */
   async function orWithoutHot<T>(task: () => Promise<T>, without: () => Promise<T>, degraded: Degraded | undefined): Promise<T> {
     try {
       return await task()
@@ -87,7 +90,7 @@ export function makeRecording(
     async recordIssued(viewer, business, ids, degraded, dayToken) {
       const { number } = businesses.byName(business)
       checkIds(ids)
-      // Of one that is there twice the last counts: later in the list is newer.
+      // The last occurrence of a repeated id counts, since later in the list is newer.
       const distinct = [...new Set(ids.toReversed())].reverse()
       if (distinct.length === 0) return { recorded: true, ...NOT_CLAIMED }
       const { issuedCap: cap, issuedMinAgeMs: minAgeMs, issuedHardCap: hardCap, issuedTtlMs: ttlMs } = options

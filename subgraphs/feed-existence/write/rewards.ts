@@ -1,9 +1,9 @@
 /**
- * What the first play and the first issue of a day earn, of a viewer in a business. The claim is part of the step that records
- * (`subgraphs/feed-existence/stores/hot-store.ts`), so that it is made once, and leaves a reward that waits; here it is sent to the log, behind the
- * answer, and what does not arrive is swept by the job. So each comes at least once, under an id of its own.
+ * Rewards for the first play and the first issue of a day, per viewer and business. The step that records the play also claims the day
+ * (`subgraphs/feed-existence/stores/hot-store.ts`), so that it is claimed once, and leaves a pending reward. Rewards are then sent to the
+ * log, behind the answer. The job sweeps rewards that do not arrive. Each reward therefore arrives at least once, under its own id.
  *
- * An issue claims the day on which it is recorded; a play the day on which it was played, if that is today or yesterday.
+ * An issue claims the day on which it is recorded. A play claims the day on which it was played, if that is today or yesterday.
  */
 import { claimedDay, dayTokenOf } from '../../../core/day-token.ts'
 import type { BusinessNumber, Play, RewardEvent, RewardKind, ViewerId } from '../../../core/domain.ts'
@@ -13,22 +13,25 @@ import type { PlayWrite, SeenStore } from '../stores/hot-store.ts'
 export type RewardLog = Pick<Log, 'appendRewards'>
 
 export type DayRewards = {
-  /** What to claim, and the token of the day. Neither where nothing is earned; who sends that token back claims nothing again. */
+  /**
+   * The day to claim, and the token of the day. Both are empty if nothing is rewarded. A caller that sends the token back claims nothing
+   * again.
+   */
   check(
     kind: RewardKind,
     subject: { viewer: ViewerId; business: BusinessNumber },
     day: number | undefined,
     given: string | undefined,
   ): { claim: number | undefined; token: string | null }
-  /** Plays that nobody has a token for: those of the log, and of history. */
+  /** Plays without tokens: those from the log and from history. */
   withDays(plays: readonly Play[], now: number): PlayWrite[]
   send(events: readonly RewardEvent[]): void
   figures(): { rewards: number }
-  /** Waits for what is being sent. */
+  /** Waits for sends under way. */
   settled(): Promise<void>
 }
 
-/** Without a log nothing is claimed. */
+/** Without a log, no day is claimed. */
 export function makeDayRewards(
   hot: Pick<SeenStore, 'confirmRewards'>,
   log: RewardLog | undefined,

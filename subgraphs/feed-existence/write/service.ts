@@ -1,7 +1,7 @@
 /**
- * The service of feed existence: check, then record or read. What was issued is noted at once or not at all; a play is staged, so
- * that every read that starts after the answer leaves it out, or, while the hot store is down, durable in the log, from which
- * a job stages it later.
+ * The service of feed existence: checks the input, then records or reads. An issue is noted at once or not at all. A play is staged, so
+ * that every read that starts after the answer leaves it out. While the hot store is down, it is durable in the log instead, and a job
+ * stages it later.
  */
 import type { Businesses } from '../../../config/businesses.ts'
 import type { Clock } from '../../../core/clock.ts'
@@ -21,7 +21,7 @@ import type { Arrears } from '../read/viewer-reads.ts'
 import { readWhyHidden, type WhyHidden } from '../read/why-hidden.ts'
 import { makeRecording, type Recording, type RecordingFigures, type RecordingOptions, type RecordingSources } from './recording.ts'
 
-/** Candidates asked about, and dropped. */
+/** Candidates of `unseen`, and those dropped. */
 type ReadFigures = Record<'candidates' | 'droppedIssued' | 'droppedStaged' | 'droppedFiltered', number>
 
 export type ExistenceFigures = RecordingFigures & ReadFigures
@@ -40,11 +40,11 @@ export type ExistenceSources = RecordingSources & {
   hot: Pick<SeenStore, 'getSeen'>
   records: Pick<SeenRecords, 'getFilters'>
   history: Pick<HistoryRecords, 'getProgressMany'> | undefined
-  /** While viewers are moved from it. */
+  /** During a migration. */
   legacy?: Pick<LegacyReads, 'playedAt'> | undefined
   reads: SeenReads
   arrears: Pick<Arrears, 'waitingOf'>
-  /** Has a filter repaired that cannot be read. */
+  /** Requests the repair of a filter that cannot be read. */
   onUnreadable(viewer: ViewerId, month: Month): void
 }
 

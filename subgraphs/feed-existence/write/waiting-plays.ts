@@ -1,10 +1,10 @@
 /**
- * Plays that this process acknowledged while the hot store took none: they are in the log, and here, so that reads of this process leave
- * them out from the acknowledgement on. Once the hot store takes writes they are staged from here, without waiting for the job's
- * turn; the job stages them once more, from the log, which changes nothing.
+ * Plays that this process acknowledged while the hot store refused them. They are in the log, and here, so that reads of this process leave
+ * them out from the acknowledgement on. Once the hot store accepts writes, they are staged from here, without waiting for the job. The job
+ * stages them again from the log, which changes nothing.
  *
- * It forgets with its process: the log has them all. So it is bounded; of what finds no room this process knows no more than
- * others do (`backlog.ts`).
+ * This memory ends with its process: the log has all plays. It is bounded; plays beyond the bound are only suspected, like those of other
+ * processes (`backlog.ts`).
  */
 import type { Clock } from '../../../core/clock.ts'
 import { makeWorker } from '../../../core/worker.ts'
@@ -12,28 +12,28 @@ import type { BusinessNumber, Play, ViewerId } from '../../../core/domain.ts'
 import { apartIfPartIsOut } from '../../../core/outage/part-outage.ts'
 
 export type WaitingPlays = {
-  /** The log has them. */
+  /** Called with plays that the log has. */
   note(plays: readonly Play[]): void
   /**
-   * What of a viewer's and business's waits, and when it was played. To be asked before the hot store is: what leaves here is staged
-   * by then, and whoever asks afterwards would find it in neither.
+   * The waiting plays of a viewer and business, with their times. To be read before the hot store: a play that leaves here is staged by
+   * then, and a later read would find it in neither.
    */
   of(viewer: ViewerId, business: BusinessNumber): ReadonlyMap<string, number>
-  /** The hot store is back: stages what waits. */
+  /** Called when the hot store is back: stages the waiting plays. */
   wake(): void
   figures(): { waiting: number }
-  /** Waits for what is being staged, and begins nothing more. */
+  /** Waits for the current attempt, and begins none. */
   stop(): Promise<void>
 }
 
 export type WaitingPlaysOptions = {
   /** Milliseconds between two attempts. */
   retryMs: number
-  /** Does the hot store take this viewer's plays, as far as is known? */
+  /** True if the hot store accepts this viewer's plays, as far as is known. */
   mayStage(viewer: ViewerId): boolean
 }
 
-/** Some 15 MB with ids of 25 bytes. */
+/** About 15 MB with ids of 25 bytes. */
 const PLAYS_MAX = 50_000
 const BATCH = 500
 const NONE: ReadonlyMap<string, number> = new Map()
@@ -57,7 +57,7 @@ export function makeWaitingPlays(
     if (known === undefined) waiting++
   }
 
-  /** One that was played again meanwhile stays, with its new time. */
+  /** A play with a newer time stays. */
   function remove({ viewer, business, oid, playedAt }: Play): void {
     const businesses = byViewer.get(viewer)
     const oids = businesses?.get(business)
@@ -86,7 +86,7 @@ export function makeWaitingPlays(
     ).flat()
   }
 
-  /** False: nobody's were taken, and others need not be tried now. */
+  /** False if nothing was staged, so that others need not be tried now. */
   async function stageAll(plays: readonly Play[]): Promise<boolean> {
     try {
       await apartIfPartIsOut(plays, async (some) => {
@@ -108,7 +108,7 @@ export function makeWaitingPlays(
     },
     of: (viewer, business) => {
       const oids = byViewer.get(viewer)?.get(business)
-      // As of now: what leaves while the hot store is asked may be missing in its answer.
+      // A copy, since plays that leave during the read of the hot store may be missing in its answer.
       return oids === undefined ? NONE : new Map(oids)
     },
     wake: () => void worker.wake(),

@@ -18,10 +18,10 @@ import { makeHistoryPlays, type HistoryPlays, type HistoryPlaysFigures } from '.
 import { makeDayRewards, type DayRewards, type RewardLog } from './rewards.ts'
 import { makeStaging, type Staging } from './staging.ts'
 
-/** With the record store of history, filters that are damaged are made anew, and the sampler knows what is true. */
+/** With the record store of history, damaged filters are rebuilt, and the sampler can verify answers. */
 export type ExistenceStores = SeenStores & {
   history?: HistoryRecords | undefined
-  /** Where the firsts of a day go; absent: nobody earns anything. */
+  /** The log of rewards; if absent, there are none. */
   rewards?: RewardLog | undefined
 }
 
@@ -42,9 +42,9 @@ export type JobStaging = Pick<Staging, 'stop'> & { stage(plays: readonly Play[])
 
 export type WritePathFigures = {
   fromHistory: HistoryPlaysFigures
-  /** Firsts of a day that were sent. */
+  /** Rewards sent. */
   rewards: number
-  /** `waiting`: plays of this process that are in the log, and that the hot store has not yet taken. */
+  /** `waiting`: plays of this process that are in the log but not yet in the hot store. */
   staging: ReturnType<Staging['figures']> & { waiting: number }
 }
 
@@ -73,12 +73,12 @@ export function makeWritePath(
   const stagingOn = (hot: SeenStore, early: Fold['fold']): Staging =>
     makeStaging(clock, hot, shape, existence.stagedMax, early, onError, rewards.send, onStaged)
   const staging = stagingOn(guarded.hot, unlessDown(guarded, fold))
-  // What persists may wait, as the job may.
+  // The persist step may wait, as the job may.
   const historyStaging = stagingOn(stores.hot, fold)
   const fromHistory = makeHistoryPlays(clock, businesses, historyStaging, staging, rewards, stores.log, existence)
   const arrears = makeArrears(clock, guarded, stageLate, guard, onError)
 
-  /** What has waited for longer than its month lives is in no filter that is looked at. */
+  /** Leaves out plays that waited until their month was no longer in use. */
   async function stageLate(plays: readonly Play[]) {
     const now = clock.now()
     const live = plays.filter(({ playedAt }) => monthOf(playedAt) >= monthOf(now) - existence.monthsBefore)
@@ -105,7 +105,7 @@ export function makeWritePath(
   }
 }
 
-/** A store that is known to be down is not waited for: what is staged stays, and the job has it. */
+/** Does not wait for a store that is known to be down: the plays stay staged for the job. */
 function unlessDown({ breakers }: GuardedSeenStores, fold: Fold['fold']): Fold['fold'] {
   return async (slot, viewers) => {
     const isHotDown = viewers.some((viewer) => breakers.hotStore.isOpenFor(viewer))

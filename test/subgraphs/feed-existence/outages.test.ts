@@ -264,7 +264,7 @@ describe('with the record store down', () => {
     opened.set('records', true)
     for (const id of ['a', 'b', 'c']) expect((await served.ask(PLAY, viewer, { id })).errors).toEqual([])
     const [refusal] = (await served.ask(PLAY, viewer, { id: 'd' })).errors
-    expect(refusal).toMatchObject({ code: 'PLAYS_TOO_MANY', message: expect.stringContaining('3 things or more in this hour') })
+    expect(refusal).toMatchObject({ code: 'PLAYS_TOO_MANY', message: expect.stringContaining('3 subjects or more in this hour') })
     expect((await served.ask(PLAY, viewerOf('8'), { id: 'd' })).errors).toEqual([])
     // What was acknowledged elsewhere is staged all the same.
     await opened.plain.log.appendPlays([{ viewer: '7', business: 1, oid: 'logged', playedAt: opened.clock.now() }])

@@ -88,9 +88,9 @@ for (const { shape, isHere, openRecords } of SHAPES)
           degraded: [],
         })
       expect(served.subgraph.figures().repairs).toEqual({ unreadable: before.unreadable + 1, repaired: before.repaired + 1 })
-      expect(await records.listQuarantined(10)).toMatchObject([{ viewer: '7', reason: expect.stringContaining('not as it was written') }])
+      expect(await records.listQuarantined(10)).toMatchObject([{ viewer: '7', reason: expect.stringContaining('a filter is damaged') }])
       // Reported once, with the result and without the viewer.
-      expect(served.errors.map(String)).toEqual([expect.stringMatching(/History knew 1 subjects/)])
+      expect(served.errors.map(String)).toEqual([expect.stringMatching(/found 1 subjects in history/)])
       expect(String(served.errors[0])).not.toMatch(/\b7\b/)
     })
 

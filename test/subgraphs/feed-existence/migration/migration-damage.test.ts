@@ -64,7 +64,7 @@ describe.skipIf(!isHere)('a damaged filter', () => {
     served.errors.length = 0
     await served.afterHours(job)
     for (const viewer of ['7', '8', '9']) expect(await isMigrated(opened, viewer)).toBe(true)
-    expect(served.errors.map(String)).toEqual([expect.stringMatching(/the set of 4 plays .* is gone.*--verify-only --repair/)])
+    expect(served.errors.map(String)).toEqual([expect.stringMatching(/had 4 plays, is gone.*--verify-only --repair/)])
     expect(served.subgraph.figures().legacy?.migration).toMatchObject({ gone: 1 })
   })
 
@@ -133,7 +133,7 @@ describe.skipIf(!isHere)('a damaged filter', () => {
     expect(await opened.plain.records.listQuarantined(10)).toHaveLength(1)
     await moving.redis.clear()
     expect(await served.unseen('7', CANDIDATES)).toEqual([...LEFT, 'played'])
-    expect(served.errors.map(String)).toEqual([expect.stringContaining('has to be made anew')])
+    expect(served.errors.map(String)).toEqual([expect.stringContaining('must be rebuilt')])
   })
 })
 

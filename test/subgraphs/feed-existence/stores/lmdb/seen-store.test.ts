@@ -131,7 +131,7 @@ describe('the seen store on LMDB', () => {
     const folder = makeFolder()
     const environment = openEnvironment(folder.path, { regions, sizeMaxGb: 1 })
     const open = (slots: number, shards: number) => () => openLmdbSeenStore(environment, { slots, shards })
-    expect(open(6, 550)).toThrow(/existence.shards 550 is no multiple of stores.regions 100.*use 600/)
+    expect(open(6, 550)).toThrow(/existence.shards 550 is not a multiple of stores.regions 100.*use 600/)
     expect(open(6, 0)).toThrow(/use 100/)
     for (const slots of [1, 256, 2.5]) expect(open(slots, 500)).toThrow(/existence.slots/)
     await environment.close()

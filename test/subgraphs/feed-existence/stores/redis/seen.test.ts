@@ -230,7 +230,9 @@ describe.skipIf(!(await redisIsHere()))('the seen store on its own Redis', () =>
     await expect(other.getSeen('42', 1)).rejects.toMatchObject({ code: 'DATA_INCOMPATIBLE' })
     await other.close()
     expect(() => openRedisSeenStore({ urls: servers.urls, regions, ...shape, prefix: 'a{b' })).toThrow(/brace/)
-    expect(() => openRedisSeenStore({ urls: servers.urls, regions, slots: 6, shards: 6 })).toThrow(/no multiple of stores.regions 4.*use 8/)
+    expect(() => openRedisSeenStore({ urls: servers.urls, regions, slots: 6, shards: 6 })).toThrow(
+      /not a multiple of stores.regions 4.*use 8/,
+    )
   })
 
   it('marks with the same prefix and seen subjects do not affect each other', async () => {
