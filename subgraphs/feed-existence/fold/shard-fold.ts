@@ -27,8 +27,9 @@ export function makeShardFold(
   const figures: ShardFoldFigures = { viewers: 0, viewersFailed: 0, plays: 0, writes: 0, refused: 0, closed: 0, quarantined: 0 }
 
   /**
-   * Folds each viewer once, a page at a time. A viewer whose fold fails stays in the ring and is skipped until the next run. So is a viewer
-   * who comes into a settled slot, from a server whose clock is behind. True if there were any viewers: then the stores answer.
+   * Folds each viewer once, a page at a time. Two kinds of viewers stay in the ring and are skipped until the next run: those whose fold
+   * fails, and those who come into the settled slot from a server whose clock is behind. True if there were any viewers: then the stores
+   * answer.
    */
   async function foldShard(slot: number, shard: number): Promise<boolean> {
     const worked = new Set<ViewerId>()

@@ -1,6 +1,6 @@
 /**
- * The log of plays on Kafka: topic `.plays`, a viewer's in partition `region mod partitions`. What one call appends for a
- * region is one message, or a few if it is long.
+ * The log of plays on Kafka: topic `.plays`, with a viewer's plays in partition `region mod partitions`. A call appends one message per
+ * region, or a few if it is long.
  */
 import type { Admin } from 'kafkajs'
 import type { Clock } from '../../../../core/clock.ts'
@@ -20,15 +20,15 @@ import type { LogConsumer } from '../../../../core/log-consumer.ts'
 
 export type KafkaPlayLogOptions = {
   connection: KafkaConnection
-  /** Shards of viewers of this deployment. */
+  /** Number of regions of this deployment. */
   regions: number
-  /** What the topics' names begin with. Default "tidemark". */
+  /** Prefix of the topics' names. Default "tidemark". */
   topicPrefix?: string
   /** Milliseconds an append may take before it fails, retries included. Minimum 100. Default 5000. */
   appendMaxMs?: number
-  /** Plays one call of `stage` gets at most, where a single message has not more. Minimum 1. Default 5000. */
+  /** Maximum plays per call of `stage`, unless a single message has more. Minimum 1. Default 5000. */
   batchMax?: number
-  /** Milliseconds without a heartbeat after which the group gives a member's partitions to others. Default 10000. */
+  /** Milliseconds without a heartbeat after which the group reassigns a member's partitions. Default 10000. */
   sessionMaxMs?: number
 }
 
@@ -36,7 +36,7 @@ const WAITING_BYTES_MAX = 64 * 1_048_576
 const START_MAX_MS = 15_000
 const PLAYS_PER_MESSAGE_MAX = 2_000
 
-/** Connects with the first call; a Kafka that does not answer is an error of calls only. */
+/** Connects with the first call. If Kafka does not answer, only calls fail. */
 export function openKafkaPlayLog(options: KafkaPlayLogOptions, { clock, logger }: { clock: Clock; logger: KafkaLogger }): PlayLog {
   const { connection, regions, topicPrefix = 'tidemark', batchMax = 5_000 } = options
   const kafka = makeClient(connection, logger)

@@ -1,6 +1,6 @@
 /**
- * Flags of the day: u32 day · u8 kind · u16 business · packed viewer, and nothing else. In order of days, so that old ones stand
- * at the beginning: each claim takes a few of them away, more than it adds.
+ * Day flags: u32 day · u8 kind · u16 business · packed viewer, without a value. Keys are in order of days, so old flags come first. Each
+ * claim removes a few of them, more than it adds.
  */
 import { dayOf } from '../../../../core/day-token.ts'
 import type { BusinessNumber, RewardKind, ViewerId } from '../../../../core/domain.ts'
@@ -17,7 +17,7 @@ const ROOT_BYTES = 4 + 1 + 2
 const REMOVED_MAX = 4
 const NOTHING = Buffer.allocUnsafeSlow(0)
 
-/** Within a transaction. True if the day was nobody's; then the reward waits for the log. */
+/** To be called in a transaction. True if the day was not yet claimed; the reward then waits for the log. */
 export function claimDay(
   { days, rewards }: DayTables,
   regions: number,
@@ -29,7 +29,7 @@ export function claimDay(
   const viewerAt = bytes.writeUInt16BE(business, bytes.writeUInt8(REWARD_KINDS.indexOf(kind), bytes.writeUInt32BE(day)))
   const key = bytes.subarray(0, packId(viewer, bytes, viewerAt))
   if (days.getBinaryFast(key) !== undefined) return false
-  // Those of yesterday are still asked for.
+  // Flags of yesterday are still read.
   const end = Buffer.alloc(4)
   end.writeUInt32BE(Math.max(0, Math.min(day, dayOf(now) - 1)))
   for (const old of [...days.getKeys({ end, limit: REMOVED_MAX })]) void days.remove(old)

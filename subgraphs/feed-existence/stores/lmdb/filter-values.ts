@@ -5,12 +5,11 @@
  *     quarantined  packed viewer · u16 month · f64 version       u48 expiresAt · u16 length · the reason (UTF-8) · the filter
  *     expiring     u48 expiresAt · which of the two (u8) · the key there
  *
- * A filter that was set aside leaves its place with the next version and no bytes, so that no version comes twice; one that
- * exists has a byte at least.
+ * A quarantined filter leaves its place with the next version and no bytes, so that no version repeats. An existing filter has at least one
+ * byte.
  *
- * A value that a disk has damaged before the filter begins has no version that can be believed. Its bytes are a filter all the same,
- * which its reader finds out to be none, or even whole; its version is one that no filter of this key ever had: the next multiple
- * of 2^32, above what was set aside of it before.
+ * If the disk has damaged a value before the filter begins, its version is unknown. Its bytes still count as a filter, and the reader finds
+ * out whether they are valid. Its version is one that no filter of this key ever had: the next multiple of 2^32 above those in quarantine.
  */
 import type { FilterKey, QuarantinedFilter } from '../record-store.ts'
 import { PACKED_ID_BYTES_MAX, packId, packedIdLength, unpackId } from '../../../../core/keys.ts'
@@ -23,14 +22,14 @@ const TIME_BYTES = 6
 const TIME_MAX = 2 ** 48 - 1
 const HEADER_BYTES = TIME_BYTES + 8
 const NOTHING = Buffer.alloc(0)
-/** Nobody writes a filter as often as that. */
+/** No filter is written this often. */
 const DAMAGED_STEP = 2 ** 32
 const VERSION_MAX = 2 ** 50
 /** A filter expires in the sixth month after its own. */
 const MONTHS_KEPT_MAX = 7
 
 export type WrittenFilter = { filter: Buffer; version: number; expiresAt: number }
-/** `filter` is empty where it was set aside, and may be where it is damaged. */
+/** `filter` is empty after a quarantine, and may be empty if the value is damaged. */
 export type HeldFilter = WrittenFilter & { isThere: boolean }
 
 export function filterKeyBytes({ viewer, month }: FilterKey): Buffer {
@@ -42,7 +41,7 @@ export function readFilterKey(key: Buffer): FilterKey {
   return { viewer: unpackId(key, 0), month: key.readUInt16BE(packedIdLength(key, 0)) }
 }
 
-/** All months of a viewer, also of what was set aside. */
+/** All months of a viewer, quarantined ones included. */
 export function viewerRange(viewer: string): { start: Buffer; end: Buffer } {
   const end = Buffer.concat([filterKeyBytes({ viewer, month: 0xffff }), Buffer.from([0])])
   return { start: filterKeyBytes({ viewer, month: 0 }), end }
@@ -59,7 +58,7 @@ export function encodeSetAside({ version, expiresAt }: WrittenFilter, rebuilt: B
   return encodeFilter({ filter: rebuilt, version: version + 1, expiresAt })
 }
 
-/** Shares the bytes of the value. Undefined if what stands before the filter is not as it was written. */
+/** Shares the bytes of the value. Undefined if the header is damaged. */
 export function decodeFilter(value: Buffer): HeldFilter | undefined {
   if (value.length < HEADER_BYTES) return undefined
   const version = value.readDoubleBE(TIME_BYTES)
@@ -68,12 +67,12 @@ export function decodeFilter(value: Buffer): HeldFilter | undefined {
   return { filter, version, expiresAt: value.readUIntBE(0, TIME_BYTES), isThere: filter.length > 0 }
 }
 
-/** Of a value that `decodeFilter` cannot read. `versionAside`: the last one that was set aside of this key, 0 if none was. */
+/** For a value that `decodeFilter` cannot read. `versionAside`: the last quarantined version of this key, 0 if there is none. */
 export function decodeDamaged(value: Buffer, { month }: FilterKey, versionAside: number): HeldFilter {
   return {
     filter: value.length > HEADER_BYTES ? value.subarray(HEADER_BYTES) : value,
     version: (Math.floor(versionAside / DAMAGED_STEP) + 1) * DAMAGED_STEP,
-    // By then it has expired, whatever was written.
+    // Any written filter has expired by then.
     expiresAt: beginningOf(month + MONTHS_KEPT_MAX),
     isThere: true,
   }
@@ -85,7 +84,7 @@ export function quarantineKey(key: Buffer, version: number): Buffer {
   return bytes
 }
 
-/** Keys of what was set aside of this one, between these two, the newest first. */
+/** Range of the quarantined versions of this key, newest first. */
 export function asideRange(key: Buffer): { start: Buffer; end: Buffer; reverse: true } {
   return { start: quarantineKey(key, Infinity), end: quarantineKey(key, 0), reverse: true }
 }
@@ -106,7 +105,7 @@ export function decodeQuarantined(key: Buffer, value: Buffer): QuarantinedFilter
   const reasonAt = TIME_BYTES + 2
   const filterAt = value.length < reasonAt ? Infinity : reasonAt + value.readUInt16BE(TIME_BYTES)
   const aside = { ...readFilterKey(key), version: versionOfAside(key) }
-  // Damaged where it lay.
+  // The quarantined value itself is damaged.
   if (filterAt > value.length) return { ...aside, filter: value, reason: '' }
   return { ...aside, filter: value.subarray(filterAt), reason: value.toString('utf8', reasonAt, filterAt) }
 }
@@ -122,7 +121,7 @@ export function readExpiringKey(bytes: Buffer): { expiresAt: number; table: numb
   return { expiresAt: bytes.readUIntBE(0, TIME_BYTES), table: bytes[TIME_BYTES] as number, key: bytes.subarray(TIME_BYTES + 1) }
 }
 
-/** The end of what expired at this moment or before. */
+/** The end of the entries that expired at or before this moment. */
 export function expiredEnd(expiredBefore: number): Buffer {
   const bytes = Buffer.allocUnsafe(TIME_BYTES)
   bytes.writeUIntBE(Math.min(Math.max(0, expiredBefore + 1), TIME_MAX), 0, TIME_BYTES)

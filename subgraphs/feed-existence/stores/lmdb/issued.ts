@@ -1,12 +1,11 @@
 /**
- * What viewers were served, on LMDB: a list per viewer and business in the table of what was seen, and a table by time
- * that tells which lists may have come to their end:
+ * Issued subjects on LMDB. The seen table has a list per viewer and business. A table by time has the lists that may have expired:
  *
  *     ms (6 bytes) · key of the list      nothing
  *
- * Each list stands there once, under a moment at or before that at which its viewer was served last. It is not moved when he is
- * served again, or each call would write a page more: the purge moves it, when it comes to it and finds something younger. So a
- * purge costs what has come to its end, and each other list one look per time to live, however many there are.
+ * Each list has one entry there, at or before the time its viewer was last served. Serving the viewer again does not move the entry, since
+ * each call would then write one more page. The purge moves it if it finds a newer time in the list. A purge therefore costs its expired
+ * lists, and every other list is examined once per time to live.
  */
 import type { BusinessNumber, ViewerId } from '../../../../core/domain.ts'
 import { issuedAtOf, momentOf, newestFirst } from '../issued-moments.ts'
@@ -15,15 +14,15 @@ import type { Bytes } from '../../../../stores/lmdb/environment.ts'
 import { issuedKey, makePlace, type SeenPlace } from './keys.ts'
 import { decodeIssued, encodeIssued, encodeTime, newestMoment, type IssuedMoment } from './values.ts'
 
-/** `seen`: viewer by viewer, `keys.ts`. `served`: by time. */
+/** `seen`: by viewer, `keys.ts`. `served`: by time. */
 export type IssuedTables = { seen: Bytes; served: Bytes }
 
 const TIME_BYTES = 6
 const NOTHING = Buffer.allocUnsafeSlow(0)
-/** Lists of one transaction: while it runs others wait for the writer's lock, and a process for its turn. */
+/** Lists per transaction. Meanwhile other writers wait for the lock, and the process for its event loop. */
 const PURGED_PER_WRITE = 200
 
-/** Within a transaction. */
+/** To be called in a transaction. */
 export function noteIssued(
   { seen, served }: IssuedTables,
   viewer: ViewerId,
@@ -49,7 +48,7 @@ export function readIssued(seen: Bytes, place: SeenPlace, business: BusinessNumb
   return value === undefined ? [] : decodeIssued(value, value.length)
 }
 
-/** Within a transaction: `purgeIssued` of the port. */
+/** `purgeIssued` of the port, to be called in a transaction. */
 export function purgeIssued({ seen, served }: IssuedTables, servedBefore: number, limit: number): number {
   if (limit <= 0 || servedBefore <= 0) return 0
   const found = [...served.getKeys({ end: encodeTime(servedBefore), limit: Math.min(limit, PURGED_PER_WRITE) })]

@@ -1,14 +1,14 @@
 /**
- * Where what a viewer has seen stands in its table, everything of him side by side:
+ * The keys of the seen table, which keep all data of a viewer side by side:
  *
  *     packed viewer · kind · the rest
  *
- *     STATE    (nothing)                            folds, and how much is staged in which slot
+ *     STATE    (nothing)                            folds, and the number of staged plays per slot
  *     STAGED   u8 slot · u16 business · packed oid  playedAt (6 bytes)
- *     ISSUED   u16 business                         what was served, newest first
+ *     ISSUED   u16 business                         served subjects, newest first
  *
- * and in the table of the ring: u8 slot · u32 shard · packed viewer. A place holds a buffer in which its viewer's keys are
- * built: a key is valid until the next one of its place.
+ * and in the table of the ring: u8 slot · u32 shard · packed viewer. A place has a buffer in which its viewer's keys are built: a key is
+ * valid until the next one of its place.
  */
 import type { BusinessNumber, Subject, ViewerId } from '../../../../core/domain.ts'
 import { PACKED_ID_BYTES_MAX, packId, unpackId } from '../../../../core/keys.ts'
@@ -42,7 +42,7 @@ export function stagedKey({ bytes, kindAt }: SeenPlace, slot: number, { business
   return bytes.subarray(0, packId(oid, bytes, bytes.writeUInt16BE(business, kindAt + 2)))
 }
 
-/** All that is staged, or that of one slot. */
+/** The range of all staged plays, or of one slot. */
 export function stagedRange({ bytes, kindAt }: SeenPlace, slot?: number): { start: Buffer; end: Buffer } {
   const root = bytes.subarray(0, kindAt)
   if (slot === undefined) return { start: Buffer.concat([root, Buffer.of(STAGED)]), end: Buffer.concat([root, Buffer.of(STAGED + 1)]) }

@@ -1,6 +1,6 @@
 /**
- * The log of plays on LMDB: what one call appends is one entry of a table, by number; staging removes it. Any process of the
- * deployment appends; one consumes, the one that runs the job, and owns all regions.
+ * The log of plays on LMDB. Each call appends one entry to a table, by number; staging removes it. Any process of the deployment appends.
+ * One process consumes: the one that runs the job, which owns all regions.
  */
 import type { Clock } from '../../../../core/clock.ts'
 import type { Play } from '../../../../core/domain.ts'
@@ -15,18 +15,18 @@ import { makePause } from '../../../../stores/lmdb/pause.ts'
 import type { LogConsumer } from '../../../../core/log-consumer.ts'
 
 export type LmdbPlayLogOptions = {
-  /** Entries one call of `stage` gets at most. Minimum 1. Default 200. */
+  /** Maximum entries per call of `stage`. Minimum 1. Default 200. */
   batchMax?: number
-  /** Milliseconds between two looks for what other processes appended. Default 500. */
+  /** Milliseconds between two checks for entries of other processes. Default 500. */
   pollMs?: number
 }
 
 const RETRY_MIN_MS = 100
 const RETRY_MAX_MS = 5_000
-/** Entries that could not be decoded, the newest that are kept. */
+/** Undecodable entries that are kept, the newest ones. */
 const PARKED_MAX = 10_000
 
-/** The environment stays open when the log is closed: others may use it. */
+/** The environment stays open when the log is closed, since others may use it. */
 export function openLmdbPlayLog(environment: Environment, clock: Clock, options: LmdbPlayLogOptions = {}): PlayLog {
   const { batchMax = 200, pollMs = 500 } = options
   const tables = openLogTables(environment, 'plays')
@@ -51,7 +51,7 @@ export function openLmdbPlayLog(environment: Environment, clock: Clock, options:
           else await take(entries)
           failures = 0
         } catch {
-          // The hook knows why; the same entries come again.
+          // The hook reports the error; the same entries come again.
           await pause.take(Math.min(RETRY_MAX_MS, RETRY_MIN_MS * 2 ** Math.min(failures++, 10)))
         }
       }
@@ -86,7 +86,7 @@ export function openLmdbPlayLog(environment: Environment, clock: Clock, options:
     return consumer
   }
 
-  /** Of what waits; staging removes it. */
+  /** The number of the first waiting entry; staging removes entries. */
   function firstNumber(): number {
     for (const key of tables.flushes.getKeys({ limit: 1 })) return sequenceOf(key)
     return Number.POSITIVE_INFINITY

@@ -1,10 +1,10 @@
 /**
- * The record store of filters on LMDB: a table of filters by viewer and month, one of what was set aside, and one of both by
- * the time at which they expire (`filter-values.ts`). The last one changes with a filter's first write only, because a filter
- * keeps its expiry: a fold touches the viewer's place and nothing else.
+ * The record store of filters on LMDB: a table of filters by viewer and month, one of quarantined filters, and one of both by expiry
+ * (`filter-values.ts`). The last table changes only with a filter's first write, because a filter keeps its expiry. A fold changes nothing
+ * but the viewer's filters.
  *
- * Actions of the environment run alone, across processes, on the newest state: so a write compares the version and replaces
- * it without any other guard. A purge takes few filters at a time, because others wait for the writer's lock.
+ * Actions of the environment run one at a time, across processes, on the newest state. A write therefore compares the version and replaces
+ * the filter without any other guard. A purge takes few filters at a time, because other writers wait for the lock.
  */
 import assert from 'node:assert/strict'
 import { setImmediate } from 'node:timers/promises'
@@ -41,7 +41,7 @@ const DAY_MS = 86_400_000
 const PRESENT = Buffer.from([1])
 const AFTER = Buffer.from([0])
 
-/** The environment stays open when the store is closed: others may use it. */
+/** The environment stays open when the store is closed, since others may use it. */
 export function openLmdbSeenRecords(environment: Environment): SeenRecords {
   const tables: SeenTables = {
     filters: environment.table('seen-filters'),
@@ -129,7 +129,7 @@ function purgeSome(tables: SeenTables, expiredBefore: number, limit: number): nu
   return expired.length
 }
 
-/** By a walk over all, in steps, one filter in memory at a time. */
+/** Iterates over all filters in steps, with one filter in memory at a time. */
 async function measure(environment: Environment, { filters }: SeenTables) {
   const measured = { filters: 0, bytes: 0 }
   const perDay = new Map<number, number>()

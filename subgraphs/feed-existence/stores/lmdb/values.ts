@@ -1,7 +1,7 @@
 /**
- * Values of the seen store's table, to bytes and back.
+ * Values of the seen store's table, encoded and decoded.
  *
- *     a state     folds (f64), then per slot in which something is staged: u8 slot · u32 how much
+ *     a state     folds (f64), then per slot with staged plays: u8 slot · u32 number
  *     a play      playedAt (6 bytes)
  *     issued      its moment (f64, `issued-moments.ts`) · packed oid, one after another, newest first
  *     a layout    u8 slots · u32 shards
@@ -23,7 +23,7 @@ export function encodeState({ folds, staged }: SeenState): Buffer {
   return target
 }
 
-/** Of values whose length the library does not cut, `length` says where they end. */
+/** `length` is the end of values that the library does not trim. */
 export function decodeState(value: Buffer, length: number): SeenState {
   const staged = new Map<number, number>()
   for (let at = 8; at < length; at += SLOT_BYTES) staged.set(value[at] as number, value.readUInt32BE(at + 1))
@@ -57,7 +57,7 @@ export function decodeIssued(value: Buffer, length: number): IssuedMoment[] {
   return issued
 }
 
-/** Of a list, which is not empty. */
+/** For a list that is not empty. */
 export function newestMoment(value: Buffer): number {
   return value.readDoubleBE(0)
 }

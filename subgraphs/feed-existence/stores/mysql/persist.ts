@@ -1,4 +1,4 @@
-/** Persists filters: a call is cut into transactions, as many and as large as the write window allows. */
+/** Persists filters: splits a call into transactions, whose number and size follow the write window. */
 import type { FilterWrite } from '../record-store.ts'
 import type { Transactions } from '../../../../stores/mysql/transactions.ts'
 import { sendInTurns } from '../../../../stores/mysql/turns.ts'
@@ -10,7 +10,7 @@ export type FilterPersist = {
   figures(): { rows: number }
 }
 
-/** Bytes of the filters of a transaction, unless one filter alone has more. */
+/** Bytes of filters per transaction, unless one filter alone has more. */
 const TRANSACTION_BYTES_MAX = 1_048_576
 
 export function makeFilterPersist(transactions: Pick<Transactions, 'change'>, window: WriteWindow): FilterPersist {

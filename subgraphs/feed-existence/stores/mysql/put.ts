@@ -1,17 +1,16 @@
 /**
- * One transaction of filter writes: lock the rows that are there, compare their versions, insert the new ones, replace the
- * others.
+ * One transaction of filter writes: locks the existing rows, compares their versions, inserts the new ones, and replaces the others.
  *
- * 1. The rows that are there are locked by one statement, in the order of the primary key.
- * 2. Whose version is not the expected one is refused, and so is one that was read as missing and is there. From here on
- *    nobody else changes the others, so the decision holds until the commit.
- * 3. What was missing is inserted, and fails if somebody else has inserted it since 1: READ COMMITTED locks no gaps. Then the
- *    transaction is done again as a whole (`transactions.ts`), and finds the row at 1.
- * 4. What is locked is replaced by an upsert of many rows, which finds each by the primary key.
+ * 1. One statement locks the existing rows, in the order of the primary key.
+ * 2. A write is refused if its expected version is not the stored one, or if it was read as missing and exists now. From here on no other
+ *    transaction changes the locked rows, so the decision holds until the commit.
+ * 3. Missing rows are inserted. The insert fails if another transaction has inserted them since step 1: READ COMMITTED locks no gaps. The
+ *    whole transaction is then repeated (`transactions.ts`), and finds the row in step 1.
+ * 4. Locked rows are replaced by an upsert of many rows, which finds each by the primary key.
  *
- * Why not one guarded upsert for all, without a transaction: it answers how many rows it changed and not which, and a version
- * that is one higher may be another writer's. Why not REPEATABLE READ: it would lock the gaps of what is missing, and two
- * workers with new viewers side by side would end in a deadlock each time.
+ * One guarded upsert without a transaction would not suffice: it returns the number of changed rows but not their keys, and a version that
+ * is one higher may be another writer's. REPEATABLE READ would lock the gaps of missing rows, so that two workers with neighbouring new
+ * viewers would always deadlock.
  */
 import assert from 'node:assert/strict'
 import type { FilterKey, FilterWrite } from '../record-store.ts'
@@ -20,7 +19,7 @@ import { bytesLiteral, numberLiteral, packedHex, asLiteral } from '../../../../s
 import { insertFilters, lockFilters, updateFilters } from './statements.ts'
 import { type Tuple, byOrder, placed } from '../../../../stores/mysql/tuples.ts'
 
-/** Bytes of the filters of a statement, unless one filter alone has more: half a megabyte of hexadecimal digits. */
+/** Bytes of filters per statement, unless one filter alone has more: half a megabyte of hexadecimal digits. */
 const STATEMENT_BYTES_MAX = 262_144
 
 /** A write with the text of its key, and its place in the call. */
@@ -41,7 +40,7 @@ export function packWrites(writes: readonly FilterWrite[]): PackedWrite[] {
   return packed
 }
 
-/** Whether each was written, in the order of `writes`, which is that of the primary key. */
+/** True for each write that was applied, in the order of `writes`, which is that of the primary key. */
 export async function putSome(session: Session, writes: readonly PackedWrite[]): Promise<boolean[]> {
   const stored = new Map<number, { version: number; isAside: boolean }>()
   for (const [place, version, aside] of (await session.send(lockFilters(placed(writes.map(({ key }) => key))))).rows)
@@ -64,7 +63,7 @@ function rowOf([{ key, filter, expiresAt }, version]: [PackedWrite, number]): Tu
   return [...key, ...[version, expiresAt, filter.length].map(numberLiteral), bytesLiteral(filter)]
 }
 
-/** Cut so that the filters of each part together stay within what a statement carries. */
+/** Splits the rows so that the filters of each part stay within the limit of a statement. */
 function bySize(rows: readonly [PackedWrite, number][]): [PackedWrite, number][][] {
   const parts: [PackedWrite, number][][] = []
   let bytes = Infinity

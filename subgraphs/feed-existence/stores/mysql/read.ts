@@ -6,7 +6,7 @@ import { KEYS_MAX, chunked, placed } from '../../../../stores/mysql/tuples.ts'
 import { packFilterKey } from './put.ts'
 import { MEASURE_FILTERS, selectFilters, selectFiltersOf } from './statements.ts'
 
-/** Operators who measure have time. */
+/** Measurements are for operators, who can wait. */
 const MEASURE_TIMEOUT_MS = 600_000
 
 export function makeFilterReads(database: Database): Pick<SeenRecords, 'getFilters' | 'listFilters' | 'measureFilters'> {

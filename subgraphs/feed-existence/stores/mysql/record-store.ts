@@ -1,12 +1,10 @@
 /**
- * The record store of filters on MySQL 8, MariaDB 10.11 or TiDB. Tests run it on MariaDB; the SQL is the subset all three
- * document.
+ * The record store of filters on MySQL 8, MariaDB 10.11 or TiDB. Tests run it on MariaDB; the SQL is the subset that all three document.
  *
- * A call of `putFilters` becomes transactions of some filters each (`put.ts`), several at a time, as many and as
- * large as the database's latency allows (`write-window.ts`). Each filter is a fact by itself, so a call may be cut anywhere;
- * if a transaction fails the call rejects, and its repetition is refused for what was written. A transaction is limited in
- * bytes as well as in rows: filters of heavy viewers have a hundred times the bytes of others, and locks are held until all
- * of a transaction is on the server.
+ * A call of `putFilters` becomes transactions of some filters each (`put.ts`), several at a time. Their number and size follow the
+ * database's latency (`write-window.ts`). Each filter is independent, so a call may be split anywhere. If a transaction fails, the call
+ * rejects; its repetition is refused for the filters that were written. A transaction is limited in bytes as well as in rows: filters of
+ * heavy viewers have a hundred times the bytes of others, and locks are held until the whole transaction is on the server.
  */
 import { type Clock, systemClock } from '../../../../core/clock.ts'
 import { type Random, systemRandom } from '../../../../core/random.ts'
@@ -21,10 +19,10 @@ import { makeQuarantine } from './quarantine.ts'
 import { makeFilterReads } from './read.ts'
 import { deleteExpiredOf } from './statements.ts'
 
-/** In the window's options a statement is a transaction here, and `rowsMax` its filters. */
+/** In the window's options, a statement is a transaction here, and `rowsMax` is its number of filters. */
 export type MysqlSeenRecordsOptions = CheckedOptions & WriteWindowOptions
 
-/** As of progress: a statement is a transaction. */
+/** As in the record store of history: a statement is a transaction. */
 export type MysqlSeenRecords = SeenRecords & { figures(): MysqlFigures }
 
 const PURGED_AT_ONCE = 1_000

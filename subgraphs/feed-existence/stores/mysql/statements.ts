@@ -1,13 +1,12 @@
 /**
- * Every statement of the filters' adapter, in the subset of SQL that MySQL 8, MariaDB 10.11 and TiDB document, as
- * `statements.ts` has those of marks; `sampleSeenStatements` has one of each, for the parser of another database. They
- * take texts that are literals already (`literals.ts`).
+ * All statements of the filters' adapter, in the subset of SQL that MySQL 8, MariaDB 10.11 and TiDB document. `sampleSeenStatements`
+ * returns one of each, for the parser of another database. Arguments are literals already (`literals.ts`).
  */
 import { numberLiteral } from '../../../../stores/mysql/literals.ts'
 import { type Tuple, insert, tupleTable } from '../../../../stores/mysql/tuples.ts'
 
 const KEYS = ['i', 'v', 'm']
-/** The hint is for TiDB; the others take it for a comment. */
+/** The hint is for TiDB; the others treat it as a comment. */
 const HINT = '/*+ INL_JOIN(f) */'
 const KEY_JOIN = 'f.viewer = k.v AND f.month = k.m'
 
@@ -23,7 +22,7 @@ export function selectFiltersOf(viewers: readonly Tuple[]): string {
 STRAIGHT_JOIN seen_filters f ON f.viewer = k.v WHERE f.filter IS NOT NULL`
 }
 
-/** `keys`: as above, in the order of the primary key, in which they are locked. Columns: place, version, set aside (1) or not (0). */
+/** `keys`: as above, in the order of the primary key, in which they are locked. Columns: place, version, quarantined (1) or not (0). */
 export function lockFilters(keys: readonly Tuple[]): string {
   return `SELECT ${HINT} k.i, f.version, f.filter IS NULL FROM (${tupleTable(KEYS, keys)}) k STRAIGHT_JOIN seen_filters f ON ${KEY_JOIN} FOR UPDATE`
 }
@@ -31,42 +30,42 @@ export function lockFilters(keys: readonly Tuple[]): string {
 const NOTHING = { bytes: '0', filter: 'NULL' }
 const COLUMNS = 'viewer, month, version, expires_at, bytes, filter'
 
-/** Fails if one of them is there already. `rows`: (viewer, month, version, expires_at, bytes, filter). */
+/** Fails if one of the rows exists. `rows`: (viewer, month, version, expires_at, bytes, filter). */
 export function insertFilters(rows: readonly Tuple[]): string {
   return insert('seen_filters', COLUMNS, rows)
 }
 
-/** Of rows that are there and locked; what they expire at stays. */
+/** For existing, locked rows; their expiry stays. */
 export function updateFilters(rows: readonly Tuple[]): string {
   return `${insertFilters(rows)} ON DUPLICATE KEY UPDATE version = VALUES(version), bytes = VALUES(bytes), filter = VALUES(filter)`
 }
 
-/** Of a row that is locked: keeps it as it is, with the reason. The blob does not leave the server. */
+/** Copies a locked row with the reason. The blob does not leave the server. */
 export function copyToQuarantine(viewer: string, month: string, reason: string): string {
   return `INSERT INTO seen_quarantine (viewer, month, version, expires_at, reason, filter)
 SELECT viewer, month, version, expires_at, ${reason}, filter FROM seen_filters WHERE viewer = ${viewer} AND month = ${month}
 ON DUPLICATE KEY UPDATE reason = VALUES(reason), filter = VALUES(filter)`
 }
 
-/** `rebuilt`: what comes in its place, and its bytes; absent: nothing. */
+/** `rebuilt`: the replacement and its size; if absent, the row has no filter afterwards. */
 export function setFilterAside(viewer: string, month: string, rebuilt: { bytes: string; filter: string } = NOTHING): string {
   return `UPDATE seen_filters SET version = version + 1, bytes = ${rebuilt.bytes}, filter = ${rebuilt.filter} WHERE viewer = ${viewer} AND month = ${month}`
 }
 
 export const COUNT_QUARANTINED = 'SELECT COUNT(*) FROM seen_quarantine'
 
-/** Of all, or of one viewer. Columns: viewer, month, version, reason, filter. */
+/** For all viewers, or for one. Columns: viewer, month, version, reason, filter. */
 export function selectQuarantined(limit: number, viewer?: string): string {
   const whose = viewer === undefined ? '' : `WHERE viewer = ${viewer} `
   return `SELECT viewer, month, version, reason, filter FROM seen_quarantine ${whose}ORDER BY viewer, month, version LIMIT ${numberLiteral(limit)}`
 }
 
-/** In the order of the index: so two purges take their locks in one order, and nothing else is read. */
+/** In the order of the index, so that two purges take their locks in one order, and no other rows are read. */
 export function deleteExpiredOf(table: 'seen_filters' | 'seen_quarantine', expiredBefore: number, limit: number): string {
   return `DELETE FROM ${table} WHERE expires_at <= ${numberLiteral(expiredBefore)} ORDER BY expires_at LIMIT ${numberLiteral(limit)}`
 }
 
-/** By day, without what stands beside filters in month 0. Columns: day, filters, bytes. */
+/** By day, without the marks in month 0. Columns: day, filters, bytes. */
 export const MEASURE_FILTERS = `SELECT expires_at DIV 86400000 AS expires_day, COUNT(*), SUM(bytes) FROM seen_filters
 WHERE bytes > 0 AND month > 0 GROUP BY expires_day ORDER BY expires_day`
 

@@ -1,18 +1,17 @@
 /**
- * Where the flag of a viewer's day stands: has he played, or been served, anything of a business today?
+ * The place of a viewer's day flag: has the viewer played, or been served, anything of a business today?
  *
- * Viewers with integer ids have a bit each. Those of a region are every R-th number, so id div R is unique in it; 1,024 that
- * follow each other are a page of 128 bytes, a key of its own. Dense ids so take 0.4 bytes each with their page's overhead, and
- * ids that are far apart a page each, some 150 bytes; as bit `id div 1000` of one of 1,000 keys, a single id of ten digits
- * would take 1.3 MB. Other viewers are members of sets, spread by hash over 1,000 for all regions: a bit that two of them shared would
- * take a reward from one.
+ * Viewers with integer ids have a bit each. The ids of a region are every R-th number, so id div R is unique in it. 1,024 consecutive ones
+ * share a page of 128 bytes, a key of its own. Dense ids therefore take 0.4 bytes each, with their page's overhead. Sparse ids take a page
+ * each, about 150 bytes; as bit `id div 1000` of one of 1,000 keys, a single id of ten digits would take 1.3 MB. Other viewers are members
+ * of sets, spread by hash over 1,000 sets for all regions: a shared bit would cost one of two viewers the reward.
  */
 import type { ViewerId } from '../../../../core/domain.ts'
 import { isIntegerId } from '../../../../core/keys.ts'
 import { fnv1a } from '../../../../core/regions.ts'
 import { fmix32 } from '../../filter/hash.ts'
 
-/** `bit` or `member`, as `first-of-day.lua` takes it. */
+/** `bit` or `member`, in the form of `first-of-day.lua`. */
 export type FlagPlace = { page: string; place: string }
 
 const PAGE_BITS = 1_024

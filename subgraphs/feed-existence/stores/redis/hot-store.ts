@@ -1,14 +1,14 @@
 /**
- * The hot store of what was seen, on Redis 7 or later, or Valkey: a single server or a Cluster, also one that holds other
- * facts. `keys.ts` says what stands where; each write is one script per region, each read plain commands in one
- * round trip; `connection.ts` bounds every wait. Every call may be sent again when its answer is lost: times say what is
- * meant, and a play that is staged again after it was folded is folded again.
+ * The hot store of feed existence on Redis 7 or later, or Valkey: a single server or a Cluster, which may hold other data too. `keys.ts`
+ * describes the layout. Each write is one script per region, each read is plain commands in one round trip, and `connection.ts` bounds
+ * every wait. Every call may be sent again if its answer is lost: times make repetitions harmless, and a play that is staged again after
+ * its fold is folded again.
  *
- * What was issued expires by itself, some time after the viewer was last served (`ttlMs` of the port). What is staged never does: a viewer who never comes
- * back stays in the ring until the job has folded him.
+ * Issued subjects expire some time after the viewer was last served (`ttlMs` of the port). Staged plays never expire: a viewer who does not
+ * return stays in the ring until the job has folded their plays.
  *
- * Opening connects in the background and never fails; the first call that gets an answer finds out whether the data is
- * another deployment's, as in `hot-store.ts`.
+ * Opening connects in the background and never fails. The first call that gets an answer checks whether the data belongs to this deployment
+ * (`stores/redis/verification.ts`).
  */
 import { checkRingShape } from '../ring-layouts.ts'
 import type { RingShape, SeenStore } from '../hot-store.ts'
@@ -25,7 +25,7 @@ export type RedisSeenStoreOptions = RedisConnectionOptions &
   RingShape & {
     /** Shards of viewers: 1 to 16384, fixed for the life of a deployment. */
     regions: number
-    /** What all keys begin with, for deployments that share a server; that of history will do. No braces. Default "tm". */
+    /** Prefix of all keys, for deployments that share a server. It may equal that of history. No braces. Default "tm". */
     prefix?: string
   }
 
@@ -42,7 +42,7 @@ export function openRedisSeenStore(options: RedisSeenStoreOptions): SeenStore {
   const rewards = makePendingRewards(connection, layout.rewards, layout.regionOf)
   return {
     putIssued: verify(writing.putIssued),
-    // It expires.
+    // Redis expires them.
     purgeIssued: async () => 0,
     stagePlays: verify(writing.stagePlays),
     removeStaged: verify(writing.removeStaged),

@@ -1,24 +1,19 @@
 /**
- * What stands where of what was seen. Each key carries its viewer's region's hash tag, so that all of him changes in one step.
+ * The keys of feed existence. Each key has the hash tag of its viewer's region, so that all data of a viewer changes in one step.
  *
- * | key | type | holds |
- * |---|---|---|
- * | `tm:issued:{TAG}:1:42` | sorted set | what viewer 42 was served in business 1: score its moment (512 a ms), member oid |
- * | `tm:played:{TAG}:42` | sorted set | what he has staged in any slot and business, and `folds`. Below |
- * | `tm:played:user:{TAG}:3:17` | set | the ring: viewers with something staged in slot 3, of shard 17 |
- * | `tm:played:layouts` | hash | the ring's layouts: since (ms) → `slots,shards` |
- * | `tm:first:{TAG}:p:1:20000:17` | bitmap | flags of day 20000, business 1: who has played (`i`: was served) anything. `day-flags.ts` |
- * | `tm:first:{TAG}:p:1:20000:n3` | set | the same of viewers whose ids are no integers |
- * | `tm:first:pending:{TAG}` | sorted set | rewards not yet in the log. `pending-rewards.ts` |
- * | `tm:played:never:{TAG}` | – | never there: see `probe.lua` |
- * | `tm:played:meta` | hash | the format and the region count these keys were written with |
+ * | key | type | holds | |---|---|---| | `tm:issued:{TAG}:1:42` | sorted set | subjects served to viewer 42 in business 1: score its moment
+ * (512 a ms), member oid | | `tm:played:{TAG}:42` | sorted set | the viewer's staged plays in any slot and business, and `folds`. Below | |
+ * `tm:played:user:{TAG}:3:17` | set | the ring: viewers with staged plays in slot 3, of shard 17 | | `tm:played:layouts` | hash | the
+ * ring's layouts: since (ms) → `slots,shards` | | `tm:first:{TAG}:p:1:20000:17` | bitmap | flags of day 20000, business 1: has played (`i`:
+ * was served) anything. `day-flags.ts` | | `tm:first:{TAG}:p:1:20000:n3` | set | the same for viewers whose ids are not integers | |
+ * `tm:first:pending:{TAG}` | sorted set | rewards not yet in the log. `pending-rewards.ts` | | `tm:played:never:{TAG}` | – | never present:
+ * see `probe.lua` | | `tm:played:meta` | hash | the format and the region count these keys were written with |
  *
- * A staged play's member is slot (1 byte), business (2), packed oid; its score slot × 2^44 + playedAt: so a slot is a range of
- * scores, and what a reader needs is one command, whatever slots there are. `folds` is the member that is empty, with the
- * score −folds, before all slots: so it is read in the same moment. It is a time, set by the first play staged. A key of which only that is left expires; it never does
- * while something is staged.
+ * A staged play's member is slot (1 byte), business (2), packed oid. Its score is slot × 2^44 + playedAt. A slot is therefore a range of
+ * scores, and one command reads all slots. `folds` is the empty member with the score −folds, before all slots, so it is read at the same
+ * moment. It is a time, set by the first staged play. A key with `folds` alone expires; a key with staged plays never does.
  *
- * No kind here is the end of another after a colon, or begins like a key of `keys.ts`: see `keys.ts`.
+ * No kind of key here is the end of another after a colon, or begins like a key of history (`subgraphs/history/stores/redis/keys.ts`).
  */
 import type { BusinessNumber, ViewerId } from '../../../../core/domain.ts'
 import { PACKED_ID_BYTES_MAX, packId, unpackId } from '../../../../core/keys.ts'
@@ -28,10 +23,10 @@ import type { StagedPlay } from '../hot-store.ts'
 import { regionTags, slotOf } from '../../../../stores/redis/region-tags.ts'
 import { lengthBefore } from '../../../../stores/redis/packing.ts'
 
-/** Written into `tm:played:meta`; raised when the layout changes in a way older code would misread. */
+/** Stored in `tm:played:meta`; raised when the layout changes in a way that older code would misread. */
 export const SEEN_FORMAT = '1'
 
-/** Scores a slot has. */
+/** Number of scores per slot. */
 const MOMENTS = 2 ** 44
 
 export type SeenLayout = ReturnType<typeof makeSeenLayout>
@@ -45,7 +40,7 @@ export function makeSeenLayout(prefix: string, regions: number) {
     layouts: `${prefix}:played:layouts`,
     regionOf: (viewer: ViewerId): number => regionOf(viewer, regions),
     slot: (region: number): number => slotOf(tags[region] as string),
-    /** The region of a key; undefined where it has none of our tags. */
+    /** The region of a key; undefined if it has none of this layout's tags. */
     regionOfKey(key: string): number | undefined {
       const region = tags.indexOf(/\{(.*?)\}/s.exec(key)?.[1] ?? '')
       return region === -1 ? undefined : region
@@ -55,17 +50,17 @@ export function makeSeenLayout(prefix: string, regions: number) {
     staged: (region: number, viewer: ViewerId) => `${prefix}:played:{${tags[region]}}:${viewer}`,
     ring,
     ringOf: (slot: number, viewer: ViewerId, shards: number) => ring(slot, shardOf(viewer, regions, shards)),
-    /** A page of the flags of a day. */
+    /** A page of a day's flags. */
     flags: (region: number, kind: 'p' | 'i', business: BusinessNumber, day: number, page: string) =>
       `${prefix}:first:{${tags[region]}}:${kind}:${business}:${day}:${page}`,
     rewards: (region: number) => `${prefix}:first:pending:{${tags[region]}}`,
     never: (region: number) => `${prefix}:played:never:{${tags[region]}}`,
-    /** For `probe.lua`, which wants a key that a write touches. */
+    /** For `probe.lua`, which needs a key that writes use. */
     version: (region: number) => ring(0, region),
   }
 }
 
-/** As `staged.lua` says. */
+/** The format of `staged.lua`. */
 export function packPlays(slot: number, plays: readonly StagedPlay[]): Buffer {
   const target = Buffer.allocUnsafe(plays.length * (6 + 1 + 3 + PACKED_ID_BYTES_MAX))
   let end = 0
@@ -76,12 +71,12 @@ export function packPlays(slot: number, plays: readonly StagedPlay[]): Buffer {
   return target.subarray(0, end)
 }
 
-/** The scores of a slot, from and to, for ZRANGEBYSCORE. */
+/** The range of a slot's scores, for ZRANGEBYSCORE. */
 export function slotScores(slot: number): [number, string] {
   return [slot * MOMENTS, `(${(slot + 1) * MOMENTS}`]
 }
 
-/** Of members and scores in turn, as a sorted set's range is answered. */
+/** Decodes members and scores in turn, as a sorted set's range returns them. */
 export function decodeStaged(values: readonly Buffer[]): { folds: number; plays: StagedPlay[] } {
   const plays: StagedPlay[] = []
   let folds = 0

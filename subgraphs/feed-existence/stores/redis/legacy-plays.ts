@@ -1,7 +1,7 @@
 /**
- * The legacy store on Redis 6.2 or later: plain sorted sets, whoever made them. A set is read by ZSCAN: of what is in it from
- * the first page to the last nothing is passed over, while members come and change their scores; pages by rank or by score
- * have no such promise. So a set of a million members holds its server up for no longer than a page.
+ * The legacy store on Redis 6.2 or later: plain sorted sets of any origin. A set is read by ZSCAN, which returns every member that is
+ * present from the first page to the last, even while members are added and change their scores. Pages by rank or by score have no such
+ * guarantee. A set of a million members therefore blocks its server for no longer than a page.
  */
 import { isUtf8 } from 'node:buffer'
 import type { Clock } from '../../../../core/clock.ts'
@@ -19,14 +19,14 @@ export type RedisLegacyOptions = Omit<RedisConnectionOptions, 'tls' | 'username'
   username?: string | undefined
   password?: string | undefined
   tls?: { ca?: string | undefined; cert?: string | undefined; key?: string | undefined } | undefined
-  /** With {viewer}, {business} and {number}. */
+  /** With the placeholders {viewer}, {business} and {number}. */
   key: string
   score: 'ms' | 'seconds' | 'none'
-  /** Of businesses. */
+  /** Names of businesses. */
   names: ReadonlyMap<BusinessNumber, string>
 }
 
-/** Members one ZMSCORE asks for: a few tenths of a millisecond of its server. */
+/** Members per ZMSCORE, a few tenths of a millisecond of the server's time. */
 const MEMBERS_PER_COMMAND = 1_000
 const RETRY_MAX_MS = 2_000
 const SHOWN_CHARACTERS = 40
@@ -38,9 +38,9 @@ export function openRedisLegacyPlays({ key, score, names, ...server }: RedisLega
   const keyOf = (viewer: ViewerId, business: BusinessNumber): string =>
     legacyKey(key, { viewer, business: names.get(business) ?? String(business), number: String(business) })
 
-  /** For sentences: a log leaves the viewer out of them. */
+  /** For messages. Logs mask the viewer. */
   function nameOf(viewer: ViewerId, business: BusinessNumber): string {
-    return `what the legacy store holds for viewer "${viewer}" in business "${names.get(business) ?? business}"`
+    return `the legacy set of viewer "${viewer}" in business "${names.get(business) ?? business}"`
   }
 
   async function send(commands: readonly Command[], what: string): Promise<unknown[]> {
@@ -91,7 +91,7 @@ export function openRedisLegacyPlays({ key, score, names, ...server }: RedisLega
       const sent = Array.from(byKey, async ([place, some]) => {
         const entries = some.flatMap(({ oid, playedAt }): Argument[] => [Math.floor(playedAt / unit), oid])
         try {
-          // Calls of one turn leave in one write.
+          // Calls of one turn are sent in one write.
           await send([{ name: 'zadd', args: [place, 'GT', ...entries] }], 'a key of the legacy store')
         } catch (error) {
           if (!isTidemarkError(error) || error.code !== 'LEGACY_INVALID') throw error
@@ -113,7 +113,7 @@ export function openRedisLegacyPlays({ key, score, names, ...server }: RedisLega
   }
 }
 
-/** Without what is undefined, as the options of a connection are. */
+/** Leaves out undefined values, as the options of a connection require. */
 function given({
   cluster,
   username,
@@ -140,11 +140,11 @@ function shown(member: Buffer): string {
   return text.length > SHOWN_CHARACTERS ? `${text.slice(0, SHOWN_CHARACTERS)}… (${member.length} bytes)` : text
 }
 
-/** The connection speaks of the hot store's settings, since that is what it is used for elsewhere. */
+/** Errors of the connection name the hot store's settings, its usual purpose. This replaces them. */
 function legacyError(error: unknown, what: string): unknown {
   if (!isTidemarkError(error)) return error
   if (/\bWRONGTYPE\b/.test(error.message)) {
-    // Without its cause, which has the key and all that was asked for.
+    // Without the cause, which has the key and all arguments.
     return new TidemarkError(
       'LEGACY_INVALID',
       `${what} is not a sorted set: remove that key, or correct it; if it is not meant for plays, correct existence.legacy.key`,

@@ -1,4 +1,4 @@
-/** What services write of what was seen, and what the job removes once it is folded: one script per region and call. */
+/** The writes of services, and the removals of the job after a fold: one script per region and call. */
 import type { BusinessNumber, RewardKind, ViewerId } from '../../../../core/domain.ts'
 import { FOLDS_KEPT_MS } from '../hot-store.ts'
 import type { IssuedOptions, PlayWrite, RingShape, StageOptions, StagedCount, StagedPlay } from '../hot-store.ts'
@@ -14,15 +14,15 @@ import type { SeenLayout } from './keys.ts'
 
 type Folded = { viewer: ViewerId; plays: readonly StagedPlay[] }
 
-/** Plays one script removes, so that none holds up its server for more than about a millisecond; of one viewer, for a few. */
+/** Plays that one script removes, so that it blocks its server for about a millisecond; a few milliseconds for a single viewer. */
 const PLAYS_PER_SCRIPT = 500
 const PLAYS_OF_VIEWER = 2_500
-/** Scripts that are sent at once: an answer is waited for so long only. */
+/** Scripts sent at once, since the wait for an answer is bounded. */
 const SCRIPTS_AT_ONCE = 64
 
 export type SeenWritingOptions = {
   shards: number
-  /** All shapes of the ring that are known. */
+  /** All known shapes of the ring. */
   shapes: () => Promise<RingShape[]>
 }
 
@@ -37,7 +37,7 @@ export function makeSeenWriting(connection: Connection, layout: SeenLayout, { sh
     return scriptCommand(SCRIPTS.removeStaged, keys, args)
   }
 
-  /** The key and the arguments of a claim, as `first-of-day.lua` wants them. */
+  /** The key and the arguments of a claim, in the form of `first-of-day.lua`. */
   function claimOf({ viewer, business, day, kind }: Claim): { key: string; args: Argument[] } {
     const { page, place } = flagPlaceOf(viewer, layout.regions)
     const key = layout.flags(layout.regionOf(viewer), kind === 'FIRST_PLAY' ? 'p' : 'i', business, day, page)
@@ -108,7 +108,7 @@ export function makeSeenWriting(connection: Connection, layout: SeenLayout, { sh
 
 type Claim = { viewer: ViewerId; business: BusinessNumber; day: number; kind: RewardKind }
 
-/** Each once. */
+/** Each claim once. */
 function claimsOf(plays: readonly PlayWrite[]): Claim[] {
   const claims = new Map<string, Claim>()
   for (const { viewer, business, day } of plays) {
@@ -117,7 +117,7 @@ function claimsOf(plays: readonly PlayWrite[]): Claim[] {
   return [...claims.values()]
 }
 
-/** Each counts as a fold, and takes him from the ring if nothing is left. */
+/** Each portion counts as a fold, and removes the viewer from the ring if nothing is left. */
 function inPortions(one: Folded): Folded[] {
   if (one.plays.length <= PLAYS_OF_VIEWER) return [one]
   return Array.from({ length: Math.ceil(one.plays.length / PLAYS_OF_VIEWER) }, (_, at) => ({

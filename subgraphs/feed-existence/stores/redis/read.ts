@@ -1,4 +1,4 @@
-/** What services ask of a viewer, and what the job reads of those it folds. No script: two commands per viewer and business, in one round trip. */
+/** The reads of services and of the fold. No script: two commands per viewer and business, in one round trip. */
 import type { BusinessNumber, ViewerId } from '../../../../core/domain.ts'
 import { issuedAtOf } from '../issued-moments.ts'
 import type { HotSeen, StagedPlay } from '../hot-store.ts'
@@ -6,12 +6,12 @@ import type { Connection } from '../../../../stores/redis/connection.ts'
 import { decodeStaged, slotScores } from './keys.ts'
 import type { SeenLayout } from './keys.ts'
 
-/** Plays one command reads: what a viewer has staged may be more than a server should answer at once. */
+/** Plays per command. A viewer may have more staged than a server should return at once. */
 const PLAYS_PER_COMMAND = 10_000
 
 export function makeSeenReading(connection: Connection, layout: SeenLayout) {
   async function getSeenMany(of: readonly { viewer: ViewerId; business: BusinessNumber }[]): Promise<HotSeen[]> {
-    // What a viewer has staged is one key for all businesses.
+    // A viewer's staged plays of all businesses are in one key.
     const viewers = [...new Set(of.map(({ viewer }) => viewer))]
     const stagedAt = new Map(viewers.map((viewer, at) => [viewer, at]))
     const answers = (await connection.send([
@@ -54,7 +54,10 @@ export function makeSeenReading(connection: Connection, layout: SeenLayout) {
   }
 }
 
-/** Where to go on with a viewer's plays: at a score, behind so many that have it. What changes meanwhile may be passed over, and stays. */
+/**
+ * The place to continue with a viewer's plays: a score, after `skip` entries with that score. Plays changed meanwhile may be skipped; they
+ * stay staged.
+ */
 type Place = { at: number; key: string; from: number; skip: number }
 
 function placeAfter(place: Place, values: readonly Buffer[]): Place[] {
@@ -74,7 +77,7 @@ function decodeIssued(values: readonly Buffer[]): HotSeen['issued'] {
   return issued
 }
 
-/** Of a business, each once whatever slots it is staged in. */
+/** The plays of a business, each subject once. */
 function latestOf(plays: readonly StagedPlay[], business: BusinessNumber): HotSeen['staged'] {
   const latest = new Map<string, number>()
   for (const play of plays) {

@@ -1,7 +1,7 @@
 /**
- * The time ring on Redis: its parts as they are listed and counted, and the layouts it had. Layouts are asked for once, before
- * something is first removed; what a process does not know by then, because it was written later, is a place in the ring
- * that it leaves behind. Whoever works on that layout finds a viewer there with nothing staged, and removes him.
+ * The time ring on Redis: listing and counting its parts, and its layouts. Layouts are read once, before the first removal. A layout
+ * written later is unknown to this process, so it leaves viewers' places under that layout behind. The worker of that layout finds a viewer
+ * with nothing staged there, and removes the place.
  */
 import type { ViewerId } from '../../../../core/domain.ts'
 import { inOrderOfUse } from '../ring-layouts.ts'
@@ -38,7 +38,7 @@ export function makeSeenRing(connection: Connection, layout: SeenLayout, shape: 
       known = [...(await knownShapes()), { slots, shards }]
     },
 
-    /** Any of them, so that some who cannot be folded do not hide the others. */
+    /** Random viewers, so that viewers whose fold fails do not hide the others. */
     async listRing(slot: number, shard: number, limit: number): Promise<ViewerId[]> {
       if (limit <= 0) return []
       const [viewers] = (await connection.send([{ name: 'srandmember', args: [layout.ring(slot, shard), limit] }])) as [Buffer[]]

@@ -1,6 +1,6 @@
--- first-of-day: claims a day for a viewer, once, and leaves the reward until the log has it. Included by the scripts in whose step
--- that happens. `flags` is a page of bits or a set (subgraphs/feed-existence/stores/redis/day-flags.ts); `place` a bit's number, or '=' and a member.
--- `reward` is what waits in `rewards` (zset), with the time of the claim. True if the day was nobody's.
+-- first-of-day: claims a day for a viewer, once, and keeps the reward until the log has it. Included by the scripts that claim
+-- in the same step. `flags` is a page of bits or a set (subgraphs/feed-existence/stores/redis/day-flags.ts); `place` is a bit's
+-- number, or '=' and a member. `reward` waits in `rewards` (zset) with the time of the claim. True if the day was not yet claimed.
 local FLAGS_KEPT = 172800000
 
 local function claimDay(flags, place, rewards, now, reward)
@@ -11,7 +11,7 @@ local function claimDay(flags, place, rewards, now, reward)
     isFirst = redis.call('SETBIT', flags, place, 1) == 0
   end
   if not isFirst then return false end
-  -- Counted from the last claim: a day's flags are asked for on that day and, of what was played, on the next.
+  -- Counted from the last claim. A day's flags are read on that day and, for plays, on the next.
   redis.call('PEXPIRE', flags, FLAGS_KEPT)
   redis.call('ZADD', rewards, now, reward)
   return true

@@ -1,9 +1,9 @@
 #!lua flags=allow-oom
--- remove-staged: removes plays that were folded, where they still have the time they were folded with; and viewers from the slot's
--- ring who have nothing left in it. Whoever something is taken from gets a higher `folds`. Atomic per region.
--- KEYS in turn, per viewer: staged (zset), his part of the slot's ring by each layout that is known (sets)
--- ARGV[1] slot  ARGV[2] how many layouts  ARGV[3] ms for which `folds` is kept when nothing is staged
--- ARGV[4..] in turn, per viewer: viewer, his plays (see staged.lua)
+-- remove-staged: removes folded plays whose time is still that of the fold, and removes viewers with nothing left in the slot
+-- from its ring. A viewer who loses a play gets a higher `folds`. Atomic per region.
+-- KEYS in turn, per viewer: staged (zset), the viewer's part of the slot's ring by each known layout (sets)
+-- ARGV[1] slot  ARGV[2] number of layouts  ARGV[3] ms for which `folds` is kept when nothing is staged
+-- ARGV[4..] in turn, per viewer: viewer, their plays (see staged.lua)
 -- include: staged
 local slot, layouts = tonumber(ARGV[1]), tonumber(ARGV[2])
 local now = millisNow()
@@ -26,7 +26,7 @@ for at = 1, #KEYS, layouts + 1 do
   local staged = KEYS[at]
   local folds = -(tonumber(redis.call('ZSCORE', staged, '') or nil) or 0)
   if remove(staged, ARGV[argument + 1]) > 0 then
-    -- A time, so that it is never one that was given before it expired.
+    -- A time, so that no value repeats after an expiry.
     redis.call('ZADD', staged, whole(-math.max(folds + 1, now)), '')
     if redis.call('ZCARD', staged) == 1 then redis.call('PEXPIRE', staged, ARGV[3]) end
   end

@@ -1,12 +1,13 @@
 #!lua
--- stage-plays: stages plays in a slot unless later ones of their subjects are, puts their viewers into the ring, and claims
--- days for them. Atomic per region.
--- KEYS[1] rewards not yet in the log (zset)  KEYS[2..] in turn, per viewer: staged (zset), his part of the slot's ring (set);
+-- stage-plays: stages plays in a slot unless later ones of their subjects are staged, puts their viewers into the ring, and
+-- claims days for them. Atomic per region.
+-- KEYS[1] rewards not yet in the log (zset)  KEYS[2..] in turn, per viewer: staged (zset), the viewer's part of the slot's ring (set);
 -- then per claim: the day's flags   all with the region's hash tag
--- ARGV[1] slot  ARGV[2] now (ms)  ARGV[3] how many viewers  ARGV[4] what one of them may have in the slot (0: no end)
--- ARGV[5..] in turn, per viewer: viewer, his plays (see staged.lua);
+-- ARGV[1] slot  ARGV[2] now (ms)  ARGV[3] number of viewers  ARGV[4] limit of a viewer's plays in the slot (0: no limit)
+-- ARGV[5..] in turn, per viewer: viewer, their plays (see staged.lua);
 -- then per claim: place, reward (see first-of-day.lua)
--- returns -1 and nothing else, and changes nothing, if one has so much already; else per viewer how much he has staged in this slot; then per claim: 1 if the day was nobody's, else 0
+-- returns only -1, without any change, if a viewer is at the limit; else per viewer the number of plays staged in this slot,
+-- then per claim 1 if the day was not yet claimed, else 0
 -- include: staged first-of-day
 local slot, viewers, max = tonumber(ARGV[1]), tonumber(ARGV[3]), tonumber(ARGV[4])
 if max > 0 then
@@ -26,9 +27,9 @@ for viewer = 1, viewers do
     end
     redis.call('ZADD', staged, 'GT', unpack(entries))
   end)
-  -- Where there is no count, from now on: none that a reader may have kept something by.
+  -- Creates the number of folds if there is none. It equals none that a reader may have cached by.
   redis.call('ZADD', staged, 'NX', folds, '')
-  -- It expires only while nothing is staged.
+  -- The key expires only while nothing is staged.
   redis.call('PERSIST', staged)
   redis.call('SADD', KEYS[2 * viewer + 1], ARGV[2 * viewer + 3])
   answers[viewer] = countStaged(staged, slot)

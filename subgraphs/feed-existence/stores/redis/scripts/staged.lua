@@ -1,5 +1,5 @@
--- staged: what viewers have staged, as the scripts that change it see it. Included by them. subgraphs/feed-existence/stores/redis/keys.ts says what
--- stands where. Scores are whole numbers below 2^53.
+-- staged: helpers for the scripts that change staged plays, which include them. subgraphs/feed-existence/stores/redis/keys.ts
+-- describes the layout. Scores are whole numbers below 2^53.
 local MOMENTS = 2 ^ 44
 local LOT = 1000
 
@@ -7,7 +7,7 @@ local function whole(number)
   return string.format('%.0f', number)
 end
 
--- Calls `take` with members and scores of the plays, in lots: a command takes a few thousand arguments from a script.
+-- Calls `take` with members and scores of the plays, in lots: a command takes at most a few thousand arguments from a script.
 -- `packed` is per play: playedAt (6 bytes), the member after its length (1).
 local function eachLot(packed, slot, take)
   local members, scores, at = {}, {}, 1
