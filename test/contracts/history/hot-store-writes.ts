@@ -329,7 +329,7 @@ export function writesContract({ store, regions, another, reopen }: HotStoreSubj
     expect(outcome).toMatchObject({ status: 'written', firstOfDay: true })
   })
 
-  it('of one day claimed in two processes at once, exactly one claim is the first', async () => {
+  it('concurrent claims of one day in two processes have exactly one first', async () => {
     const other = await another()
     try {
       const viewer = freshViewer()

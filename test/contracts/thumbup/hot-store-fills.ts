@@ -158,7 +158,7 @@ export function fillsContract({ store, another, reopen }: MarkStoreSubject): voi
     expect((await lookUp(store(), viewer, '3')).older).toBe('unknown')
   })
 
-  it('a version is above that of the base, even if the base comes from a store whose clock is ahead', async () => {
+  it('a version is above that of the base, even with a base from a faster clock', async () => {
     const viewer = freshViewer()
     const at = later(1_000)
     const base: MarkRecord = { mark: 'LIKE', markedAt: at, version: (at + 3_600_000) * 1_024 }

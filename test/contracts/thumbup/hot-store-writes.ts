@@ -80,7 +80,7 @@ export function markWritesContract({ store, another, reopen }: MarkStoreSubject)
     }
   })
 
-  it('of equal times the later arrival wins, unless it is the same mark', async () => {
+  it('at equal times the later arrival wins, unless it is the same mark', async () => {
     const viewer = await completeViewer()
     const at = later(1_000)
     await putMark(store(), markOf(viewer, '1', 'LIKE', at))

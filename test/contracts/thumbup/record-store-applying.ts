@@ -96,7 +96,7 @@ export function applyingContract({ store, reopen }: MarkRecordsSubject): void {
     expect(await countedOf(store(), { business, oid: 'b' })).toEqual([0, 1])
   })
 
-  it('of equal times the higher version wins, in either order', async () => {
+  it('at equal times the higher version wins, in either order', async () => {
     const business = freshBusiness()
     const now = later()
     const low = (oid: string) => markRow(business, '7', oid, 'LIKE', now, 10)

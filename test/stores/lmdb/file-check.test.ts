@@ -164,7 +164,7 @@ describe('a data file', () => {
     expect(outcomes['DATA_DAMAGED']).toBeGreaterThan(4)
   })
 
-  it('of a process killed during its creation is created again', async () => {
+  it('after a kill during its creation is created again', async () => {
     const fresh = makeFolder()
     const path = join(fresh.path, FILE)
     await open(fresh.path).close()

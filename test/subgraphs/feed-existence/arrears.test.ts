@@ -220,7 +220,7 @@ describe('the backlog', () => {
     expect(backlog.mayLack(1)).toBe(false)
   })
 
-  test('of a starting process is empty once the log confirms it, and the start waits for that', async () => {
+  test('is empty for a starting process once the log confirms it, and the start waits for that', async () => {
     const [empty, left] = [open(), open()]
     empty.log.staged = 10
     for (const { backlog } of [empty, left]) {
@@ -234,7 +234,7 @@ describe('the backlog', () => {
     expect([left.backlog.mayLack(1), left.clock.pending()]).toEqual([false, 0])
   })
 
-  test('of a process that starts while the log is down lasts until the log answers', async () => {
+  test('of a process started while the log is down lasts until the log answers', async () => {
     const { log, backlog, pass, errors } = open()
     Object.assign(log, { isDown: true, staged: 10 })
     await backlog.start()
@@ -246,7 +246,7 @@ describe('the backlog', () => {
     expect(backlog.mayLack(1)).toBe(false)
   })
 
-  test('does not block the start of a process whose log does not answer', async () => {
+  test('does not block the start of a process while the log does not answer', async () => {
     const clock = makeSteppedClock()
     const silence = Promise.withResolvers<never>()
     const log = { end: () => silence.promise, isStaged: () => silence.promise }

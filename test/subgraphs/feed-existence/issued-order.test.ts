@@ -2,7 +2,7 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { openSeen, seenConfig, serveSeen, viewerOf } from './opened.ts'
 
-test('of 200 issued ids with a cap of 100, the last 100 are remembered, and a duplicate counts at its last place', async () => {
+test('with 200 issued ids and a cap of 100, the last 100 are remembered, and a duplicate counts at its last place', async () => {
   const opened = openSeen()
   onTestFinished(opened.close)
   const served = serveSeen(opened, seenConfig({ issuedCap: 100, issuedHardCap: 100 }))

@@ -216,7 +216,7 @@ describe('a change stream', () => {
     await stream.return?.()
   })
 
-  test('a subscriber who resumes with the token of a received change gets every later change', async () => {
+  test('a subscriber that resumes with the token of a received change gets every later change', async () => {
     const seen = watch('a', 1)
     const racing: HotStore = {
       ...hot,
@@ -255,7 +255,7 @@ describe('a change stream', () => {
     await stream.return?.()
   })
 
-  test('delivers a change from a process whose clock is behind to a new subscriber', async () => {
+  test('delivers a change from a process with a slow clock to a new subscriber', async () => {
     clock.advance(10_000)
     const stream = await open()
     clock.advance(-5_000)

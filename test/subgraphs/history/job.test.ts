@@ -87,7 +87,7 @@ describe('the job', () => {
     await job.stop()
   })
 
-  test('a flush whose second step fails is not committed', async () => {
+  test('a flush with a failed second step is not committed', async () => {
     const keys = ['a', 'b', 'c', 'd'].map(watch)
     const job = await start()
     const putProgress = stores.records.putProgress

@@ -54,7 +54,7 @@ test('a viewer who likes a hot subject stays among its likers when another proce
   expect(await likersFor(asked, '7')).toEqual([])
 })
 
-test('the likers of a hot subject are read from the stores for a viewer whose marks the hot store does not hold', async () => {
+test('the likers of a hot subject are read from the stores for a viewer without marks in the hot store', async () => {
   const asked = await serve(60_000)
   await strangers(asked)
   await likersFor(asked, '8')

@@ -22,7 +22,7 @@ function wait(business: number, count: number): void {
   }
 }
 
-test('waiting entries of another business, whose job is away, do not block ours', async () => {
+test('waiting entries of another business with an absent job do not block ours', async () => {
   wait(2, 1_200)
   wait(1, 25)
   const publish = makePublisher(stores.stores, (business) => business === 1)

@@ -66,7 +66,7 @@ describe('a page of subjects', () => {
     expect(calls).toEqual({ marks: 1, counts: 0 })
   })
 
-  test('of an anonymous caller has counts without a read of marks, and no own mark', async () => {
+  test('has counts for an anonymous caller without a read of marks, and no own mark', async () => {
     const { data, errors } = await ask('query($ids: [ID!]!) { thumbups(business: "video", ids: $ids) { likeCount viewerMark } }', null)
     expect(data.thumbups[1]).toEqual({ likeCount: 0, viewerMark: null })
     expect(errors[0].extensions.code).toBe('UNAUTHENTICATED')

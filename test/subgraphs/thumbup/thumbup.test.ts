@@ -140,7 +140,7 @@ describe('thumbup', () => {
     expect([answer.data._entities, answer.errors]).toEqual([[{ likeCount: 0, viewerMark: 'NONE' }], []])
   })
 
-  test('of two marks in one request each answer has its own effect, regardless of reads for the first', async () => {
+  test('two marks in one request each have their own effect in the answer, regardless of reads for the first', async () => {
     const fields = 'oldMark state likeCount dislikeCount'
     const { data } = await served.ask(
       `mutation { one: mark(business: "video", id: "a", mark: LIKE) { ${fields} } two: mark(business: "video", id: "a", mark: DISLIKE) { ${fields} }

@@ -57,7 +57,7 @@ describe('changes of filters', () => {
     },
   )
 
-  test('continue after a filter whose rebuild fails for a reason of its own', async () => {
+  test('continue after a failed rebuild for a reason of one filter', async () => {
     const { state, records } = await open('7', '8')
     damage(state, '7')
     const renew = () => Promise.reject(new TidemarkError('PLAYS_TOO_MANY', 'his own'))

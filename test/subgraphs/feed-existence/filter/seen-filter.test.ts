@@ -138,7 +138,7 @@ describe('a filter of seen subjects', () => {
     }
   })
 
-  it('of a newer format, another hash or another kind has a different error than a damaged filter', () => {
+  it('with a newer format, another hash or another kind has a different error than a damaged filter', () => {
     const changes: [number, number][] = [
       [0, 0xf2],
       [5, 0x21],
@@ -177,7 +177,7 @@ describe('a filter of seen subjects', () => {
     expect(blob.readUInt32BE(1)).toBe(crc32(Buffer.concat([blob.subarray(0, 1), blob.subarray(5)])))
   })
 
-  it('of a light viewer takes a few bytes, and a closed filter of ten records at most 30', () => {
+  it('takes a few bytes for a light viewer, and at most 30 for ten records when closed', () => {
     expect(emptyFilter({ rate: RATE }).length).toBe(9)
     expect(grown(6, 1, 1, () => ({ rate: RATE })).length).toBeLessThanOrEqual(18)
     expect(grown(6, 10, 10, () => ({ rate: RATE })).length).toBeLessThanOrEqual(52)

@@ -70,7 +70,7 @@ for (const { shape, isHere, openRecords } of SHAPES)
       return { opened, served, job, records, month, damage: (viewer: string, bytes: Buffer) => damage({ viewer, month }, bytes) }
     }
 
-    test.each(Object.entries(RUBBISH))('of %s: its reader gets a degraded answer, and it is rebuilt once', async (_, bytes) => {
+    test.each(Object.entries(RUBBISH))('with %s: its reader gets a degraded answer, and it is rebuilt once', async (_, bytes) => {
       const { served, damage, records } = await open(['7'])
       await damage('7', bytes)
       const { repairs: before } = served.subgraph.figures()

@@ -89,7 +89,7 @@ describe('a fold', () => {
     expect([await has('7', '1'), await has('8', '1')]).toEqual([true, true])
   })
 
-  test('of a page of heavy viewers yields to the event loop every few filters, when it adds and when it closes', async () => {
+  test('yields to the event loop every few filters for a page of heavy viewers, when it adds and when it closes', async () => {
     const { fold, stage, records, stores } = open()
     const viewers = Array.from({ length: 40 }, (_, at) => String(at))
     const filter = addToFilter(
@@ -244,7 +244,7 @@ describe('a repair', () => {
     expect([await has('7', '1'), await has('7', 'known')]).toEqual([false, true])
   })
 
-  test('of a past month leaves a mark that lives as long as the newest filter, beyond the repaired filter', async () => {
+  test('for a past month leaves a mark that lives as long as the newest filter, beyond the repaired filter', async () => {
     const { fold, stage, state } = open({ relist: () => Promise.resolve() })
     await stage('7', ['1'], beginningOf(MONTH - 2))
     await fold.fold(SLOT, ['7'])

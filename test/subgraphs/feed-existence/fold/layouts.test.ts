@@ -29,7 +29,7 @@ function open() {
   return { opened, serve, waiting }
 }
 
-describe('a ring whose shape is changed on a running deployment', () => {
+describe('a ring with a changed shape on a running deployment', () => {
   test.each([
     ['fewer slots and more shards', SHAPE, { slots: 3, shards: 8 }],
     ['more slots and fewer shards', SHAPE, { slots: 9, shards: 2 }],

@@ -82,7 +82,7 @@ describe('a block of marks', () => {
     )
   })
 
-  it('of a newer format has a different error than a damaged block', () => {
+  it('with a newer format has a different error than a damaged block', () => {
     const block = encodeBlock([{ id: '7', mark: 'LIKE', markedAt: 5 }])
     block[0] = 0xb2
     for (const read of readers(block)) expect(codeOf(read)).toBe('DATA_DAMAGED')

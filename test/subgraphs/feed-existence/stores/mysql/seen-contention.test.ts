@@ -64,7 +64,7 @@ describe.skipIf(mariadb === undefined)('concurrent writers of the same filters',
     expect(await store.getFilters([filterKey(viewer)])).toEqual([{ filter: someBytes(11), version: 2 }])
   })
 
-  it('a commit whose answer is lost rejects, and its repetition is refused', async () => {
+  it('a commit with a lost answer rejects, and its repetition is refused', async () => {
     const viewer = freshViewer()
     let cuts = 0
     proxy.setJudge((sql) => (sql === 'COMMIT' && cuts++ === 0 ? 'cut' : 'pass'))

@@ -126,7 +126,7 @@ describe.skipIf(!(await redisIsHere()))('a Redis Cluster with an unreachable par
     await expectAllThere([...written, { viewer: known, oid: 'before' }])
   })
 
-  it('of reports in one call, only those of the unreachable part are journaled', async () => {
+  it('in a call with reports of several viewers, only those of the unreachable part are journaled', async () => {
     const move = await beginMove(nodes, tags[1] as string)
     const [concerned, other] = [freshViewerIn(1, regions), freshViewerIn(2, regions)]
     for (let turn = 0; turn < 2; turn++) {

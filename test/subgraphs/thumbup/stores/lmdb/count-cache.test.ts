@@ -65,7 +65,7 @@ describe('the count cache on LMDB', () => {
     expect(await cache.getCountsMany(subjects)).toEqual([undefined, undefined, zero, zero, zero])
   })
 
-  it('of equal versions the later arrival stays, without a notification', async () => {
+  it('at equal versions the later arrival stays, without a notification', async () => {
     const subject = { business: 1, oid: '1' }
     const told: CountedSubject[] = []
     await followCounts(cache, [subject], (changed) => told.push(changed))

@@ -39,7 +39,7 @@ ORDER BY oldest_at DESC, oldest_id`)
     })
   }
 
-  it('of a subject and a viewer with thousands of marks stays in order after late, undone and repeated marks', async () => {
+  it('stays in order for a subject and a viewer with thousands of marks after late, undone and repeated marks', async () => {
     const random = seededRandom(5)
     const model = new Map<string, { mark: Mark; markedAt: number }>()
     let version = 0

@@ -162,7 +162,7 @@ describe.skipIf(mariadb === undefined)('concurrent writers of the same marks', (
     expect(await store.listMarks('1', business, ['LIKE'], undefined, 10)).toEqual([])
   })
 
-  it('a commit whose answer is lost may be repeated: nothing counts twice, and the outbox has it once', async () => {
+  it('a commit with a lost answer may be repeated: nothing counts twice, and the outbox has it once', async () => {
     const business = ++lastBusiness
     const held = stores[3] as MysqlMarkRecords
     const rows = someRows(business, 1, 9)

@@ -269,7 +269,7 @@ describe.skipIf(!(await redisIsHere()))('marks on their own Redis', () => {
     ).toEqual([])
   })
 
-  it('of up to a thousand likes of the same time exactly the last in list order are trimmed', async () => {
+  it('up to a thousand likes of the same time are trimmed exactly from the end of the list order', async () => {
     const oids = Array.from({ length: 300 }, (_, index) => String(index))
     await fill(
       marks,
