@@ -53,7 +53,7 @@ function run(...args: string[]): Promise<{ status: number; out: string; error: s
 async function settled(url: string): Promise<void> {
   for (const end = Date.now() + 60_000; ; await sleep(50)) {
     const text = await (await fetch(new URL('/metrics', url))).text()
-    // Of the common stores, and of the own stores of `article`.
+    // The figures of the common stores, and of the own stores of `article`.
     const waiting = [...text.matchAll(/^(?:tidemark_dirty_marks|tidemark_marks_log_lag_messages)\{business="\w*"\} (\S+)$/gm)]
     if (waiting.length === 4 && waiting.every(([, count]) => count === '0')) return
     if (Date.now() > end) throw new Error('marks were left to persist for 20 s')

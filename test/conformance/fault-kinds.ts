@@ -96,7 +96,6 @@ export function accepted(input: any) {
   return { outcome: 'ACCEPTED', code: null, message: null, progress, dayToken: 'd', firstOfDay: false }
 }
 
-/** Drops every report that `drops` selects. */
 export function dropping(name: string, drops: (input: any) => boolean): PlannedFault {
   return {
     name,

@@ -32,7 +32,7 @@ test('missing plays staged in portions under unknown slots and shards are still 
     OTHER,
   )
   const playedAt = opened.clock.now() - 1_000
-  // So many viewers that some are in shards outside the settings of the worker.
+  // Enough viewers that some are in shards outside the settings of the worker.
   const viewers = Array.from({ length: 12 }, (_, at) => String(10 + at))
   for (const viewer of viewers) await repair([{ viewer, business: 1, oid: 'missing', playedAt }])
   const many = Array.from({ length: 1_200 }, (_, oid) => String(oid))

@@ -159,7 +159,6 @@ export function issuedContract({ store, another, reopen }: SeenStoreSubject): vo
     })
     expect(await issuedOids(store(), gone, 2)).toEqual(['3', '2', '1'])
     expect(await issuedOids(store(), kept)).toEqual(['3', '2', '1'])
-    // The viewer starts again.
     await put(gone, ['4'], AT + 5)
     await purge()
     expect(await issuedOids(store(), gone)).toEqual(['4'])

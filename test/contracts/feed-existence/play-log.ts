@@ -14,7 +14,6 @@ import type { LogConsumer } from '../../../core/log-consumer.ts'
 export type OpenedPlayLog = {
   log: PlayLog
   regions: number
-  /** Appends these bytes as a message. */
   appendRaw(bytes: Uint8Array): Promise<void>
   /** The quarantined messages as they were written, oldest first. */
   listDead(): Promise<Uint8Array[]>

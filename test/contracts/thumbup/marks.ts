@@ -78,7 +78,6 @@ export async function dirtyOids(store: MarkStore, regions: number, viewer: strin
   return keys.filter((key) => key.viewer === viewer).map(({ oid }) => oid)
 }
 
-/** Purges until nothing is left to purge. */
 export async function purgeAll(store: MarkStore, regions: readonly number[], undoneBefore: number): Promise<number> {
   let gone = 0
   for (;;) {

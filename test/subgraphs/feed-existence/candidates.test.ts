@@ -4,7 +4,7 @@ import { seededRandom } from '../../../core/random.ts'
 import { hashSeen } from '../../../subgraphs/feed-existence/filter/hash.ts'
 import { makeCandidateTable } from '../../../subgraphs/feed-existence/read/candidates.ts'
 
-/** So few ids that duplicates occur: texts, integers, and similar ids in other characters. */
+/** Few ids, so that duplicates occur: texts, integers, and similar ids in other characters. */
 const anyId = fc.oneof(
   fc.integer({ min: 0, max: 60 }).map(String),
   fc.integer({ min: 0, max: 60 }).map((number) => `0${number}`),

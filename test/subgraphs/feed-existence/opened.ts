@@ -109,7 +109,6 @@ export const viewerOf = (id: string, ...scopes: string[]) => ({ id, scopes })
 
 export type Answer = { data: any; errors: { code: unknown; message: string }[]; degraded: string[] }
 
-/** A process on these stores. */
 export function serveSeen(opened: Opened, config: Config = seenConfig(), stores: ExistenceStores = opened.stores) {
   const errors: unknown[] = []
   const subgraph = makeExistenceSubgraph(opened.clock, { ...stores, history: opened.history }, config, (error) => errors.push(error), {
@@ -130,7 +129,6 @@ export function serveSeen(opened: Opened, config: Config = seenConfig(), stores:
     subgraph,
     errors,
     ask,
-    /** The unseen ids of `candidates`. */
     async unseen(viewer: string, candidates: readonly string[], business = 'video'): Promise<string[]> {
       return (await subgraph.service.unseen(viewerOf(viewer), business, candidates, [])).ids
     },

@@ -155,7 +155,6 @@ export async function startTogether(open: () => Promise<Opened>, config: Config 
       if (code === undefined) refused.delete(call)
       else refused.set(call, code)
     },
-    /** Reports at these positions. */
     async report(
       viewer: string,
       reports: readonly { oid: string; position?: number; viewedAt?: number; finished?: boolean; business?: string }[],

@@ -67,7 +67,7 @@ describe('quotas', () => {
 
   test('a tenant at its storage quota stores nothing for an undo without a mark, and accepts repeated undos', async () => {
     serve({ number: 1, name: 'video', entity: 'Video', thumbup: { marksMax: 1 } })
-    // So many that no undo of this test goes below the quota.
+    // Enough marks that no undo of this test goes below the quota.
     const rows = Array.from({ length: 9 }, (_, at) => ({
       key: { viewer: String(100 + at), business: 1, oid: 'a' },
       record: { mark: 'LIKE' as const, markedAt: 5 + at, version: 5 + at },

@@ -58,7 +58,6 @@ describe.skipIf(!(await redisIsHere()))('a Redis Cluster with an unreachable par
     folder.remove()
   })
 
-  /** Reports, looks up, and returns both results. */
   async function use(viewer: string, oid: string) {
     const degraded: Degraded = new Set()
     const started = performance.now()
