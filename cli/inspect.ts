@@ -3,6 +3,7 @@ import { systemClock } from '../core/clock.ts'
 import { makeBusinesses } from '../config/businesses.ts'
 import { TidemarkError } from '../core/errors.ts'
 import { checkId } from '../core/keys.ts'
+import { complete } from '../core/outage/degraded.ts'
 import { regionOf } from '../core/regions.ts'
 import { openStores, type OpenStores } from './stores/history.ts'
 import { readTimeline } from '../subgraphs/history/read/timeline.ts'
@@ -56,7 +57,9 @@ async function inspectViewer(
 ): Promise<void> {
   const businesses = makeBusinesses(config.businesses)
   const settings = await stores.hot.getSettings(viewer)
-  const page = await readTimeline(stores.hot, stores.records, viewer, businesses.numbers, undefined, LINES_MAX)
+  const page = await complete((without) =>
+    readTimeline(stores.hot, stores.records, viewer, businesses.numbers, undefined, LINES_MAX, without),
+  )
   const keys = page.entries.map(({ business, oid }) => ({ viewer, business, oid }))
   const rows = await stores.records.getProgressMany(keys)
   print(

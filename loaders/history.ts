@@ -37,7 +37,7 @@ export function makeLoaders(
   records: RecordStore,
   mayHavePlayed?: MayHavePlayed,
   mayLack?: MayLack,
-): (degraded?: Degraded, lasting?: boolean) => Loaders {
+): (degraded: Degraded, lasting?: boolean) => Loaders {
   // Lookups of many viewers leave together: where a part of the hot store is down, the others' are whole all the same.
   const progress = makeSharedLookup<ProgressKey, ProgressRecord | Incomplete | undefined>(
     (keys) => apartIfPartIsOut(keys, lookUpTogether),
@@ -50,13 +50,13 @@ export function makeLoaders(
     return without.size === 0 ? found : found.map((record) => new Incomplete(record, without))
   }
 
-  async function lookUp(keys: readonly ProgressKey[], degraded: Degraded | undefined): Promise<(ProgressRecord | undefined)[]> {
+  async function lookUp(keys: readonly ProgressKey[], degraded: Degraded): Promise<(ProgressRecord | undefined)[]> {
     // Before the lookup, and of each request by itself: it is shared with those of others.
-    if (degraded !== undefined) noteLack(new Set(keys.map(({ viewer }) => viewer)), mayLack, degraded)
+    noteLack(new Set(keys.map(({ viewer }) => viewer)), mayLack, degraded)
     const found = await progress(keys)
     return found.map((each) => {
       if (!(each instanceof Incomplete)) return each
-      for (const store of each.without) degraded?.add(store)
+      for (const store of each.without) degraded.add(store)
       return each.record
     })
   }

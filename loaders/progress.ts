@@ -25,7 +25,7 @@ type Found = (ProgressRecord | undefined)[]
  * In key order: may the viewer have played it? False is certain within the months that filters are kept for. With a
  * collector, a missing store is noted there, and false is then a guess. Without one it rejects.
  */
-export type MayHavePlayed = (keys: readonly ProgressKey[], degraded?: Degraded) => Promise<boolean[]>
+export type MayHavePlayed = (keys: readonly ProgressKey[], degraded: Degraded) => Promise<boolean[]>
 
 /**
  * In key order; undefined where the viewer has no progress, or the progress is deleted or cleared. With a collector it
@@ -38,13 +38,13 @@ export async function getProgressMany(
   hot: HotStore,
   records: RecordStore,
   keys: readonly ProgressKey[],
-  degraded?: Degraded,
+  degraded: Degraded,
   mayHavePlayed?: MayHavePlayed,
 ): Promise<Found> {
   try {
     return await lookUp(hot, records, keys, degraded, mayHavePlayed)
   } catch (error) {
-    if (degraded === undefined || !saysDown(error, 'hotStore') || concernsSomeOnly(error, keys)) throw error
+    if (!saysDown(error, 'hotStore') || concernsSomeOnly(error, keys)) throw error
     degraded.add('hotStore')
     return lookUpInRecords(records, keys).catch((failure: unknown) => nothingFrom(keys, degraded, failure))
   }
@@ -54,7 +54,7 @@ async function lookUp(
   hot: HotStore,
   records: RecordStore,
   keys: readonly ProgressKey[],
-  degraded: Degraded | undefined,
+  degraded: Degraded,
   mayHavePlayed: MayHavePlayed | undefined,
 ): Promise<Found> {
   const lookups = await hot.getProgressMany(keys)
@@ -76,7 +76,7 @@ async function lookUp(
 async function onlyPlayed<M extends { key: ProgressKey }>(
   missed: readonly M[],
   mayHavePlayed: MayHavePlayed,
-  degraded: Degraded | undefined,
+  degraded: Degraded,
 ): Promise<M[]> {
   if (missed.length === 0) return []
   try {
@@ -86,7 +86,7 @@ async function onlyPlayed<M extends { key: ProgressKey }>(
     )
     return missed.filter((_, place) => probable[place])
   } catch (error) {
-    if (degraded === undefined || !isTidemarkError(error)) throw error
+    if (!isTidemarkError(error)) throw error
     degraded.add('recordStore')
     return []
   }
@@ -104,7 +104,7 @@ export async function lookUpInRecords(records: RecordStore, keys: readonly Progr
   })
 }
 
-function nothingFrom(asked: readonly unknown[], degraded: Degraded | undefined, failure: unknown): undefined[] {
+function nothingFrom(asked: readonly unknown[], degraded: Degraded, failure: unknown): undefined[] {
   noteOrThrow(failure, 'recordStore', degraded)
   return asked.map(() => undefined)
 }

@@ -8,7 +8,7 @@ import { apartIfPartIsOut, concernsSomeOnly, inTwo } from '../core/outage/part-o
 import type { Journaling } from './journaling.ts'
 
 /** Outcomes are in the order of the writes. */
-type Put<W, O> = (writes: readonly W[], now: number, degraded: Degraded | undefined) => Promise<O[]>
+type Put<W, O> = (writes: readonly W[], now: number, degraded: Degraded) => Promise<O[]>
 
 export type JournaledPutSteps<W, O> = {
   /** Puts the writes into the hot store. Putting them again must be harmless. */

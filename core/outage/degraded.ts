@@ -50,6 +50,15 @@ export function noteLack(viewers: Iterable<ViewerId>, mayLack: MayLack | undefin
   }
 }
 
+/** For a caller that cannot use a partial answer: rejects with the code of a store that the answer lacks. */
+export async function complete<T>(read: (degraded: Degraded) => Promise<T>): Promise<T> {
+  const degraded: Degraded = new Set()
+  const answer = await read(degraded)
+  for (const store of degraded)
+    throw new TidemarkError(UNAVAILABLE[store], `the answer lacks data of the ${store}: try again once it answers`)
+  return answer
+}
+
 /** Goes on without a store: notes it in the collector. Throws the error again if it is another one, or if there is no collector. */
 export function noteOrThrow(error: unknown, store: StoreName, degraded: Degraded | undefined): void {
   if (degraded === undefined || !saysDown(error, store)) throw error

@@ -29,7 +29,7 @@ export type HistorySubgraph = {
   schema: GraphQLSchema
   service: HistoryService
   /** The loaders of one request. What they had to do without goes into its collector. */
-  makeLoaders(degraded?: Degraded, lasting?: boolean): Loaders
+  makeLoaders(degraded: Degraded, lasting?: boolean): Loaders
   /** Starts a job on the same stores; a process may serve, persist, or both. */
   startJob(): Promise<HistoryJob>
   /** Applies what is journaled, if the hot store answers, sends everything aggregated to the log and waits until it is there. */

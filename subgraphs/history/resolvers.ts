@@ -18,7 +18,7 @@ export type HistoryContext = {
   viewer: Viewer | undefined
   loaders: Loaders
   /** Stores the answer had to do without; absent: whatever needs one that is down is an error. */
-  degraded?: Degraded
+  degraded: Degraded
 }
 
 export type HistoryReads = {
@@ -27,9 +27,9 @@ export type HistoryReads = {
     businesses: readonly number[],
     before: Place | undefined,
     first: number,
-    degraded: Degraded | undefined,
+    degraded: Degraded,
   ): Promise<TimelinePage>
-  changes(viewer: Viewer, since: string | undefined, degraded: Degraded | undefined): Promise<AsyncIterableIterator<ProgressChange>>
+  changes(viewer: Viewer, since: string | undefined, degraded: Degraded): Promise<AsyncIterableIterator<ProgressChange>>
   /** A write is as good as ever then; that it is persisted another way is all there is to say. */
   isLogDown(): boolean
 }
@@ -63,7 +63,7 @@ export function makeHistoryResolvers(businesses: Businesses, service: HistorySer
 
   /** Who writes, and where it is said what his write had to do without. */
   function writerOf(context: HistoryContext): Viewer {
-    if (reads.isLogDown()) context.degraded?.add('log')
+    if (reads.isLogDown()) context.degraded.add('log')
     return requireViewer(context.viewer)
   }
 

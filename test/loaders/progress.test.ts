@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest'
+import { complete } from '../../core/outage/degraded.ts'
 import { persistKeys } from '../../subgraphs/history/persist/persist.ts'
 import { getProgressMany } from '../../loaders/progress.ts'
 import { makeSwitchedStores, type SwitchedStores } from '../subgraphs/switched-stores.ts'
@@ -38,13 +39,9 @@ describe('point lookups of progress', () => {
   const keyOf = (n: number, viewer = '7') => ({ viewer, business: 1, oid: String(n) })
   async function positions(...numbers: number[]): Promise<(number | undefined)[]> {
     stores.calls.length = 0
-    return (
-      await getProgressMany(
-        stores.hot,
-        stores.records,
-        numbers.map((n) => keyOf(n)),
-      )
-    ).map((record) => record?.position)
+    const keys = numbers.map((n) => keyOf(n))
+    const found = await complete((without) => getProgressMany(stores.hot, stores.records, keys, without))
+    return found.map((record) => record?.position)
   }
 
   test('trimmed records are found in the record store, in key order, with one call', async () => {
@@ -66,7 +63,7 @@ describe('point lookups of progress', () => {
         return stores.records.getProgressMany(keys)
       },
     }
-    await getProgressMany(stores.hot, records, [keyOf(2), keyOf(8), keyOf(1)])
+    await complete((without) => getProgressMany(stores.hot, records, [keyOf(2), keyOf(8), keyOf(1)], without))
     expect(asked).toEqual(['2', '1'])
   })
 
@@ -74,7 +71,7 @@ describe('point lookups of progress', () => {
     watch([1, 2, 3, 4, 5])
     await persist()
     expect(await positions(5, 99, 1)).toEqual([5, undefined, 1])
-    expect(await getProgressMany(stores.hot, stores.records, [keyOf(1, 'nobody')])).toEqual([undefined])
+    expect(await complete((without) => getProgressMany(stores.hot, stores.records, [keyOf(1, 'nobody')], without))).toEqual([undefined])
     expect(stores.calls.filter((call) => call.startsWith('records.'))).toEqual([])
   })
 
@@ -106,7 +103,8 @@ describe('point lookups of progress', () => {
     watch([1, 2, 3, 4, 5, 6, 7, 8])
     watch([3, 4, 5, 6, 7, 8, 9], '11')
     await persist()
-    const found = await getProgressMany(stores.hot, stores.records, [keyOf(1, '11'), keyOf(1), keyOf(3, '11'), keyOf(9)])
+    const keys = [keyOf(1, '11'), keyOf(1), keyOf(3, '11'), keyOf(9)]
+    const found = await complete((without) => getProgressMany(stores.hot, stores.records, keys, without))
     expect(found.map((record) => record?.position)).toEqual([undefined, 1, 3, undefined])
   })
 })

@@ -34,7 +34,7 @@ describe.skipIf(mariadb === undefined || !(await redisIsHere()))('when MariaDB',
       position: 10_000,
       viewedAt: now + index,
     }))
-    await history.service.report({ id: '7', scopes: [] }, inputs)
+    await history.service.report({ id: '7', scopes: [] }, inputs, new Set())
     // On a busy machine the first connection may time out, and the report then goes through the journal.
     await until('everything is persisted', async () => {
       return (
@@ -94,7 +94,7 @@ describe.skipIf(mariadb === undefined || !(await redisIsHere()))('when MariaDB',
     const [glance] = await history.service.report({ id: '7', scopes: [] }, [{ business: 'video', oid: '2', position: 3 }], degraded)
     expect(glance).toMatchObject({ outcome: 'ACCEPTED', record: { position: 3 } })
     expect([...degraded]).toEqual(['recordStore'])
-    const [fresh] = await history.service.report({ id: '7', scopes: [] }, [{ business: 'video', oid: 'new', position: 20_000 }])
+    const [fresh] = await history.service.report({ id: '7', scopes: [] }, [{ business: 'video', oid: 'new', position: 20_000 }], new Set())
     expect(fresh?.outcome).toBe('ACCEPTED')
     await database.start()
     await whole()

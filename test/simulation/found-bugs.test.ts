@@ -3,6 +3,7 @@ import { expect, it } from 'vitest'
 import { makeAggregator } from '../../writeback/aggregator.ts'
 import { makeBusinesses } from '../../config/businesses.ts'
 import { systemClock } from '../../core/clock.ts'
+import { complete } from '../../core/outage/degraded.ts'
 import { persistKeys } from '../../subgraphs/history/persist/persist.ts'
 import type { HotStore } from '../../subgraphs/history/stores/hot-store.ts'
 import type { RecordStore } from '../../subgraphs/history/stores/record-store.ts'
@@ -44,7 +45,7 @@ it('an entry that was watched again is not listed at its old place too, even if 
   await fillPersisted({ hot, records }, viewer, numbered(4))
   const now = later(1_000)
   await hot.putProgress([write(viewer, '1', report(now))], { now, timelineCap })
-  const first = await readTimeline(hot, records, viewer, [1], undefined, 2)
+  const first = await complete((without) => readTimeline(hot, records, viewer, [1], undefined, 2, without))
   expect(first.entries.map((entry) => entry.oid)).toEqual(['1', '4'])
   const last = first.entries[1]
   const meanwhile: RecordStore = {
@@ -57,7 +58,7 @@ it('an entry that was watched again is not listed at its old place too, even if 
     },
   }
   const place = { viewedAt: last?.record.viewedAt ?? 0, business: 1, oid: '4' }
-  const second = await readTimeline(hot, meanwhile, viewer, [1], place, 10)
+  const second = await complete((without) => readTimeline(hot, meanwhile, viewer, [1], place, 10, without))
   expect(second.entries.map((entry) => entry.oid)).toEqual(['3', '2'])
 })
 
@@ -81,7 +82,7 @@ it.each(['before its row is listed, and persisted', 'after its row is listed'])(
         return records.listProgress(...asked)
       },
     }
-    const page = await readTimeline(hot, meanwhile, viewer, [1], undefined, 10)
+    const page = await complete((without) => readTimeline(hot, meanwhile, viewer, [1], undefined, 10, without))
     expect(page.entries.map((entry) => entry.oid)).toEqual(['1', '4', '3', '2'])
   },
 )
@@ -100,7 +101,8 @@ it('a page read during a clearing shows nothing from before the clearing', async
       return rows
     },
   }
-  const page = await readTimeline(hot, meanwhile, viewer, [1], { viewedAt: now - 500, business: 1, oid: '9' }, 10)
+  const place = { viewedAt: now - 500, business: 1, oid: '9' }
+  const page = await complete((without) => readTimeline(hot, meanwhile, viewer, [1], place, 10, without))
   expect(page.entries.filter((entry) => entry.oid === '1')).toEqual([])
 })
 
@@ -129,7 +131,7 @@ it('a glance does not hide a resume point that another device set, and had trimm
     regions: 2,
     timelineCap,
   })
-  const [answer] = await service.report({ id: viewer, scopes: [] }, [{ business: 'video', oid: '1', position: 1_000 }])
+  const [answer] = await service.report({ id: viewer, scopes: [] }, [{ business: 'video', oid: '1', position: 1_000 }], new Set())
   expect(answer).toMatchObject({ outcome: 'ACCEPTED', record: { position: 300_000 } })
   aggregator.flushAll()
 })

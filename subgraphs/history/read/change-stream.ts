@@ -42,7 +42,7 @@ export async function openChangeStream(
   clock: Clock,
   viewer: Viewer,
   since: string | undefined,
-  degraded?: Degraded,
+  degraded: Degraded,
 ): Promise<AsyncIterableIterator<ProgressChange>> {
   const sinceVersion = since === undefined ? undefined : versionOfToken(since)
   const openedAt = clock.now() * VERSIONS_PER_MS - 1

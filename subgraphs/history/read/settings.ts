@@ -14,7 +14,7 @@ export async function readSettings(
   records: Pick<RecordStore, 'getSettingsMany'>,
   { mayLack, pausedBy }: Waiting,
   viewer: ViewerId,
-  degraded: Degraded | undefined,
+  degraded: Degraded,
 ): Promise<ViewerSettings> {
   const paused = pausedBy(viewer)
   noteLack([viewer], mayLack, degraded)
@@ -26,7 +26,7 @@ async function storedSettings(
   hot: Pick<HotStore, 'getSettings'>,
   records: Pick<RecordStore, 'getSettingsMany'>,
   viewer: ViewerId,
-  degraded: Degraded | undefined,
+  degraded: Degraded,
 ): Promise<ViewerSettings> {
   try {
     return await hot.getSettings(viewer)

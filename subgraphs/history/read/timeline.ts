@@ -19,7 +19,7 @@
  * store down, the page ends at the floor and says that there is more: a client that goes on after its last entry gets the
  * rest later. With both down, the page is empty, and its cursor stays valid. Callers without a collector get a rejection.
  */
-import { type Degraded, noteOrThrow } from '../../../core/outage/degraded.ts'
+import { complete, type Degraded, noteOrThrow } from '../../../core/outage/degraded.ts'
 import type { BusinessNumber, Place, TimelineEntry, ViewerId } from '../../../core/domain.ts'
 import { comparePlaces } from '../model/places.ts'
 import { getProgressMany } from '../../../loaders/progress.ts'
@@ -36,7 +36,7 @@ export async function readTimeline(
   businesses: readonly BusinessNumber[],
   before: Place | undefined,
   first: number,
-  degraded?: Degraded,
+  degraded: Degraded,
 ): Promise<TimelinePage> {
   try {
     return await readBoth(hot, records, viewer, businesses, before, first, degraded)
@@ -56,7 +56,7 @@ async function readBoth(
   businesses: readonly BusinessNumber[],
   before: Place | undefined,
   first: number,
-  degraded: Degraded | undefined,
+  degraded: Degraded,
 ): Promise<TimelinePage> {
   const wanted = first + 1
   const page = await hot.listTimeline(viewer, businesses, before, wanted)
@@ -129,7 +129,7 @@ async function readOlder(
     const rows = await records.listProgress(viewer, [truncated.business], after, wanted)
     const visible = rows.filter((row) => row.record.viewedAt > truncated.clearedAt)
     const keys = visible.map(({ business, oid }) => ({ viewer, business, oid }))
-    const current = keys.length > 0 ? await getProgressMany(hot, records, keys) : []
+    const current = keys.length > 0 ? await complete((without) => getProgressMany(hot, records, keys, without)) : []
     visible.forEach(({ business, oid, record: listed }, index) => {
       const record = current[index]
       if (record?.viewedAt === listed.viewedAt) found.push({ business, oid, record })

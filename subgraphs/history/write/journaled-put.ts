@@ -24,9 +24,9 @@ export function makeJournaledProgressPut(
     asRepeated,
   })
 
-  async function putDirectly(writes: readonly ProgressWrite[], now: number, degraded: Degraded | undefined): Promise<WriteOutcome[]> {
+  async function putDirectly(writes: readonly ProgressWrite[], now: number, degraded: Degraded): Promise<WriteOutcome[]> {
     const outcomes: WriteOutcome[] = await putProgress(hot, records, writes, { now, timelineCap }, async (without) => {
-      degraded?.add('recordStore')
+      degraded.add('recordStore')
       await journaling.append(baseEntries(without, now))
     })
     const undecided = writes.filter((_, index) => outcomes[index]?.status === 'needs-base')
@@ -36,8 +36,8 @@ export function makeJournaledProgressPut(
   }
 
   /** A viewer whose pausing waits is paused: what comes behind it would be dropped when it is applied. */
-  async function journal(writes: readonly ProgressWrite[], now: number, degraded: Degraded | undefined): Promise<WriteOutcome[]> {
-    degraded?.add('hotStore')
+  async function journal(writes: readonly ProgressWrite[], now: number, degraded: Degraded): Promise<WriteOutcome[]> {
+    degraded.add('hotStore')
     const counting = writes.filter((write) => pausedBy(write.viewer) !== true)
     if (counting.length > 0) await journaling.append(putEntries(counting, now))
     return writes.map((write) => (counting.includes(write) ? { status: 'journaled', record: write.record } : { status: 'paused' }))

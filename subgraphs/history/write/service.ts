@@ -50,14 +50,14 @@ export type HistoryFigures = Record<'accepted' | 'stale' | 'paused' | 'rejected'
 
 export type HistoryService = {
   /** In the order of `inputs`. Throws INPUTS_TOO_MANY, or the code of a store that failed; then nothing is promised. */
-  report(viewer: Viewer, inputs: readonly ProgressInput[], degraded?: Degraded): Promise<ReportAnswer[]>
+  report(viewer: Viewer, inputs: readonly ProgressInput[], degraded: Degraded): Promise<ReportAnswer[]>
   /** The ids that were in the hot history. Throws BUSINESS_UNKNOWN, IDS_TOO_MANY, ID_INVALID. */
-  deleteHistory(viewer: Viewer, business: string, ids: readonly string[], degraded?: Degraded): Promise<string[]>
+  deleteHistory(viewer: Viewer, business: string, ids: readonly string[], degraded: Degraded): Promise<string[]>
   /** The watermark. Throws BUSINESS_UNKNOWN. */
-  clearHistory(viewer: Viewer, business: string, degraded?: Degraded): Promise<number>
-  setPaused(viewer: Viewer, paused: boolean, degraded?: Degraded): Promise<ViewerSettings>
+  clearHistory(viewer: Viewer, business: string, degraded: Degraded): Promise<number>
+  setPaused(viewer: Viewer, paused: boolean, degraded: Degraded): Promise<ViewerSettings>
   /** If no store answers: the settings in this process's journal, or else the defaults. */
-  settings(viewer: Viewer, degraded?: Degraded): Promise<ViewerSettings>
+  settings(viewer: Viewer, degraded: Degraded): Promise<ViewerSettings>
   follow(viewer: Viewer, listener: (change: ProgressChange) => void, onGap: (side: GapSide) => void): Promise<() => void>
   figures(): HistoryFigures
 }
@@ -82,7 +82,7 @@ export function makeHistoryService(
     aggregator.add(regionOf(key.viewer, options.regions), key)
   }
 
-  async function report(viewer: Viewer, inputs: readonly ProgressInput[], degraded?: Degraded): Promise<ReportAnswer[]> {
+  async function report(viewer: Viewer, inputs: readonly ProgressInput[], degraded: Degraded): Promise<ReportAnswer[]> {
     checkInputCount(inputs.length)
     const now = clock.now()
     const ahead = orderAhead(

@@ -36,7 +36,7 @@ export async function lookUpStale(
   hot: HotStore,
   records: RecordStore,
   answers: readonly (StaleAnswer | { outcome: 'ACCEPTED' | 'PAUSED' | 'REJECTED' })[],
-  degraded: Degraded = new Set(),
+  degraded: Degraded,
 ): Promise<void> {
   const unknown = answers.filter((each): each is StaleAnswer => each.outcome === 'STALE' && each.record === undefined)
   if (unknown.length === 0) return

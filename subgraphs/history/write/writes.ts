@@ -19,21 +19,11 @@ import type { WriteOutcome } from './write-outcome.ts'
 
 export type HistoryWrites = {
   /** In the order of `writes`. */
-  put(writes: readonly ProgressWrite[], now: number, degraded: Degraded | undefined): Promise<WriteOutcome[]>
+  put(writes: readonly ProgressWrite[], now: number, degraded: Degraded): Promise<WriteOutcome[]>
   /** `existed`: was it in the history? In key order. */
-  delete(keys: readonly ProgressKey[], now: number, degraded: Degraded | undefined): Promise<{ existed: boolean[]; journaled: boolean }>
-  clear(
-    viewer: ViewerId,
-    business: BusinessNumber,
-    now: number,
-    degraded: Degraded | undefined,
-  ): Promise<{ clearedAt: number; journaled: boolean }>
-  setPaused(
-    viewer: ViewerId,
-    paused: boolean,
-    now: number,
-    degraded: Degraded | undefined,
-  ): Promise<{ settings: ViewerSettings; journaled: boolean }>
+  delete(keys: readonly ProgressKey[], now: number, degraded: Degraded): Promise<{ existed: boolean[]; journaled: boolean }>
+  clear(viewer: ViewerId, business: BusinessNumber, now: number, degraded: Degraded): Promise<{ clearedAt: number; journaled: boolean }>
+  setPaused(viewer: ViewerId, paused: boolean, now: number, degraded: Degraded): Promise<{ settings: ViewerSettings; journaled: boolean }>
   /** Does something of this viewer's wait that the hot store does not have? To be asked before a read. */
   mayLack: MayLack
   /** The switch as a write that waits sets it; undefined = none waits. */
@@ -63,7 +53,7 @@ export function makeJournaledWrites(hot: HotStore, records: RecordStore, journal
     viewer: ViewerId,
     now: number,
     change: HistoryChange,
-    degraded: Degraded | undefined,
+    degraded: Degraded,
     task: () => Promise<T>,
   ): Promise<T | undefined> {
     if (!journaling.mustJournal(viewer)) {
@@ -73,7 +63,7 @@ export function makeJournaledWrites(hot: HotStore, records: RecordStore, journal
         if (!saysDown(error, 'hotStore')) throw error
       }
     }
-    degraded?.add('hotStore')
+    degraded.add('hotStore')
     const appended = journaling.append([{ viewer, now, change }])
     if (change.kind === 'pause') pausing.set(viewer, change.paused)
     await appended
@@ -86,12 +76,12 @@ export function makeJournaledWrites(hot: HotStore, records: RecordStore, journal
   }
 
   /** What the record store shows. Nobody is kept from deleting because it is down as well. */
-  async function existedInRecords(keys: readonly ProgressKey[], degraded: Degraded | undefined): Promise<boolean[]> {
+  async function existedInRecords(keys: readonly ProgressKey[], degraded: Degraded): Promise<boolean[]> {
     try {
       return (await lookUpInRecords(records, keys)).map((record) => record !== undefined)
     } catch (error) {
       if (!saysDown(error, 'recordStore')) throw error
-      degraded?.add('recordStore')
+      degraded.add('recordStore')
       return keys.map(() => false)
     }
   }

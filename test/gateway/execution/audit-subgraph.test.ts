@@ -2,6 +2,7 @@
 import { buildSubgraphSchema } from '@apollo/subgraph'
 import { parse, visit } from 'graphql'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { Degraded } from '../../../core/outage/degraded.ts'
 import { startAlone, type StartedAlone } from '../../support/standalone.ts'
 import { makeDataFolder, makeSwitchedStores, serveOn } from '../../subgraphs/switched-stores.ts'
 
@@ -141,7 +142,10 @@ describe('the history subgraph alone', () => {
   const { history, stop } = serveOn(makeSwitchedStores(), folder.path)
   let subgraph: StartedAlone
   beforeAll(async () => {
-    subgraph = await startAlone(history.schema, () => ({ viewer: { id: '7', scopes: [] }, loaders: history.makeLoaders() }) as object)
+    subgraph = await startAlone(history.schema, () => {
+      const degraded: Degraded = new Set()
+      return { viewer: { id: '7', scopes: [] }, degraded, loaders: history.makeLoaders(degraded) } as object
+    })
   })
   afterAll(async () => {
     await subgraph.stop()

@@ -91,8 +91,8 @@ for (const { name, open } of BOTH_SHAPES) {
 
     test('a report of a paused viewer is not a play', async () => {
       const viewer = { id: '7', scopes: [] }
-      await together.history.service.setPaused(viewer, true)
-      await together.history.service.report(viewer, [{ business: 'video', oid: '1', position: 60_000 }])
+      await together.history.service.setPaused(viewer, true, new Set())
+      await together.history.service.report(viewer, [{ business: 'video', oid: '1', position: 60_000 }], new Set())
       expect(await staged('7')).toEqual([])
     })
   })

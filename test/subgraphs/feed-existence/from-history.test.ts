@@ -107,13 +107,17 @@ for (const { name, open } of BOTH_SHAPES) {
     })
 
     test('reports of a paused or deleting viewer are not plays, and cleared reports still are', async () => {
-      await together.history.service.setPaused({ id: '9', scopes: [] }, true)
-      const [answer] = await together.history.service.report({ id: '9', scopes: [] }, [{ business: 'video', oid: '1', position: 60_000 }])
+      await together.history.service.setPaused({ id: '9', scopes: [] }, true, new Set())
+      const [answer] = await together.history.service.report(
+        { id: '9', scopes: [] },
+        [{ business: 'video', oid: '1', position: 60_000 }],
+        new Set(),
+      )
       expect(answer?.outcome).toBe('PAUSED')
       await together.report('7', [{ oid: '1' }])
       await together.persisted()
-      await together.history.service.clearHistory({ id: '7', scopes: [] }, 'video')
-      await together.history.service.deleteHistory({ id: '8', scopes: [] }, 'video', ['1'])
+      await together.history.service.clearHistory({ id: '7', scopes: [] }, 'video', new Set())
+      await together.history.service.deleteHistory({ id: '8', scopes: [] }, 'video', ['1'], new Set())
       await together.persisted()
       expect([...(await staged('7')).keys()]).toEqual(['1'])
       expect(await staged('8')).toEqual(new Map())

@@ -74,9 +74,9 @@ for (const { name, open } of BOTH_SHAPES) {
 
     test('a deleted or cleared one stays away although the filters have it', async () => {
       await watchMany('7')
-      await together.history.service.deleteHistory({ id: '7', scopes: [] }, 'video', ['2'])
+      await together.history.service.deleteHistory({ id: '7', scopes: [] }, 'video', ['2'], new Set())
       expect((await together.lookUp('7', ['2', '3'])).positions).toEqual([null, 60_003])
-      await together.history.service.clearHistory({ id: '7', scopes: [] }, 'video')
+      await together.history.service.clearHistory({ id: '7', scopes: [] }, 'video', new Set())
       await together.persisted()
       expect((await together.lookUp('7', ['3', '30'])).positions).toEqual([null, null])
     })

@@ -43,7 +43,7 @@ function serve(offMs = 0): HistoryService {
 const input = (oid: string, more: Partial<ProgressInput> = {}): ProgressInput => ({ business: 'video', oid, position: 60_000, ...more })
 
 async function send(service: HistoryService, report: ProgressInput): Promise<ReportAnswer> {
-  const [answer] = await service.report(viewer, [report])
+  const [answer] = await service.report(viewer, [report], new Set())
   return answer as ReportAnswer
 }
 
@@ -68,7 +68,10 @@ describe('a device whose clock is ahead', () => {
 
   test('loses no report made after a clearing or a deletion', async () => {
     const service = serve()
-    for (const remove of [() => service.clearHistory(viewer, 'video'), () => service.deleteHistory(viewer, 'video', ['1'])]) {
+    for (const remove of [
+      () => service.clearHistory(viewer, 'video', new Set()),
+      () => service.deleteHistory(viewer, 'video', ['1'], new Set()),
+    ]) {
       await send(service, input('1', { viewedAt: clock.now() + 290_000 }))
       await remove()
       let lost = 0
@@ -92,7 +95,7 @@ describe('a device whose clock is ahead', () => {
     const service = serve()
     const now = clock.now()
     const ahead = (oid: string, byMs: number, position: number) => input(oid, { viewedAt: now + byMs, position })
-    const answers = await service.report(viewer, [ahead('1', 900, 70_000), ahead('2', 800, 60_000), ahead('1', 100, 50_000)])
+    const answers = await service.report(viewer, [ahead('1', 900, 70_000), ahead('2', 800, 60_000), ahead('1', 100, 50_000)], new Set())
     expect(answers.map(({ outcome }) => outcome)).toEqual(['ACCEPTED', 'ACCEPTED', 'STALE'])
     expect(await shown()).toMatchObject([
       { oid: '1', position: 70_000, viewedAt: now },
@@ -110,14 +113,14 @@ describe('two processes whose clocks differ', () => {
     test(`by ${apart}: a report through the slower clock after a clearing through the faster clock is kept`, async () => {
       const [ahead, behind] = [serve(ms), serve()]
       await send(ahead, input('1'))
-      const clearedAt = await ahead.clearHistory(viewer, 'video')
+      const clearedAt = await ahead.clearHistory(viewer, 'video', new Set())
       clock.advance(10)
       const answer = await send(behind, input('1', { position: 12_000 }))
       expect(answer).toMatchObject({ outcome: 'ACCEPTED', record: { position: 12_000, viewedAt: clearedAt + 1 } })
       expect(await shown()).toMatchObject([{ oid: '1', position: 12_000 }])
       clock.advance(10)
       expect(await send(behind, input('1', { position: 13_000 }))).toMatchObject({ outcome: 'ACCEPTED', record: { position: 13_000 } })
-      expect(await behind.clearHistory(viewer, 'video')).toBeGreaterThan(clearedAt)
+      expect(await behind.clearHistory(viewer, 'video', new Set())).toBeGreaterThan(clearedAt)
       expect(await shown()).toEqual([])
     })
 
@@ -132,7 +135,7 @@ describe('two processes whose clocks differ', () => {
         expect(await send(service, input('1', { position }))).toMatchObject({ outcome: 'ACCEPTED', record: { position } })
         clock.advance(5)
       }
-      await behind.deleteHistory(viewer, 'video', ['1'])
+      await behind.deleteHistory(viewer, 'video', ['1'], new Set())
       expect(await shown()).toEqual([])
       expect(await send(behind, input('1', { position: 6_000 }))).toMatchObject({ outcome: 'ACCEPTED', record: { position: 6_000 } })
     })
@@ -141,7 +144,7 @@ describe('two processes whose clocks differ', () => {
       const [ahead, behind] = [serve(ms), serve()]
       const viewedAt = clock.now() - 50
       await send(ahead, input('1', { viewedAt }))
-      await ahead.clearHistory(viewer, 'video')
+      await ahead.clearHistory(viewer, 'video', new Set())
       for (const service of [behind, ahead]) expect(await send(service, input('1', { viewedAt }))).toMatchObject({ outcome: 'STALE' })
       expect(await shown()).toEqual([])
     })
@@ -149,9 +152,9 @@ describe('two processes whose clocks differ', () => {
 
   test('a report in the same millisecond as a clearing or a deletion is kept', async () => {
     const service = serve()
-    await service.clearHistory(viewer, 'video')
+    await service.clearHistory(viewer, 'video', new Set())
     expect(await send(service, input('1'))).toMatchObject({ outcome: 'ACCEPTED' })
-    await service.deleteHistory(viewer, 'video', ['1'])
+    await service.deleteHistory(viewer, 'video', ['1'], new Set())
     expect(await send(service, input('1'))).toMatchObject({ outcome: 'ACCEPTED' })
   })
 })
@@ -161,7 +164,7 @@ describe('the answer to a stale report', () => {
     const service = serve()
     await send(service, input('1'))
     clock.advance(10)
-    const clearedAt = await service.clearHistory(viewer, 'video')
+    const clearedAt = await service.clearHistory(viewer, 'video', new Set())
     const answer = await send(service, input('2', { viewedAt: clock.now() - 1_000 }))
     expect(answer).toMatchObject({ outcome: 'STALE', record: undefined, clearedAt })
   })
@@ -170,7 +173,7 @@ describe('the answer to a stale report', () => {
     const service = serve()
     await send(service, input('1'))
     clock.advance(10)
-    await service.deleteHistory(viewer, 'video', ['1'])
+    await service.deleteHistory(viewer, 'video', ['1'], new Set())
     const answer = await send(service, input('1', { viewedAt: clock.now() - 5 }))
     expect(answer).toMatchObject({ outcome: 'STALE', record: undefined, clearedAt: clock.now() })
   })
@@ -184,7 +187,7 @@ describe('the answer to a stale report', () => {
 
   test('has the newer record behind the hot timeline if the report is older than a clearing', async () => {
     const service = serve()
-    const clearedAt = await service.clearHistory(viewer, 'video')
+    const clearedAt = await service.clearHistory(viewer, 'video', new Set())
     clock.advance(1_000)
     for (const oid of ['1', '2', '3', '4', '5', '6']) {
       await send(service, input(oid))
@@ -259,8 +262,8 @@ test('with any clocks of three processes, the last write of a viewer stands and 
           } else if (what === 'past') {
             await send(service, input('1', { position, viewedAt: clock.now() - 100_000 }))
           } else {
-            if (what === 'clear') await service.clearHistory(viewer, 'video')
-            else await service.deleteHistory(viewer, 'video', ['1'])
+            if (what === 'clear') await service.clearHistory(viewer, 'video', new Set())
+            else await service.deleteHistory(viewer, 'video', ['1'], new Set())
             expected = undefined
           }
           expect((await shown()).map((entry) => entry.position)).toEqual(expected === undefined ? [] : [expected])

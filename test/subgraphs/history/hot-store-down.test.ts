@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { graphql } from 'graphql'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import type { Degraded } from '../../../core/outage/degraded.ts'
+import { complete, type Degraded } from '../../../core/outage/degraded.ts'
 import type { ProgressChange } from '../../../core/domain.ts'
 import type { ProgressInput } from '../../../subgraphs/history/inputs.ts'
 import { openChangeStream } from '../../../subgraphs/history/read/change-stream.ts'
@@ -155,9 +155,9 @@ describe('with the hot store down', () => {
       report('2', { viewedAt: now - 200 }),
       report('3', { business: 'article', viewedAt: now - 100 }),
     )
-    await served.history.service.deleteHistory(viewer, 'video', ['2'])
-    await served.history.service.clearHistory(viewer, 'article')
-    await served.history.service.setPaused(viewer, true)
+    await served.history.service.deleteHistory(viewer, 'video', ['2'], new Set())
+    await served.history.service.clearHistory(viewer, 'article', new Set())
+    await served.history.service.setPaused(viewer, true, new Set())
     await persisted()
     stores.set('hot', 'down')
     const page = await readTimeline(stores.hot, stores.records, '7', [1, 2], undefined, 10, degraded)
@@ -181,10 +181,12 @@ describe('with the hot store down', () => {
     expect([...first.entries, ...second.entries].map((entry) => entry.oid)).toEqual(['0', '1', '2', '3', '4', '5', '6', '7'])
   })
 
-  it('a reader that cannot receive a degraded answer gets the error', async () => {
+  it('a reader that cannot use a partial answer gets the error', async () => {
     stores.set('hot', 'down')
-    await expect(readTimeline(stores.hot, stores.records, '7', [1], undefined, 3)).rejects.toMatchObject({ code: 'HOT_STORE_UNAVAILABLE' })
-    await expect(served.history.service.settings(viewer)).rejects.toMatchObject({ code: 'HOT_STORE_UNAVAILABLE' })
+    const page = complete((without) => readTimeline(stores.hot, stores.records, '7', [1], undefined, 3, without))
+    await expect(page).rejects.toMatchObject({ code: 'HOT_STORE_UNAVAILABLE' })
+    const settings = complete((without) => served.history.service.settings(viewer, without))
+    await expect(settings).rejects.toMatchObject({ code: 'HOT_STORE_UNAVAILABLE' })
   })
 
   it('deleting returns the subjects of the record store, and clearing returns the time of the request', async () => {
@@ -205,9 +207,11 @@ describe('with the hot store down', () => {
     expect([...degraded].sort()).toEqual(['hotStore', 'recordStore'])
     expect(await readTimeline(stores.hot, stores.records, '7', [1], undefined, 3, degraded)).toEqual({ entries: [], hasNextPage: false })
     expect((await served.history.service.settings(viewer, degraded)).paused).toBe(false)
-    // A caller without a collector gets an error.
-    await expect(readTimeline(stores.hot, stores.records, '7', [1], undefined, 3)).rejects.toMatchObject({ code: 'HOT_STORE_UNAVAILABLE' })
-    await expect(served.history.service.settings(viewer)).rejects.toMatchObject({ code: 'HOT_STORE_UNAVAILABLE' })
+    // A caller that cannot use a partial answer gets an error.
+    const page = complete((without) => readTimeline(stores.hot, stores.records, '7', [1], undefined, 3, without))
+    await expect(page).rejects.toMatchObject({ code: 'HOT_STORE_UNAVAILABLE' })
+    const settings = complete((without) => served.history.service.settings(viewer, without))
+    await expect(settings).rejects.toMatchObject({ code: 'HOT_STORE_UNAVAILABLE' })
     stores.set('records', 'up')
     await back()
     expect(shown('1')).toBeDefined()

@@ -105,7 +105,7 @@ describe.skipIf(!(await redisIsHere()))('a report that is sent to Redis again', 
     here = serve(stores[0])
     there = serve(stores[1])
     // The server now has the script, so the lost answer belongs to an executed call.
-    await here.report({ id: freshViewer(), scopes: [] }, [{ business: 'video', oid: '1', position: 60_000 }])
+    await here.report({ id: freshViewer(), scopes: [] }, [{ business: 'video', oid: '1', position: 60_000 }], new Set())
   })
   afterAll(async () => {
     await Promise.all(stores.map((store) => store.close()))
@@ -116,7 +116,7 @@ describe.skipIf(!(await redisIsHere()))('a report that is sent to Redis again', 
   async function shownAfter(meanwhile: (viewer: { id: string; scopes: string[] }) => Promise<unknown>): Promise<[string, number][]> {
     const viewer = { id: freshViewer(), scopes: [] }
     const lost = proxy.loseNextAnswer()
-    const answer = here.report(viewer, [{ business: 'video', oid: '1', position: 60_000 }])
+    const answer = here.report(viewer, [{ business: 'video', oid: '1', position: 60_000 }], new Set())
     await lost
     // At the same millisecond the later arrival would win.
     await sleep(2)
@@ -128,25 +128,27 @@ describe.skipIf(!(await redisIsHere()))('a report that is sent to Redis again', 
   }
 
   it('does not come back after a clearing', async () => {
-    expect(await shownAfter((viewer) => there.clearHistory(viewer, 'video'))).toEqual([])
+    expect(await shownAfter((viewer) => there.clearHistory(viewer, 'video', new Set()))).toEqual([])
   })
 
   it('does not come back after a deletion', async () => {
-    expect(await shownAfter((viewer) => there.deleteHistory(viewer, 'video', ['1']))).toEqual([])
+    expect(await shownAfter((viewer) => there.deleteHistory(viewer, 'video', ['1'], new Set()))).toEqual([])
   })
 
   it('does not replace a later report', async () => {
-    expect(await shownAfter((viewer) => there.report(viewer, [{ business: 'video', oid: '1', position: 20_000 }]))).toEqual([['1', 20_000]])
+    expect(await shownAfter((viewer) => there.report(viewer, [{ business: 'video', oid: '1', position: 20_000 }], new Set()))).toEqual([
+      ['1', 20_000],
+    ])
   })
 
-  const cleared = (viewer: string) => () => there.clearHistory({ id: viewer, scopes: [] }, 'video')
+  const cleared = (viewer: string) => () => there.clearHistory({ id: viewer, scopes: [] }, 'video', new Set())
   const isShown = async (viewer: string) => (await stores[1].listTimeline(viewer, [1], undefined, 10)).entries.length > 0
 
   it('does not come back after a clearing if it shared a call with a viewer in a failed part of the store', async () => {
     const [viewer, out] = [freshViewer(), freshViewer()]
     const service = serve({ ...stores[1], putProgress: partlyOut(stores[1].putProgress, out, cleared(viewer)) })
     const inputs = [viewer, out].map((each) => ({ viewer: each, business: 'video', oid: '1', position: 60_000 }))
-    const answers = await service.report({ id: 'x', scopes: ['progress:write-any'] }, inputs)
+    const answers = await service.report({ id: 'x', scopes: ['progress:write-any'] }, inputs, new Set())
     expect(answers.map(({ outcome }) => outcome)).toEqual(['STALE', 'ACCEPTED'])
     expect(await isShown(viewer)).toBe(false)
   })
@@ -154,7 +156,7 @@ describe.skipIf(!(await redisIsHere()))('a report that is sent to Redis again', 
   it('does not come back after a clearing if it is put again with a base', async () => {
     const viewer = freshViewer()
     const service = serve({ ...stores[1], putProgress: needingBase(stores[1].putProgress, cleared(viewer)) })
-    const answers = await service.report({ id: viewer, scopes: [] }, [{ business: 'video', oid: '1', position: 60_000 }])
+    const answers = await service.report({ id: viewer, scopes: [] }, [{ business: 'video', oid: '1', position: 60_000 }], new Set())
     expect(answers).toMatchObject([{ outcome: 'STALE' }])
     expect(await isShown(viewer)).toBe(false)
   })

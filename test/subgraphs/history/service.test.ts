@@ -72,8 +72,8 @@ describe('the history service', () => {
   /** Subject 'old' is in the record store only, because six newer subjects followed it. */
   async function trimOld(service: ReturnType<typeof serve>['service']): Promise<void> {
     const now = clock.now()
-    await service.report(viewer, [report('old', { position: 10_000, viewedAt: now - 10_000 })])
-    for (let n = 1; n <= 6; n++) await service.report(viewer, [report(String(n), { viewedAt: now - 1_000 + n })])
+    await service.report(viewer, [report('old', { position: 10_000, viewedAt: now - 10_000 })], new Set())
+    for (let n = 1; n <= 6; n++) await service.report(viewer, [report(String(n), { viewedAt: now - 1_000 + n })], new Set())
     await persist()
     expect(state.recordOf(keyOf('old'))).toBeUndefined()
     expect(rows.rows.has(keyText(keyOf('old')))).toBe(true)
@@ -82,7 +82,7 @@ describe('the history service', () => {
   test('a glance at a trimmed subject keeps the resume point of the record store', async () => {
     const { service } = serve()
     await trimOld(service)
-    const [answer] = await service.report(viewer, [report('old', { position: 1 })])
+    const [answer] = await service.report(viewer, [report('old', { position: 1 })], new Set())
     expect(answer).toMatchObject({ outcome: 'ACCEPTED', record: { position: 10_000, viewedAt: clock.now() } })
   })
 
@@ -98,7 +98,7 @@ describe('the history service', () => {
     }
     const { service } = serve(hot, outdating)
     await trimOld(service)
-    const [answer] = await service.report(viewer, [report('old', { position: 1 })])
+    const [answer] = await service.report(viewer, [report('old', { position: 1 })], new Set())
     expect(reads).toBe(2)
     expect(answer).toMatchObject({ outcome: 'ACCEPTED', record: { position: 20_000, viewedAt: clock.now() } })
     await persist()
@@ -119,7 +119,7 @@ describe('the history service', () => {
     const { service } = serve(hot, outdating)
     await trimOld(service)
     flushed = []
-    await expect(service.report(viewer, [report('old', { position: 1 })])).rejects.toThrow('changed 20 times while it was read')
+    await expect(service.report(viewer, [report('old', { position: 1 })], new Set())).rejects.toThrow('changed 20 times while it was read')
     expect(reads).toBe(20)
     expect(state.recordOf(keyOf('old'))).toBeUndefined()
     expect(flushedKeys()).toEqual([])
@@ -148,15 +148,15 @@ describe('the history service', () => {
 
   test('a report reaches the aggregator under the region of its viewer', async () => {
     const { service } = serve()
-    await service.report(viewer, [report('1')])
+    await service.report(viewer, [report('1')], new Set())
     expect(flushedKeys()).toEqual([{ region: regionOf('7', REGIONS), key: keyOf('1') }])
   })
 
   test('a deletion reaches the aggregator, even for a subject that the hot store did not hold', async () => {
     const { service } = serve()
-    await service.report(viewer, [report('1')])
+    await service.report(viewer, [report('1')], new Set())
     flushed = []
-    expect(await service.deleteHistory(viewer, 'video', ['1', 'unknown'])).toEqual(['1'])
+    expect(await service.deleteHistory(viewer, 'video', ['1', 'unknown'], new Set())).toEqual(['1'])
     expect(flushedKeys()).toEqual(['1', 'unknown'].map((oid) => ({ region: 3, key: keyOf(oid) })))
     await persist(flushedKeys().map(({ key }) => key))
     expect(state.countDirty()).toBe(0)
@@ -165,9 +165,9 @@ describe('the history service', () => {
 
   test('a clearing and a pause reach the aggregator as the settings of the viewer', async () => {
     const { service } = serve()
-    const clearedAt = await service.clearHistory(viewer, 'article')
+    const clearedAt = await service.clearHistory(viewer, 'article', new Set())
     expect(flushedKeys()).toEqual([{ region: 3, key: settingsKey('7') }])
-    await service.setPaused(viewer, true)
+    await service.setPaused(viewer, true, new Set())
     expect(flushedKeys()).toHaveLength(2)
     await persist(flushedKeys().map(({ key }) => key))
     expect(rows.settings.get('7')).toMatchObject({ paused: true, clearedAt: { 2: clearedAt } })
@@ -176,25 +176,25 @@ describe('the history service', () => {
 
   test('a call that changes nothing reaches no aggregator', async () => {
     const { service } = serve()
-    await service.report(viewer, [report('1')])
+    await service.report(viewer, [report('1')], new Set())
     flushed = []
-    const stale = await service.report(viewer, [report('1', { viewedAt: clock.now() - 5 })])
-    const rejected = await service.report(viewer, [report('')])
+    const stale = await service.report(viewer, [report('1', { viewedAt: clock.now() - 5 })], new Set())
+    const rejected = await service.report(viewer, [report('')], new Set())
     expect([stale[0]?.outcome, rejected[0]?.outcome]).toEqual(['STALE', 'REJECTED'])
-    expect(await service.deleteHistory(viewer, 'video', [])).toEqual([])
+    expect(await service.deleteHistory(viewer, 'video', [], new Set())).toEqual([])
     expect(flushedKeys()).toEqual([])
-    await service.setPaused(viewer, true)
+    await service.setPaused(viewer, true, new Set())
     flushed = []
-    expect((await service.report(viewer, [report('1')]))[0]).toEqual({ outcome: 'PAUSED' })
+    expect((await service.report(viewer, [report('1')], new Set()))[0]).toEqual({ outcome: 'PAUSED' })
     expect(flushedKeys()).toEqual([])
   })
 
   test('an accepted report brings the day token, and a stale report does not, because its day was not checked', async () => {
     const { service } = serve()
     const token = dayTokenOf('7', 1, dayOf(clock.now()))
-    const [accepted] = await service.report(viewer, [report('1')])
+    const [accepted] = await service.report(viewer, [report('1')], new Set())
     expect(accepted).toMatchObject({ outcome: 'ACCEPTED', dayToken: token, firstOfDay: true })
-    const [stale] = await service.report(viewer, [report('1', { viewedAt: clock.now() - 5 })])
+    const [stale] = await service.report(viewer, [report('1', { viewedAt: clock.now() - 5 })], new Set())
     expect(stale).toMatchObject({ outcome: 'STALE', record: { position: 60_000 } })
     expect(stale !== undefined && 'dayToken' in stale ? (stale.dayToken ?? undefined) : undefined).toBeUndefined()
   })
@@ -202,7 +202,7 @@ describe('the history service', () => {
   test('only the first view of a day and business earns a reward', async () => {
     const { service, flusher } = serve()
     const day = dayOf(clock.now())
-    const answers = await service.report(viewer, [report('1'), report('2'), report('3', { business: 'article' })])
+    const answers = await service.report(viewer, [report('1'), report('2'), report('3', { business: 'article' })], new Set())
     expect(answers.map((answer) => 'firstOfDay' in answer && answer.firstOfDay)).toEqual([true, false, true])
     await flusher.settled()
     expect(logState.rewards).toEqual([rewardOf('7', 1, day), rewardOf('7', 2, day)])
@@ -212,7 +212,7 @@ describe('the history service', () => {
   test('a reward that was appended and not confirmed is swept under the same id', async () => {
     const forgetful: HotStore = { ...hot, confirmRewards: () => Promise.reject(new Error('the process died')) }
     const { service, flusher, log } = serve(forgetful)
-    await service.report(viewer, [report('1')])
+    await service.report(viewer, [report('1')], new Set())
     await flusher.settled()
     expect(errors).toHaveLength(1)
     expect(logState.rewards).toHaveLength(1)
@@ -226,7 +226,11 @@ describe('the history service', () => {
 
   test('answers have the order of the inputs, with some invalid, and are counted', async () => {
     const { service } = serve()
-    const answers = await service.report(viewer, [report('1'), report(''), report('1', { viewedAt: clock.now() - 9 }), report('2')])
+    const answers = await service.report(
+      viewer,
+      [report('1'), report(''), report('1', { viewedAt: clock.now() - 9 }), report('2')],
+      new Set(),
+    )
     expect(answers.map((answer) => answer.outcome)).toEqual(['ACCEPTED', 'REJECTED', 'STALE', 'ACCEPTED'])
     expect(service.figures()).toEqual({ accepted: 2, stale: 1, paused: 0, rejected: 1 })
   })

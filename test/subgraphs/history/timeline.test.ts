@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest'
-import type { Degraded } from '../../../core/outage/degraded.ts'
+import { complete, type Degraded } from '../../../core/outage/degraded.ts'
 import type { Place } from '../../../core/domain.ts'
 import { persistKeys } from '../../../subgraphs/history/persist/persist.ts'
 import { keyText } from '../../../core/progress-key.ts'
@@ -49,7 +49,7 @@ describe('a page of the timeline', () => {
         return stores.records.listProgress(...args)
       },
     }
-    return readTimeline(stores.hot, records, '7', [1], before, first)
+    return complete((without) => readTimeline(stores.hot, records, '7', [1], before, first, without))
   }
   const numbers = (page: TimelinePage) => page.entries.map((entry) => Number(entry.oid))
   const after = (page: TimelinePage) => placeOf(page.entries[page.entries.length - 1] as TimelinePage['entries'][number])
@@ -116,7 +116,7 @@ describe('a page of the timeline', () => {
         return stores.hot.getProgressMany(keys)
       },
     }
-    const page = await readTimeline(hot, stores.records, '7', [1], undefined, 100)
+    const page = await complete((without) => readTimeline(hot, stores.records, '7', [1], undefined, 100, without))
     expect(stores.state.recordOf(keyOf(2))).toBeUndefined()
     expect(page.entries.filter((entry) => entry.record.viewedAt === NOW + 2)).toEqual([])
     expect(numbers(await read(100))).toEqual([...downTo(12, 5), 2, 4, 3, 1])
@@ -168,7 +168,7 @@ describe('a page of the timeline', () => {
         return stores.records.getProgressMany(keys)
       },
     }
-    const page = await readTimeline(stores.hot, records, '7', [1], undefined, 100)
+    const page = await complete((without) => readTimeline(stores.hot, records, '7', [1], undefined, 100, without))
     expect([numbers(page), page.hasNextPage]).toEqual([downTo(28, 21), false])
     expect(page.entries.every((entry) => entry.record.viewedAt > clearedAt)).toBe(true)
     expect(asked).toEqual(['23', '22', '21'])
