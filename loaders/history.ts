@@ -29,7 +29,7 @@ class Incomplete {
 }
 
 /**
- * Each set may have a collector for the names of missing stores. The lasting set of a subscription remembers nothing,
+ * Each set adds the names of missing stores to its request's collector. The lasting set of a subscription remembers nothing,
  * because a value read for one event is outdated at the next. `mayHavePlayed` spares the record store reads for misses.
  */
 export function makeLoaders(

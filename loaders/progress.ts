@@ -9,8 +9,7 @@
  * (`subgraphs/history/persist/persist.ts`), so staging or a filter already has every entry that the hot store lost.
  *
  * With the hot store down the record store answers alone, without unpersisted changes. With the record store down its
- * records are missing. With a collector the lookup returns the partial answer and names the store. Without one it
- * rejects.
+ * records are missing. The lookup returns the partial answer and names the store in the collector.
  */
 import { saysDown, type Degraded, noteOrThrow } from '../core/outage/degraded.ts'
 import type { ProgressKey, ProgressRecord } from '../core/domain.ts'
@@ -22,14 +21,14 @@ import type { RecordStore } from '../subgraphs/history/stores/record-store.ts'
 type Found = (ProgressRecord | undefined)[]
 
 /**
- * In key order: may the viewer have played it? False is certain within the months that filters are kept for. With a
- * collector, a missing store is noted there, and false is then a guess. Without one it rejects.
+ * In key order: may the viewer have played it? False is certain within the months that filters are kept for. If a store
+ * is missing, its name is in the collector, and false is a guess.
  */
 export type MayHavePlayed = (keys: readonly ProgressKey[], degraded: Degraded) => Promise<boolean[]>
 
 /**
- * In key order; undefined where the viewer has no progress, or the progress is deleted or cleared. With a collector it
- * rejects only if the hot store is down for some of several viewers: read these separately (`apartIfPartIsOut`).
+ * In key order; undefined where the viewer has no progress, or the progress is deleted or cleared. It rejects
+ * only if the hot store is down for some of several viewers: read these separately (`apartIfPartIsOut`).
  *
  * Do not pass `mayHavePlayed` for keys that are known to be in the record store, such as those of a page: filters forget
  * months.

@@ -17,7 +17,7 @@ import type { TimelinePage } from './read/timeline.ts'
 export type HistoryContext = {
   viewer: Viewer | undefined
   loaders: Loaders
-  /** Stores the answer had to do without; absent: whatever needs one that is down is an error. */
+  /** The stores that the answer lacked. */
   degraded: Degraded
 }
 

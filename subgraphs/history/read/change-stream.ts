@@ -34,7 +34,7 @@ function versionOfToken(token: string): number {
   )
 }
 
-/** Ends when the subscriber returns it. Throws CURSOR_INVALID, and without a collector HOT_STORE_UNAVAILABLE. */
+/** Ends when the subscriber returns it. Throws CURSOR_INVALID. */
 export async function openChangeStream(
   service: HistoryService,
   hot: HotStore,

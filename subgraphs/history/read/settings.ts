@@ -8,7 +8,7 @@ const NO_SETTINGS: ViewerSettings = { paused: false, clearedAt: {}, version: 0 }
 
 type Waiting = { mayLack: MayLack; pausedBy(viewer: ViewerId): boolean | undefined }
 
-/** With a collector it answers whatever is down: from the record store, or else with the defaults. */
+/** With the hot store down it answers from the record store, and with both down with the defaults. */
 export async function readSettings(
   hot: Pick<HotStore, 'getSettings'>,
   records: Pick<RecordStore, 'getSettingsMany'>,

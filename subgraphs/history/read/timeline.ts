@@ -17,7 +17,7 @@
  *
  * With the hot store down, the page has the persisted entries of the record store, with the same cursors. With the record
  * store down, the page ends at the floor and says that there is more: a client that goes on after its last entry gets the
- * rest later. With both down, the page is empty, and its cursor stays valid. Callers without a collector get a rejection.
+ * rest later. With both down, the page is empty, and its cursor stays valid.
  */
 import { complete, type Degraded, noteOrThrow } from '../../../core/outage/degraded.ts'
 import type { BusinessNumber, Place, TimelineEntry, ViewerId } from '../../../core/domain.ts'
@@ -28,7 +28,7 @@ import type { RecordStore } from '../stores/record-store.ts'
 
 export type TimelinePage = { entries: TimelineEntry[]; hasNextPage: boolean }
 
-/** At most `first` entries strictly after `before`, newest first. Rejects with the code of the store that failed. */
+/** At most `first` entries strictly after `before`, newest first. A store that is down is named in the collector. */
 export async function readTimeline(
   hot: HotStore,
   records: RecordStore,
