@@ -30,7 +30,7 @@ const mark = (viewer: string, filter: Buffer) =>
 const makeAnew = (viewer: string) => emptyMark(records, viewer, async () => {}, { writesFirst: true, expiresAt: NOW * 2 })
 
 describe('the lines about a viewer and the legacy store', () => {
-  test('show a listed viewer as listed instead of as one who has seen nothing', async () => {
+  test('show a listed viewer as listed instead of "nothing seen"', async () => {
     await hot.stagePlays([listingOf('7', 2, NOW), listingOf('7', 1, NOW)], { now: NOW, slot: 3 })
     expect(await linesOf('7')).toEqual([
       'listed, to be moved from the legacy store by the job when the hour of his listing is over: article, video',

@@ -202,7 +202,7 @@ describe.skipIf(!isHere)('tidemark migrate-played', { timeout: 600_000 }, () => 
     expect(out).toContain('6 viewers: 6 would be listed (4 of them have no set)')
   })
 
-  test('a viewer who is never folded in is named after the patience', async () => {
+  test('a viewer that is never folded in is named when the patience is over', async () => {
     const [moved, stuck] = freshViewers(2) as [string, string]
     for (const viewer of [moved, stuck]) await redis.fill(viewer, { a: Date.now() })
     const users = write('stuck.txt', `${moved}\n${stuck}\n${moved}\n`)
