@@ -31,17 +31,17 @@ export type MarkSources = { hot: Pick<MarkStore, 'getMarkMany'>; records: Pick<M
  * In key order; null where no store that answers knows. With a collector it rejects only where the hot store is down for
  * some of several viewers: these are to be asked for apart (`apartIfPartIsOut`).
  */
-export async function getMarkMany(sources: MarkSources, keys: readonly MarkKey[], degraded?: Degraded): Promise<(ShownMark | null)[]> {
+export async function getMarkMany(sources: MarkSources, keys: readonly MarkKey[], degraded: Degraded): Promise<(ShownMark | null)[]> {
   try {
     return await lookUp(sources, keys, degraded)
   } catch (error) {
-    if (degraded === undefined || !saysDown(error, 'hotStore') || concernsSomeOnly(error, keys)) throw error
+    if (!saysDown(error, 'hotStore') || concernsSomeOnly(error, keys)) throw error
     degraded.add('hotStore')
     return lookUpInRecords(sources, keys, degraded)
   }
 }
 
-async function lookUp(sources: MarkSources, keys: readonly MarkKey[], degraded: Degraded | undefined): Promise<(ShownMark | null)[]> {
+async function lookUp(sources: MarkSources, keys: readonly MarkKey[], degraded: Degraded): Promise<(ShownMark | null)[]> {
   const { hot } = sources
   const held = await hot.getMarkMany(keys)
   const filled = await fillUnknown(sources, keys, held, degraded)
@@ -69,7 +69,7 @@ async function fillUnknown(
   { fills }: MarkSources,
   keys: readonly MarkKey[],
   held: readonly HotMark[],
-  degraded: Degraded | undefined,
+  degraded: Degraded,
 ): Promise<ReadonlySet<string>> {
   const unknown = distinctOwners(keys.filter((_, place) => held[place]?.older === 'unknown')).slice(0, FILLS_MAX)
   try {
@@ -86,11 +86,7 @@ function placesOf(held: readonly HotMark[], isOne: (mark: HotMark) => boolean): 
 }
 
 /** The marks of the record store alone. */
-async function lookUpInRecords(
-  { records }: MarkSources,
-  keys: readonly MarkKey[],
-  degraded: Degraded | undefined,
-): Promise<(ShownMark | null)[]> {
+async function lookUpInRecords({ records }: MarkSources, keys: readonly MarkKey[], degraded: Degraded): Promise<(ShownMark | null)[]> {
   try {
     const rows = await records.getMarkMany(keys)
     return rows.map((row) => shownOf(row?.mark))

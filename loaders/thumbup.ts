@@ -44,7 +44,7 @@ const BATCH_MAX = 1_000
 
 export function makeThumbupLoaders<S extends ThumbupSources>(
   sourcesOf: (business: BusinessNumber) => S,
-): (degraded?: Degraded, lasting?: boolean) => ThumbupLoaders {
+): (degraded: Degraded, lasting?: boolean) => ThumbupLoaders {
   const lookups = new Map<S, (keys: readonly MarkKey[]) => Promise<(Found | DamagedMarks)[]>>()
 
   /** Lookups of many viewers are one. Damaged marks of one viewer are an error for that viewer only. */
@@ -61,17 +61,10 @@ export function makeThumbupLoaders<S extends ThumbupSources>(
     return lookup
   }
 
-  async function loadMarks(
-    sources: S,
-    keys: readonly MarkKey[],
-    degraded: Degraded | undefined,
-  ): Promise<(ShownMark | null | DamagedMarks)[]> {
+  async function loadMarks(sources: S, keys: readonly MarkKey[], degraded: Degraded): Promise<(ShownMark | null | DamagedMarks)[]> {
     // Noted before the lookup and for each request by itself: pending writes of one viewer do not affect the answers
     // of others.
     noteLack(new Set(keys.map(({ viewer }) => viewer)), sources.mayLack, degraded)
-    if (degraded === undefined) {
-      return apartIfPartIsOut(keys, (some) => apartIfDamaged(some, (readable) => getMarkMany(sources, readable)))
-    }
     return (await marksOf(sources)(keys)).map((found) => {
       if (found instanceof Error) return found
       for (const store of found.without) degraded.add(store)

@@ -42,7 +42,7 @@ export async function measureHot(deployment: Deployment, { subjects }: Dataset, 
           done++
           const isHot = done % 2 < 2 * share
           const wanted = [isHot ? hot : subject(subjects[next++ % subjects.length] as string)]
-          const reading: Promise<unknown> = isDirect ? cache.getCountsMany(wanted) : reads.getMany(wanted)
+          const reading: Promise<unknown> = isDirect ? cache.getCountsMany(wanted) : reads.getMany(wanted, new Set())
           underWay.add(reading)
           void reading.finally(() => underWay.delete(reading))
         }
@@ -53,7 +53,7 @@ export async function measureHot(deployment: Deployment, { subjects }: Dataset, 
       return performance.now() - begun
     }
     // Everything is in the count cache, and reads are spread evenly, before the subject becomes hot.
-    for (let at = 0; at < subjects.length; at += 1_000) await reads.getMany(subjects.slice(at, at + 1_000).map(subject))
+    for (let at = 0; at < subjects.length; at += 1_000) await reads.getMany(subjects.slice(at, at + 1_000).map(subject), new Set())
     await readFor(1_500, 0)
     await redis.config('RESETSTAT')
     const [local, all] = [reads.figures().local.cached, done]

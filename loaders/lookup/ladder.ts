@@ -6,11 +6,10 @@
  *   4. the last known value
  *   5. null
  */
-import { UNAVAILABLE, saysDown, type Degraded, type StoreName } from '../../core/outage/degraded.ts'
+import { saysDown, type Degraded, type StoreName } from '../../core/outage/degraded.ts'
 import type { Clock } from '../../core/clock.ts'
 import type { CachedLoad } from './cache-fill.ts'
 import { makeCachedLookup, type CachedLookupFigures } from './cached.ts'
-import { TidemarkError } from '../../core/errors.ts'
 import type { LocalCacheFigures } from './local-cache.ts'
 import { makeSieveCache } from './sieve.ts'
 import { makeSharedLookup } from './shared.ts'
@@ -40,9 +39,9 @@ export type LadderOptions<K, V> = {
 
 export type Ladder<K, V> = {
   /** In order; null where no store that answers knows. Rejects, without a collector, with the code of the store that is down. */
-  getMany(keys: readonly K[], degraded?: Degraded): Promise<(V | null)[]>
+  getMany(keys: readonly K[], degraded: Degraded): Promise<(V | null)[]>
   /** As `getMany`, but as the stores have it now. */
-  getFresh(keys: readonly K[], degraded?: Degraded): Promise<(V | null)[]>
+  getFresh(keys: readonly K[], degraded: Degraded): Promise<(V | null)[]>
   /**
    * Reports a new value, written by this process or learnt from another. It replaces the cached one and becomes the last
    * known one.
@@ -141,9 +140,9 @@ export function makeLadder<K, V extends { version: number }>(
   }
 }
 
-function noted<V>(found: readonly Found<V>[], degraded: Degraded | undefined): (V | null)[] {
+function noted<V>(found: readonly Found<V>[], degraded: Degraded): (V | null)[] {
   return found.map(({ value, without }) => {
-    for (const store of without) noteOrThrow(store, degraded)
+    for (const store of without) degraded.add(store)
     return value
   })
 }
@@ -156,9 +155,4 @@ async function unlessDown<T>(store: StoreName, without: Set<StoreName>, work: Pr
     without.add(store)
     return undefined
   }
-}
-
-function noteOrThrow(store: StoreName, degraded: Degraded | undefined): void {
-  if (degraded === undefined) throw new TidemarkError(UNAVAILABLE[store], 'counts cannot be had from the store that has them: try again')
-  degraded.add(store)
 }

@@ -11,7 +11,7 @@ export type ThumbupContext = {
   viewer: Viewer | undefined
   loaders: ThumbupLoaders
   /** Stores the answer had to do without; absent: whatever needs one that is down is an error. */
-  degraded?: Degraded
+  degraded: Degraded
 }
 
 export type ThumbupReads = {
@@ -22,9 +22,9 @@ export type ThumbupReads = {
     business: BusinessNumber,
     before: MarkPlace | undefined,
     first: number,
-    degraded: Degraded | undefined,
+    degraded: Degraded,
   ): Promise<MarkPage | null>
-  countsChanged(subjects: readonly Subject[], degraded: Degraded | undefined): Promise<AsyncIterableIterator<readonly CountedSubject[]>>
+  countsChanged(subjects: readonly Subject[], degraded: Degraded): Promise<AsyncIterableIterator<readonly CountedSubject[]>>
   /** Might the counts that loaders find be older than what was counted by now? Of a hot subject they may. */
   mayBeOld(subject: Subject): boolean
   /** Of the stores of this business. A write is as good as ever then; that it is persisted another way is all there is to say. */

@@ -31,7 +31,7 @@ export type ThumbupSubgraph = {
   schema: GraphQLSchema
   service: ThumbupService
   /** The loaders of one request. What they had to do without goes into its collector. */
-  makeLoaders(degraded?: Degraded, lasting?: boolean): ThumbupLoaders
+  makeLoaders(degraded: Degraded, lasting?: boolean): ThumbupLoaders
   /** Asks the stores of businesses that have their own, so that one that is down is told of before anybody needs it. */
   lookAtTenants(): Promise<void>
   /** Starts a job on the same stores; a process may serve, persist, or both. */

@@ -50,7 +50,7 @@ export function makeThumbupResolvers(businesses: ThumbupBusinesses, service: Thu
   async function markAll(inputs: readonly MarkInput[], context: ThumbupContext) {
     const named = new Set(inputs.map(({ business }) => business))
     const marked = businesses.all.filter(({ name }) => named.has(name))
-    if (marked.some(({ number }) => reads.isLogDown(number))) context.degraded?.add('log')
+    if (marked.some(({ number }) => reads.isLogDown(number))) context.degraded.add('log')
     const answers = await service.mark(requireViewer(context.viewer), inputs, context.degraded)
     // What was read before in this request is old now.
     for (const answer of answers) if (answer.outcome !== 'REJECTED') context.loaders.marks.clear(answer.key)

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { complete, type Degraded } from '../../core/outage/degraded.ts'
 import { makeOwnerReads, type OwnerReads } from '../../loaders/owner-likes.ts'
 import { openMarkedStores, type MarkedStores } from '../subgraphs/thumbup/marked-stores.ts'
 import { makeSteppedClock, type SteppedClock } from '../../harness/stepped-clock.ts'
@@ -50,12 +51,12 @@ test('without an available store the newest known value is served, and null for 
   expect(await likes()).toBe(1)
   stores.set('cache', 'down')
   stores.set('records', 'down')
-  const degraded = new Set<string>()
-  const read = () => reads.getMany([star, { business: 2, owner: 'star' }], degraded as Set<'hotStore'>)
+  const degraded: Degraded = new Set()
+  const read = () => reads.getMany([star, { business: 2, owner: 'star' }], degraded)
   expect((await read()).map((each) => each?.likes)).toEqual([1, undefined])
   expect([...degraded].sort()).toEqual(['hotStore', 'recordStore'])
   reads.learn([{ ...star, ...sum(7_000_000_000_000_000) }])
   reads.learn([{ ...star, ...sum(2) }])
   expect((await read())[0]?.likes).toBe(7_000_000_000_000_000)
-  await expect(reads.getMany([star])).rejects.toMatchObject({ code: 'HOT_STORE_UNAVAILABLE' })
+  await expect(complete((without) => reads.getMany([star], without))).rejects.toMatchObject({ code: 'HOT_STORE_UNAVAILABLE' })
 })

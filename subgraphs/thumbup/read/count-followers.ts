@@ -17,7 +17,7 @@ import { openCountStream, type CountStream, type Followed } from './count-stream
 
 export type CountFollowers = {
   /** Ends when the subscriber returns it. Without a collector it rejects with HOT_STORE_UNAVAILABLE. */
-  open(subjects: readonly Subject[], degraded?: Degraded): Promise<AsyncIterableIterator<readonly CountedSubject[]>>
+  open(subjects: readonly Subject[], degraded: Degraded): Promise<AsyncIterableIterator<readonly CountedSubject[]>>
   figures(): { streams: number; subjects: number }
 }
 
@@ -38,7 +38,7 @@ export function makeCountFollowers(
   let catching: Timer | undefined
   let isCatchingUp = false
 
-  async function open(given: readonly Subject[], degraded?: Degraded): Promise<AsyncIterableIterator<readonly CountedSubject[]>> {
+  async function open(given: readonly Subject[], degraded: Degraded): Promise<AsyncIterableIterator<readonly CountedSubject[]>> {
     const stream = openCountStream(clock, windowMs, () => close(stream))
     stream.followed = attach(given, stream)
     streams.add(stream)
@@ -46,7 +46,7 @@ export function makeCountFollowers(
     try {
       await following.add(stream.followed)
     } catch (error) {
-      if (degraded === undefined || !saysDown(error, 'hotStore')) {
+      if (!saysDown(error, 'hotStore')) {
         void stream.iterator.return?.()
         throw error
       }

@@ -35,7 +35,7 @@ export type LikersSources = NewestLikersSources &
 export type LikersAsked = { subject: Subject; viewer: ViewerId | undefined; before: MarkPlace | undefined; first: number }
 
 /** In order; null where no store answers, an error for each page whose stores failed. */
-export type LikersRead = (asked: readonly LikersAsked[], degraded?: Degraded) => Promise<(MarkPage | null | Error)[]>
+export type LikersRead = (asked: readonly LikersAsked[], degraded: Degraded) => Promise<(MarkPage | null | Error)[]>
 
 export function makeLikersRead(clock: Clock, sources: LikersSources): LikersRead {
   const { records, counts } = sources
@@ -45,7 +45,7 @@ export function makeLikersRead(clock: Clock, sources: LikersSources): LikersRead
     { subject, before }: LikersAsked,
     wanted: number,
     counted: SubjectCounts | null,
-    degraded: Degraded | undefined,
+    degraded: Degraded,
   ): Promise<MarkEntry[] | null> {
     const newest = await readNewest(subject, counted, degraded)
     if (newest === null) return null
@@ -59,12 +59,7 @@ export function makeLikersRead(clock: Clock, sources: LikersSources): LikersRead
     }
   }
 
-  async function pageFor(
-    asked: LikersAsked,
-    own: OwnPlace,
-    counted: SubjectCounts | null,
-    degraded: Degraded | undefined,
-  ): Promise<MarkPage | null> {
+  async function pageFor(asked: LikersAsked, own: OwnPlace, counted: SubjectCounts | null, degraded: Degraded): Promise<MarkPage | null> {
     const { viewer, before, first } = asked
     // One more than the page and its neighbour: the viewer may be one of them, elsewhere than he now stands.
     const entries = await read(asked, own === undefined ? first + 1 : first + 2, counted, degraded)

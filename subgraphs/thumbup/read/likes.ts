@@ -33,7 +33,7 @@ export async function readLikes(
   business: BusinessNumber,
   before: MarkPlace | undefined,
   first: number,
-  degraded?: Degraded,
+  degraded: Degraded,
 ): Promise<MarkPage | null> {
   noteLack([viewer], sources.mayLack, degraded)
   try {
@@ -50,7 +50,7 @@ async function readBoth(
   business: BusinessNumber,
   before: MarkPlace | undefined,
   first: number,
-  degraded: Degraded | undefined,
+  degraded: Degraded,
 ): Promise<MarkPage | null> {
   const wanted = first + 1
   const page = await listHot(sources, viewer, business, before, wanted, degraded)
@@ -76,7 +76,7 @@ async function listHot(
   business: BusinessNumber,
   before: MarkPlace | undefined,
   wanted: number,
-  degraded: Degraded | undefined,
+  degraded: Degraded,
 ): Promise<HotLikes> {
   const page = await hot.listLikes(viewer, business, before, wanted)
   if (page.floor !== null) return page
@@ -151,7 +151,7 @@ async function readRecords(
   business: BusinessNumber,
   before: MarkPlace | undefined,
   first: number,
-  degraded: Degraded | undefined,
+  degraded: Degraded,
 ): Promise<MarkPage | null> {
   try {
     const rows = await records.listMarks(viewer, business, ['LIKE'], before, first + 1)

@@ -15,11 +15,7 @@ export type NewestLikersSources = {
 }
 
 /** `counted` is null if no store answers. The result is null if no store answers and this process has no last known list. */
-export type NewestLikersRead = (
-  subject: Subject,
-  counted: SubjectCounts | null,
-  degraded: Degraded | undefined,
-) => Promise<CachedLikers | null>
+export type NewestLikersRead = (subject: Subject, counted: SubjectCounts | null, degraded: Degraded) => Promise<CachedLikers | null>
 
 /** Likers that are cached per subject: the largest page, its neighbour, and the viewer, who may stand elsewhere by now. */
 const CACHED_MAX = 102
@@ -33,7 +29,7 @@ export function makeNewestLikersRead(clock: Clock, { cache, records }: NewestLik
   const lastKnown = makeSieveCache<CachedLoad<CachedLikers>>(clock, LAST_KNOWN)
   const countedOf = makeSharedLookup<Subject, SubjectCounts>((subjects) => records.getCountsMany(subjects), subjectText)
 
-  async function readNewest(subject: Subject, counted: SubjectCounts | null, degraded: Degraded | undefined): Promise<CachedLikers | null> {
+  async function readNewest(subject: Subject, counted: SubjectCounts | null, degraded: Degraded): Promise<CachedLikers | null> {
     if (counted !== null && counted.likes === 0) return keep(subject, { version: counted.version, entries: [], whole: true })
     try {
       const cached = await cache.getLikers(subject)

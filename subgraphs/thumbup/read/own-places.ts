@@ -21,7 +21,7 @@ export type OwnPlace = MarkEntry | null | undefined
 export async function readOwnPlaces(
   { hot, fills, records, mayLack }: OwnPlaceSources,
   asked: readonly { subject: Subject; viewer: ViewerId | undefined }[],
-  degraded: Degraded | undefined,
+  degraded: Degraded,
 ): Promise<OwnPlace[]> {
   const owns: OwnPlace[] = asked.map(() => undefined)
   const keys = asked.flatMap(({ subject, viewer }, at) => (viewer === undefined ? [] : [{ at, viewer, ...subject }]))
@@ -29,7 +29,7 @@ export async function readOwnPlaces(
   noteLack(new Set(keys.map(({ viewer }) => viewer)), mayLack, degraded)
   const without: Degraded = new Set()
   const shown = await getMarkMany({ hot, fills, records }, keys, without)
-  for (const store of without) degraded?.add(store)
+  for (const store of without) degraded.add(store)
   keys.forEach(({ at }, index) => (owns[at] = shown[index] == null ? undefined : null))
   const liked = keys.filter((_, index) => shown[index]?.mark === 'LIKE')
   const stored = await storedAt(hot, records, liked, without.has('hotStore'), degraded)
@@ -43,7 +43,7 @@ async function storedAt(
   records: OwnPlaceSources['records'],
   keys: readonly MarkKey[],
   isHotDown: boolean,
-  degraded: Degraded | undefined,
+  degraded: Degraded,
 ): Promise<(MarkRecord | undefined)[] | undefined> {
   if (keys.length === 0) return []
   try {
@@ -57,7 +57,7 @@ async function storedAt(
   } catch (error) {
     const store = (['hotStore', 'recordStore'] as const).find((each) => saysDown(error, each))
     if (store === undefined) throw error
-    degraded?.add(store)
+    degraded.add(store)
     return undefined
   }
 }

@@ -38,7 +38,7 @@ export async function putMarks(
   fills: Pick<Fills, 'bring'>,
   writes: readonly MarkWrite[],
   { now, capOf }: PutMarksOptions,
-  degraded?: Degraded,
+  degraded: Degraded,
 ): Promise<DecidedMark[]> {
   const caps = new Set(writes.map(({ business }) => capOf(business)))
   if (caps.size <= 1) return putOfOneCap(hot, records, fills, writes, { now, cap: [...caps][0] ?? 1 }, degraded)
@@ -58,7 +58,7 @@ async function putOfOneCap(
   fills: Pick<Fills, 'bring'>,
   writes: readonly MarkWrite[],
   options: { now: number; cap: number },
-  degraded: Degraded | undefined,
+  degraded: Degraded,
 ): Promise<DecidedMark[]> {
   const outcomes = await hot.putMarks(writes, options)
   const blind = new Set<number>()

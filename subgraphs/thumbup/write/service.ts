@@ -50,11 +50,11 @@ export type ThumbupFigures = Record<'accepted' | 'changed' | 'stale' | 'rejected
 
 export type ThumbupService = {
   /** In the order of `inputs`. Throws INPUTS_TOO_MANY, or the code of a store that failed all of them. */
-  mark(viewer: Viewer, inputs: readonly MarkInput[], degraded?: Degraded): Promise<MarkAnswer[]>
+  mark(viewer: Viewer, inputs: readonly MarkInput[], degraded: Degraded): Promise<MarkAnswer[]>
   /** In the order of `inputs`. Throws INPUTS_TOO_MANY, FORBIDDEN, UNAUTHENTICATED, or the code of a store that failed all. */
   registerSubjects(viewer: Viewer | undefined, business: string | undefined, inputs: readonly SubjectInput[]): Promise<RegisterAnswer[]>
   /** Throws FORBIDDEN, UNAUTHENTICATED, BUSINESS_UNKNOWN, BUSINESS_DELETED, IDS_TOO_MANY, ID_INVALID; without a collector also RECORD_STORE_UNAVAILABLE. */
-  reconcile(viewer: Viewer | undefined, business: string, ids: readonly string[], degraded?: Degraded): Promise<Reconciliation>
+  reconcile(viewer: Viewer | undefined, business: string, ids: readonly string[], degraded: Degraded): Promise<Reconciliation>
   figures(): ThumbupFigures
 }
 
@@ -77,7 +77,7 @@ export function makeThumbupService(
   const figures = { accepted: 0, changed: 0, stale: 0, rejected: 0, journaled: 0 }
   const sources = new Map<string, number>()
 
-  async function mark(viewer: Viewer, inputs: readonly MarkInput[], degraded?: Degraded): Promise<MarkAnswer[]> {
+  async function mark(viewer: Viewer, inputs: readonly MarkInput[], degraded: Degraded): Promise<MarkAnswer[]> {
     checkInputCount(inputs.length)
     const now = clock.now()
     const ahead = orderAhead(
@@ -86,7 +86,7 @@ export function makeThumbupService(
     )
     const checked = await refuseNewOfFull(
       inputs.map((input) => orReject(() => checkAndAdmit(input, viewer, now, ahead))),
-      degraded ?? new Set(),
+      degraded,
     )
     const answers: MarkAnswer[] = []
     await inParts(checked, answers, async (pipeline, writes) => {

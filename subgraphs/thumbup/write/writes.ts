@@ -23,7 +23,7 @@ export type MarkWriteOutcome = DecidedMark | { status: 'journaled'; mark: Mark }
 
 export type MarkWrites = {
   /** In the order of `writes`. Rejects with HOT_STORE_UNAVAILABLE or STORE_FULL only if the journal fails too, or there is none. */
-  put(writes: readonly MarkWrite[], now: number, degraded: Degraded | undefined): Promise<MarkWriteOutcome[]>
+  put(writes: readonly MarkWrite[], now: number, degraded: Degraded): Promise<MarkWriteOutcome[]>
   /**
    * May one of this viewer's wait in a journal that the hot store does not have? To be asked before a read. While it takes no
    * writes, though it answers, that may be the journal of any process.
@@ -44,7 +44,7 @@ export function makeMarkWrites(
 ): MarkWrites {
   const { hot, records, fills, capOf } = stores
 
-  const putDirectly = (writes: readonly MarkWrite[], now: number, degraded: Degraded | undefined): Promise<MarkWriteOutcome[]> =>
+  const putDirectly = (writes: readonly MarkWrite[], now: number, degraded: Degraded): Promise<MarkWriteOutcome[]> =>
     putMarks(hot, records, fills, writes, { now, capOf }, degraded)
   if (journaling === undefined) {
     return {
@@ -58,7 +58,7 @@ export function makeMarkWrites(
     put: makeJournaledPut<MarkWrite, MarkWriteOutcome>(journaling, {
       put: putDirectly,
       async journal(writes, now, degraded) {
-        degraded?.add('hotStore')
+        degraded.add('hotStore')
         await journaling.append(markEntries(writes, now))
         return writes.map(({ mark }) => ({ status: 'journaled', mark }))
       },

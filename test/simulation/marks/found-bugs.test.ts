@@ -54,7 +54,7 @@ async function likersFor(
   const counts = makeCountReads(systemClock, Math.random, cache, records, { hotTtlMs: 0, hotBytesMax: 65_536, isCacheDown: () => false })
   const fills = makeFills(hot, records, OPTIONS.capOf)
   const read = makeLikersRead(systemClock, { hot, fills, cache, records, counts })
-  const [page] = await read([{ subject: SUBJECT, viewer, before: undefined, first: 10 }])
+  const [page] = await read([{ subject: SUBJECT, viewer, before: undefined, first: 10 }], new Set())
   return page == null || page instanceof Error ? page : page.entries.map(({ id }) => id)
 }
 

@@ -183,7 +183,7 @@ describe.skipIf(!(await redisIsHere()))('a like that is sent to Redis again', ()
   it('does not come back after it was undone', async () => {
     const viewer = { id: freshViewer(), scopes: [] }
     const here = serveMarks(stores[0])
-    const like = (id: string) => here.mark(viewer, [{ business: 'video', id, mark: 'LIKE' }])
+    const like = (id: string) => here.mark(viewer, [{ business: 'video', id, mark: 'LIKE' }], new Set())
     // The viewer is now known, and the server has the script.
     await like('other')
     const lost = proxy.loseNextAnswer()
@@ -199,9 +199,9 @@ describe.skipIf(!(await redisIsHere()))('a like that is sent to Redis again', ()
     const viewer = { id: freshViewer(), scopes: [] }
     const flushed: MarkKey[] = []
     const here = serveMarks(stores[0], flushed)
-    await here.mark(viewer, [{ business: 'video', id: 'other', mark: 'LIKE' }])
+    await here.mark(viewer, [{ business: 'video', id: 'other', mark: 'LIKE' }], new Set())
     const lost = proxy.loseNextAnswer()
-    const answer = here.mark(viewer, [{ business: 'video', id: '1', mark: 'LIKE' }])
+    const answer = here.mark(viewer, [{ business: 'video', id: '1', mark: 'LIKE' }], new Set())
     await lost
     proxy.mend()
     expect(await answer).toMatchObject([{ outcome: 'ACCEPTED', mark: 'LIKE' }])
@@ -212,33 +212,35 @@ describe.skipIf(!(await redisIsHere()))('a like that is sent to Redis again', ()
     const viewer = { id: freshViewer(), scopes: [] }
     const flushed: MarkKey[] = []
     const like = { business: 'video', id: '1', mark: 'LIKE', markedAt: Date.now() } as const
-    await serveMarks(stores[1]).mark(viewer, [like])
-    expect(await serveMarks(stores[1], flushed).mark(viewer, [like])).toMatchObject([{ outcome: 'STALE', mark: 'LIKE' }])
+    await serveMarks(stores[1]).mark(viewer, [like], new Set())
+    expect(await serveMarks(stores[1], flushed).mark(viewer, [like], new Set())).toMatchObject([{ outcome: 'STALE', mark: 'LIKE' }])
     expect(flushed.map(({ oid }) => oid)).toEqual(['1'])
   })
 
   const undone = (viewer: string) => async () => {
     // At the same millisecond the later arrival would win.
     await sleep(2)
-    await serveMarks(stores[1]).mark({ id: viewer, scopes: [] }, [{ business: 'video', id: '1', mark: 'NONE' }])
+    await serveMarks(stores[1]).mark({ id: viewer, scopes: [] }, [{ business: 'video', id: '1', mark: 'NONE' }], new Set())
   }
   const markOf = async (viewer: string) => (await stores[1].getMarkMany([{ viewer, business: 1, oid: '1' }]))[0]?.mark
 
   it('does not come back if it shared a call with a viewer in a failed part of the store', async () => {
     const [viewer, out] = [freshViewer(), freshViewer()]
     const service = serveMarks({ ...stores[1], putMarks: partlyOut(stores[1].putMarks, out, undone(viewer)) })
-    await service.mark({ id: viewer, scopes: [] }, [{ business: 'video', id: 'other', mark: 'LIKE' }])
+    await service.mark({ id: viewer, scopes: [] }, [{ business: 'video', id: 'other', mark: 'LIKE' }], new Set())
     const inputs = [viewer, out].map((each) => ({ viewer: each, business: 'video', id: '1', mark: 'LIKE' as const }))
-    const answers = await service.mark({ id: 'x', scopes: ['marks:write-any'] }, inputs)
+    const answers = await service.mark({ id: 'x', scopes: ['marks:write-any'] }, inputs, new Set())
     expect(answers.map(({ outcome }) => outcome)).toEqual(['STALE', 'ACCEPTED'])
     expect(await markOf(viewer)).toBe('NONE')
   })
 
   it('does not come back if it is put again with a base', async () => {
     const viewer = { id: freshViewer(), scopes: [] }
-    await serveMarks(stores[1]).mark(viewer, [{ business: 'video', id: 'other', mark: 'LIKE' }])
+    await serveMarks(stores[1]).mark(viewer, [{ business: 'video', id: 'other', mark: 'LIKE' }], new Set())
     const service = serveMarks({ ...stores[1], putMarks: needingBase(stores[1].putMarks, undone(viewer.id)) })
-    expect(await service.mark(viewer, [{ business: 'video', id: '1', mark: 'LIKE' }])).toMatchObject([{ outcome: 'STALE', mark: 'NONE' }])
+    expect(await service.mark(viewer, [{ business: 'video', id: '1', mark: 'LIKE' }], new Set())).toMatchObject([
+      { outcome: 'STALE', mark: 'NONE' },
+    ])
     expect(await markOf(viewer.id)).toBe('NONE')
   })
 })

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { TidemarkError } from '../../../core/errors.ts'
+import type { Degraded } from '../../../core/outage/degraded.ts'
 import type { Subject, CountedSubject } from '../../../core/domain.ts'
 import type { CountCache } from '../../../subgraphs/thumbup/stores/count-cache.ts'
 import { makeCountFollowers } from '../../../subgraphs/thumbup/read/count-followers.ts'
@@ -18,7 +19,7 @@ function makeCache() {
   let listener: ((changed: CountedSubject) => void) | undefined
   let onGap: (() => void) | undefined
   const added = new Map<string, number>()
-  const asked = { followings: 0, reads: 0, isDown: false }
+  const asked = { followings: 0, reads: 0, failure: undefined as Error | undefined }
   const cache: Pick<CountCache, 'followCounts'> = {
     followCounts(given, gap) {
       asked.followings += 1
@@ -27,7 +28,7 @@ function makeCache() {
       return {
         add(subjects) {
           for (const { oid } of subjects) added.set(oid, (added.get(oid) ?? 0) + 1)
-          return asked.isDown ? Promise.reject(new TidemarkError('HOT_STORE_UNAVAILABLE', 'down')) : Promise.resolve()
+          return asked.failure === undefined ? Promise.resolve() : Promise.reject(asked.failure)
         },
         remove(subjects) {
           for (const { oid } of subjects) if (added.set(oid, (added.get(oid) ?? 0) - 1).get(oid) === 0) added.delete(oid)
@@ -59,7 +60,7 @@ function makeCache() {
 
 test('a thousand subscribers of one subject share one subscription, and each gets each change', async () => {
   const { followers, clock, asked, tell } = makeCache()
-  const streams = await Promise.all(Array.from({ length: 1_000 }, () => followers.open([subject('a'), subject('a')])))
+  const streams = await Promise.all(Array.from({ length: 1_000 }, () => followers.open([subject('a'), subject('a')], new Set())))
   expect([asked.followings, followers.figures()]).toEqual([1, { streams: 1_000, subjects: 1 }])
   const next = streams.map((stream) => stream.next())
   tell(counted('a', 1))
@@ -71,7 +72,7 @@ test('a thousand subscribers of one subject share one subscription, and each get
 
 test('a slow subscriber gets only the newest counts', async () => {
   const { followers, clock, tell } = makeCache()
-  const stream = await followers.open([subject('a'), subject('b')])
+  const stream = await followers.open([subject('a'), subject('b')], new Set())
   for (let version = 1; version <= 100; version += 1) {
     tell(counted('a', version))
     clock.advance(WINDOW_MS)
@@ -86,12 +87,10 @@ test('a slow subscriber gets only the newest counts', async () => {
 
 test('with the cache down a stream opens, and it gets the changes once the cache is back', async () => {
   const { followers, clock, asked, stored, gap } = makeCache()
-  asked.isDown = true
-  const degraded = new Set<never>()
+  asked.failure = new TidemarkError('HOT_STORE_UNAVAILABLE', 'down')
+  const degraded: Degraded = new Set()
   const stream = await followers.open([subject('a')], degraded)
   expect([...degraded]).toEqual(['hotStore'])
-  await expect(followers.open([subject('b')])).rejects.toMatchObject({ code: 'HOT_STORE_UNAVAILABLE' })
-  expect(followers.figures()).toEqual({ streams: 1, subjects: 1 })
   stored.set('a', counted('a', 4).counts)
   const next = stream.next()
   gap()
@@ -101,10 +100,19 @@ test('with the cache down a stream opens, and it gets the changes once the cache
   expect((await next).value).toEqual([counted('a', 4)])
 })
 
+test('a stream that cannot be opened for another reason is rejected, and leaves nothing behind', async () => {
+  const { followers, asked, added } = makeCache()
+  await followers.open([subject('a')], new Set())
+  asked.failure = new TidemarkError('DATA_INCOMPATIBLE', 'newer')
+  await expect(followers.open([subject('b')], new Set())).rejects.toMatchObject({ code: 'DATA_INCOMPATIBLE' })
+  expect(followers.figures()).toEqual({ streams: 1, subjects: 1 })
+  expect([...added.keys()]).toEqual(['a'])
+})
+
 test('a gap is closed by one read of each subject for all its streams', async () => {
   const { followers, clock, asked, gap } = makeCache()
   const subjects = Array.from({ length: 200 }, (_, at) => subject(`s${at}`))
-  for (let count = 0; count < 50; count += 1) await followers.open(subjects)
+  for (let count = 0; count < 50; count += 1) await followers.open(subjects, new Set())
   for (let region = 0; region < 100; region += 1) gap()
   clock.advance(WINDOW_MS)
   await new Promise(setImmediate)
@@ -133,7 +141,15 @@ test('with streams opened and closed in any order, each gets only its own subjec
       let version = 0
       for (const { kind, of, place } of steps) {
         if (kind === 'open') {
-          const each = { stream: await followers.open(of.map((oid) => subject(oid))), of, heard: new Map(), expected: new Map() }
+          const each = {
+            stream: await followers.open(
+              of.map((oid) => subject(oid)),
+              new Set(),
+            ),
+            of,
+            heard: new Map(),
+            expected: new Map(),
+          }
           open.push(each)
           void listen(each)
         } else if (kind === 'close' && open.length > 0) {

@@ -51,7 +51,7 @@ describe('a damaged block of one viewer', () => {
       }
     })
   }
-  const mark = (...inputs: ReturnType<typeof like>[]) => served.subgraph.service.mark(viewerOf('svc', 'marks:write-any'), inputs)
+  const mark = (...inputs: ReturnType<typeof like>[]) => served.subgraph.service.mark(viewerOf('svc', 'marks:write-any'), inputs, new Set())
   const storedOf = async (viewer: string, business = 1, oid = 's') =>
     (await stores.plain.records.getMarkMany([{ viewer, business, oid }]))[0]?.mark
 

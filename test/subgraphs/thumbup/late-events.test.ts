@@ -28,7 +28,7 @@ afterEach(async () => {
 })
 
 const mark = async (viewer: string, id: string, to: string, markedAt: number) =>
-  (await served.subgraph.service.mark(viewerOf(viewer), [{ business: 'video', id, mark: to, markedAt }]))[0]
+  (await served.subgraph.service.mark(viewerOf(viewer), [{ business: 'video', id, mark: to, markedAt }], new Set()))[0]
 const settled = () => until('everything is persisted', async () => (await stores.plain.hot.countDirtyMarks()) === 0)
 const rowOf = async () => (await stores.plain.records.getMarkMany([KEY]))[0]
 const likesOf = async (oid: string) => (await stores.plain.records.getCountsMany([{ business: 1, oid }]))[0]?.likes

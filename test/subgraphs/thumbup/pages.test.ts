@@ -26,11 +26,15 @@ beforeAll(async () => {
     cache: { ...cache, getCountsMany: (keys: Parameters<typeof cache.getCountsMany>[0]) => (calls.counts++, cache.getCountsMany(keys)) },
   }
   subgraph = makeThumbupSubgraph(systemClock, counted, config, () => undefined)
-  await subgraph.service.mark(viewer, [
-    { business: 'video', id: '101', mark: 'LIKE' },
-    { business: 'video', id: '102', mark: 'DISLIKE' },
-    { business: 'video', id: '101', mark: 'LIKE', viewer: '8' },
-  ])
+  await subgraph.service.mark(
+    viewer,
+    [
+      { business: 'video', id: '101', mark: 'LIKE' },
+      { business: 'video', id: '102', mark: 'DISLIKE' },
+      { business: 'video', id: '101', mark: 'LIKE', viewer: '8' },
+    ],
+    new Set(),
+  )
   await ask('query($ids: [ID!]!) { thumbups(business: "video", ids: $ids) { viewerMark likeCount } }')
 })
 

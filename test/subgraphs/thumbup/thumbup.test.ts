@@ -211,7 +211,7 @@ describe('thumbup', () => {
       ...['ID_INVALID', 'MARKED_AT_INVALID', 'SOURCE_INVALID', 'FORBIDDEN'],
     ])
     expect(await read('7', 'a')).toMatchObject([{ viewerMark: 'LIKE' }])
-    const [invalid] = await served.subgraph.service.mark(viewerOf('7'), [{ business: 'video', id: 'a', mark: 'LOVE' }])
+    const [invalid] = await served.subgraph.service.mark(viewerOf('7'), [{ business: 'video', id: 'a', mark: 'LOVE' }], new Set())
     expect(invalid).toMatchObject({ outcome: 'REJECTED', code: 'MARK_INVALID' })
   })
 

@@ -23,7 +23,7 @@ describe('the job of thumbup', () => {
   })
 
   const mark = async (viewer: string, id: string, mark: string, markedAt = Date.now()) =>
-    (await served.subgraph.service.mark(viewerOf(viewer), [{ business: 'video', id, mark, markedAt }]))[0]
+    (await served.subgraph.service.mark(viewerOf(viewer), [{ business: 'video', id, mark, markedAt }], new Set()))[0]
   const settled = () => until('everything is persisted', async () => (await stores.plain.hot.countDirtyMarks()) === 0)
   const counts = async (oid: string) => (await stores.plain.records.getCountsMany([{ business: 1, oid }]))[0]
 
