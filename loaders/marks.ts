@@ -4,8 +4,8 @@
  *
  * The hot store comes first: what leaves it has been persisted before, so what the first read misses the second finds.
  *
- * With the hot store down the record store answers alone, without what was not yet persisted; with the record store down
- * what only it knows is null. Whoever passes a collector gets that, and its name; otherwise the lookup rejects.
+ * With the hot store down the record store answers alone, without marks that are not persisted yet. With the record store
+ * down, marks that only it has are null. The lookup names the missing store in the collector.
  */
 import { saysDown, type Degraded, noteOrThrow } from '../core/outage/degraded.ts'
 import type { Mark, MarkKey } from '../core/domain.ts'
@@ -28,8 +28,8 @@ const NOBODY: ReadonlySet<string> = new Set()
 export type MarkSources = { hot: Pick<MarkStore, 'getMarkMany'>; records: Pick<MarkRecords, 'getMarkMany'>; fills: Pick<Fills, 'bring'> }
 
 /**
- * In key order; null where no store that answers knows. With a collector it rejects only where the hot store is down for
- * some of several viewers: these are to be asked for apart (`apartIfPartIsOut`).
+ * In key order; null where no store that answers knows. It rejects only if the hot store is down for some of several viewers:
+ * read these separately (`apartIfPartIsOut`).
  */
 export async function getMarkMany(sources: MarkSources, keys: readonly MarkKey[], degraded: Degraded): Promise<(ShownMark | null)[]> {
   try {

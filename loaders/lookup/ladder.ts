@@ -38,7 +38,7 @@ export type LadderOptions<K, V> = {
 }
 
 export type Ladder<K, V> = {
-  /** In order; null where no store that answers knows. Rejects, without a collector, with the code of the store that is down. */
+  /** In order; null where no store that answers knows. Names the stores that are down in the collector. */
   getMany(keys: readonly K[], degraded: Degraded): Promise<(V | null)[]>
   /** As `getMany`, but as the stores have it now. */
   getFresh(keys: readonly K[], degraded: Degraded): Promise<(V | null)[]>

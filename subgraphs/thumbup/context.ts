@@ -10,7 +10,7 @@ import type { MarkPage } from './read/likes.ts'
 export type ThumbupContext = {
   viewer: Viewer | undefined
   loaders: ThumbupLoaders
-  /** Stores the answer had to do without; absent: whatever needs one that is down is an error. */
+  /** The stores that the answer lacked. */
   degraded: Degraded
 }
 

@@ -16,7 +16,7 @@ import type { CountCache, CountFollowing } from '../stores/count-cache.ts'
 import { openCountStream, type CountStream, type Followed } from './count-stream.ts'
 
 export type CountFollowers = {
-  /** Ends when the subscriber returns it. Without a collector it rejects with HOT_STORE_UNAVAILABLE. */
+  /** Ends when the subscriber returns it. */
   open(subjects: readonly Subject[], degraded: Degraded): Promise<AsyncIterableIterator<readonly CountedSubject[]>>
   figures(): { streams: number; subjects: number }
 }

@@ -8,7 +8,7 @@
  * the record store once more. What was liked again between the reads stands at the top: so the hot store is read once more.
  *
  * With the hot store down the page is what the record store has. With the record store down it ends at the floor, and says
- * that there is more. Both only for callers with a collector; for others it rejects.
+ * that there is more.
  */
 import { noteLack, type Degraded, type MayLack, noteOrThrow } from '../../../core/outage/degraded.ts'
 import type { BusinessNumber, MarkEntry, MarkKey, MarkPlace, MarkRecord, ViewerId } from '../../../core/domain.ts'

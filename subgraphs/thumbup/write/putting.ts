@@ -29,8 +29,8 @@ export type DecidedMark =
 export type PutMarksOptions = { now: number; capOf(business: BusinessNumber): number }
 
 /**
- * In the order of `writes`. A viewer whose marks are damaged keeps nobody else's from being put. With the record store down the writes are put blindly, for callers with a collector; for others
- * it rejects. Rejects with HOT_STORE_UNAVAILABLE if that fails; then nothing is promised, and repeating it is right.
+ * In the order of `writes`. Damaged marks of one viewer do not stop the writes of other viewers. With the record store down
+ * the writes are put blindly. Rejects with HOT_STORE_UNAVAILABLE if that fails. Nothing is promised then; repeat the call.
  */
 export async function putMarks(
   hot: Pick<MarkStore, 'putMarks'>,
