@@ -10,6 +10,7 @@ import {
   GraphQLObjectType,
   GraphQLSchema,
   GraphQLString,
+  type GraphQLFieldConfigMap,
 } from 'graphql'
 import { pino } from 'pino'
 import { systemClock } from '../../core/clock.ts'
@@ -30,108 +31,12 @@ export type FrontContext = { readonly viewer: Viewer | undefined; readonly numbe
 export type Gate = { readonly entered: Promise<void>; open(): void }
 
 export function makeFrontSchema() {
-  const held: { enter(): void; until: Promise<void> }[] = []
+  const held: HeldResolver[] = []
   const sources = new Set<Source>()
-  const list: GraphQLObjectType = new GraphQLObjectType({
-    name: 'Node',
-    fields: () => ({
-      id: { type: GraphQLID, resolve: () => '1' },
-      title: { type: GraphQLString, resolve: () => 'title' },
-      node: { type: list, resolve: () => ({}) },
-      errors: { type: new GraphQLList(GraphQLString), resolve: () => ['not an error'] },
-    }),
-  })
   const schema = new GraphQLSchema({
-    query: new GraphQLObjectType<unknown, FrontContext>({
-      name: 'Query',
-      fields: {
-        hello: {
-          type: GraphQLString,
-          args: { name: { type: GraphQLString } },
-          resolve: (_source, { name }: { name?: string }) => `hello ${name ?? 'world'}`,
-        },
-        viewer: { type: GraphQLID, resolve: (_source, _arguments, context) => context.viewer?.id },
-        context: { type: GraphQLInt, resolve: (_source, _arguments, context) => context.number },
-        mine: {
-          type: GraphQLString,
-          resolve: (_source, _arguments, context) => {
-            if (context.viewer === undefined) throw new TidemarkError('UNAUTHENTICATED', 'history belongs to a viewer: send a token')
-            return `of ${context.viewer.id}`
-          },
-        },
-        broken: {
-          type: GraphQLString,
-          resolve: () => {
-            throw new Error('password "hunter2" refused by db-7.internal')
-          },
-        },
-        down: {
-          type: GraphQLString,
-          resolve: () => {
-            throw new TidemarkError('HOT_STORE_UNAVAILABLE', 'the hot store does not answer: try again')
-          },
-        },
-        partner: {
-          type: GraphQLString,
-          resolve: () => {
-            throw new GraphQLError('no such movie', { extensions: { code: 'MOVIE_UNKNOWN', stacktrace: ['at movies.js:1'] } })
-          },
-        },
-        node: { type: list, resolve: () => ({}) },
-        held: {
-          type: GraphQLBoolean,
-          resolve: async () => {
-            const gate = held.shift()
-            gate?.enter()
-            await gate?.until
-            return true
-          },
-        },
-      },
-    }),
-    mutation: new GraphQLObjectType<unknown, FrontContext>({
-      name: 'Mutation',
-      fields: {
-        report: {
-          type: GraphQLString,
-          args: { oid: { type: new GraphQLNonNull(GraphQLID) } },
-          resolve: (_source, { oid }: { oid: string }, { viewer }) => `${viewer?.id ?? 'nobody'}:${oid}`,
-        },
-      },
-    }),
-    subscription: new GraphQLObjectType<unknown, FrontContext>({
-      name: 'Subscription',
-      fields: {
-        ticks: {
-          type: GraphQLInt,
-          args: { count: { type: new GraphQLNonNull(GraphQLInt) } },
-          subscribe: async function* (_source, { count }: { count: number }) {
-            for (let tick = 1; tick <= count; tick++) yield { ticks: tick }
-          },
-        },
-        changes: {
-          type: GraphQLString,
-          subscribe: () => {
-            const source = makeSource(() => sources.delete(source))
-            sources.add(source)
-            return source.iterator
-          },
-        },
-        forbidden: {
-          type: GraphQLString,
-          subscribe: () => {
-            throw new TidemarkError('UNAUTHENTICATED', 'changes belong to a viewer: send a token')
-          },
-        },
-        breaks: {
-          type: GraphQLInt,
-          subscribe: async function* () {
-            yield { breaks: 1 }
-            throw new Error('password "hunter2" refused by db-7.internal')
-          },
-        },
-      },
-    }),
+    query: makeQuery(held),
+    mutation: MUTATION,
+    subscription: makeSubscription(sources),
   })
   return {
     schema,
@@ -146,6 +51,120 @@ export function makeFrontSchema() {
       return { entered, open }
     },
   }
+}
+
+type HeldResolver = { enter(): void; until: Promise<void> }
+
+const NODE: GraphQLObjectType = new GraphQLObjectType({
+  name: 'Node',
+  fields: () => ({
+    id: { type: GraphQLID, resolve: () => '1' },
+    title: { type: GraphQLString, resolve: () => 'title' },
+    node: { type: NODE, resolve: () => ({}) },
+    errors: { type: new GraphQLList(GraphQLString), resolve: () => ['not an error'] },
+  }),
+})
+
+function makeQuery(held: HeldResolver[]) {
+  return new GraphQLObjectType<unknown, FrontContext>({
+    name: 'Query',
+    fields: {
+      hello: {
+        type: GraphQLString,
+        args: { name: { type: GraphQLString } },
+        resolve: (_source, { name }: { name?: string }) => `hello ${name ?? 'world'}`,
+      },
+      viewer: { type: GraphQLID, resolve: (_source, _arguments, context) => context.viewer?.id },
+      context: { type: GraphQLInt, resolve: (_source, _arguments, context) => context.number },
+      mine: {
+        type: GraphQLString,
+        resolve: (_source, _arguments, context) => {
+          if (context.viewer === undefined) throw new TidemarkError('UNAUTHENTICATED', 'history belongs to a viewer: send a token')
+          return `of ${context.viewer.id}`
+        },
+      },
+      ...FAILING,
+      node: { type: NODE, resolve: () => ({}) },
+      held: {
+        type: GraphQLBoolean,
+        resolve: async () => {
+          const gate = held.shift()
+          gate?.enter()
+          await gate?.until
+          return true
+        },
+      },
+    },
+  })
+}
+
+/** Fields that fail, each in its own way. */
+const FAILING: GraphQLFieldConfigMap<unknown, FrontContext> = {
+  broken: {
+    type: GraphQLString,
+    resolve: () => {
+      throw new Error('password "hunter2" refused by db-7.internal')
+    },
+  },
+  down: {
+    type: GraphQLString,
+    resolve: () => {
+      throw new TidemarkError('HOT_STORE_UNAVAILABLE', 'the hot store does not answer: try again')
+    },
+  },
+  partner: {
+    type: GraphQLString,
+    resolve: () => {
+      throw new GraphQLError('no such movie', { extensions: { code: 'MOVIE_UNKNOWN', stacktrace: ['at movies.js:1'] } })
+    },
+  },
+}
+
+const MUTATION = new GraphQLObjectType<unknown, FrontContext>({
+  name: 'Mutation',
+  fields: {
+    report: {
+      type: GraphQLString,
+      args: { oid: { type: new GraphQLNonNull(GraphQLID) } },
+      resolve: (_source, { oid }: { oid: string }, { viewer }) => `${viewer?.id ?? 'nobody'}:${oid}`,
+    },
+  },
+})
+
+function makeSubscription(sources: Set<Source>) {
+  return new GraphQLObjectType<unknown, FrontContext>({
+    name: 'Subscription',
+    fields: {
+      ticks: {
+        type: GraphQLInt,
+        args: { count: { type: new GraphQLNonNull(GraphQLInt) } },
+        subscribe: async function* (_source, { count }: { count: number }) {
+          for (let tick = 1; tick <= count; tick++) yield { ticks: tick }
+        },
+      },
+      changes: {
+        type: GraphQLString,
+        subscribe: () => {
+          const source = makeSource(() => sources.delete(source))
+          sources.add(source)
+          return source.iterator
+        },
+      },
+      forbidden: {
+        type: GraphQLString,
+        subscribe: () => {
+          throw new TidemarkError('UNAUTHENTICATED', 'changes belong to a viewer: send a token')
+        },
+      },
+      breaks: {
+        type: GraphQLInt,
+        subscribe: async function* () {
+          yield { breaks: 1 }
+          throw new Error('password "hunter2" refused by db-7.internal')
+        },
+      },
+    },
+  })
 }
 
 type Source = { emit(change: string): void; waitingToBeRead(): number; readonly iterator: AsyncIterableIterator<{ changes: string }> }
