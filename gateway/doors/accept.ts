@@ -1,6 +1,6 @@
 /**
- * Which of the media types a client accepts it gets. Two for a single answer, with different status codes for operations
- * that could not be executed, and one for a stream of them.
+ * Negotiates the media type of an answer. There are two types for a single answer, which differ in the status code of an operation that
+ * could not be executed. There is one type for an event stream.
  */
 export const JSON_TYPE = 'application/json; charset=utf-8'
 const GRAPHQL_TYPE = 'application/graphql-response+json; charset=utf-8'

@@ -1,10 +1,11 @@
 /**
- * The bytes of a body as text. Decoding would put U+FFFD where bytes are no UTF-8, and ids with it in them would be stored and compared as
- * if the client had sent them; such a body is refused. Checking costs a tenth of decoding.
+ * Decodes a body. A body that is not UTF-8 is refused: decoding would replace invalid bytes by U+FFFD, and an id with that character would be
+ * stored and compared as if the client had sent it. The check costs a tenth of decoding.
  *
- * Compressed bodies are refused as well: a few bytes could unfold to gigabytes, while operations are short, and by their ids a hundred bytes.
- * So are bodies that take JSON.parse long, in which nobody else is answered: deeper or with more values than any input has. A megabyte of
- * brackets takes a quarter of a second, a megabyte of empty objects 50 ms.
+ * Compressed bodies are refused: a few bytes could expand to gigabytes. An operation is short, and a call by id has a hundred bytes.
+ *
+ * Bodies that JSON.parse would take long to parse are refused, because no other request is answered meanwhile. They are nested more deeply,
+ * or have more values, than any input. A megabyte of brackets takes a quarter of a second, and a megabyte of empty objects 50 ms.
  */
 import { isUtf8 } from 'node:buffer'
 import type { IncomingHttpHeaders } from 'node:http'
@@ -14,7 +15,7 @@ export function textOf(bytes: Buffer, { 'content-encoding': encoding }: Incoming
   if (encoding !== undefined && encoding !== '' && encoding.toLowerCase() !== 'identity') {
     return new TidemarkError(
       'BODY_ENCODED',
-      `the body is compressed (${encoding.slice(0, 40)}): send it as it is, or the operation by its id`,
+      `the body is compressed (${encoding.slice(0, 40)}): send it uncompressed, or send the operation by its id`,
     )
   }
   const mistake = shapeMistake(bytes)
@@ -26,11 +27,11 @@ export function textOf(bytes: Buffer, { 'content-encoding': encoding }: Incoming
 const LEVELS_MAX = 200
 /** The largest input, 10,000 candidates, has 30,000. */
 const VALUES_MAX = 100_000
-/** What is shorter is parsed in some ten milliseconds, whatever it is, and looking would cost honest batches half as much. */
+/** A shorter body of any shape is parsed in about ten milliseconds. The check would cost honest batches half of that. */
 const UNCHECKED_MAX = 65_536
 const [QUOTE, BACKSLASH, COMMA, BRACKET, BRACE, BRACKET_END, BRACE_END] = [...Buffer.from('"\\,[{]}')]
 
-/** What makes these bytes take long to parse as JSON, with what to do. One look at each byte; strings do not count. */
+/** The reason why these bytes take long to parse as JSON, with advice. Reads each byte once; the contents of strings do not count. */
 export function shapeMistake(bytes: Buffer): string | undefined {
   if (bytes.length <= UNCHECKED_MAX) return undefined
   let level = 0

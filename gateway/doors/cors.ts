@@ -1,15 +1,15 @@
 /**
- * Which web pages may call the API from a browser. Set right on Node's response before anything else looks at the request,
- * so that every road has the headers: the fast lane, the routes, errors and event streams.
+ * Cross-origin resource sharing: the web pages that may call the API from a browser. The headers are set on Node's response before the
+ * request is routed, so that every answer has them: on the fast lane, on the routes, on errors and on event streams.
  *
- * An origin that is not listed gets no header at all, and its browser refuses. "*" is answered as such, and never with
- * credentials; the configuration refuses the two together.
+ * The answer to an origin that is not listed has no CORS header, so the browser refuses it. "*" is answered as "*", and never with
+ * credentials: the configuration refuses the two together.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 
 export type CorsOptions = { readonly origins: readonly string[]; readonly credentials: boolean }
 
-/** Returns whether it answered: a preflight. */
+/** Returns true if the request was a preflight. It is answered then. */
 export type Cors = (request: IncomingMessage, response: ServerResponse) => boolean
 
 const HEADERS = [
@@ -17,7 +17,7 @@ const HEADERS = [
   ...['graphql-client-name', 'graphql-client-version', 'apollographql-client-name', 'apollographql-client-version'],
   ...['x-client-name', 'apollo-require-preflight', 'traceparent', 'tracestate', 'last-event-id'],
 ].join(', ')
-/** How long a browser may remember a preflight; the longest that Chromium does. */
+/** The time that a browser may remember a preflight. Chromium allows at most this. */
 const MAX_AGE_SECONDS = '7200'
 
 export function makeCors({ origins, credentials }: CorsOptions): Cors {
@@ -45,9 +45,9 @@ export function makeCors({ origins, credentials }: CorsOptions): Cors {
 }
 
 /**
- * May a page of this origin open a WebSocket? Browsers ask no preflight for one, and in development anybody is whoever he
- * claims to be: without this, any page that a developer visits could read and write through his own machine. Whoever
- * sends no origin is no page. In production a token is needed, which a foreign page has not got.
+ * Decides whether a page of this origin may open a WebSocket. Browsers send no preflight for a WebSocket, and in development a header alone
+ * names the viewer. Without this check, any page that a developer visits could read and write through the developer's machine. A request
+ * without an origin does not come from a page. In production a token is needed, and a foreign page has none.
  */
 export function makeOriginCheck(origins: readonly string[]): (origin: string | undefined, host: string | undefined) => boolean {
   const any = origins.includes('*')

@@ -19,7 +19,7 @@ export type DrainOptions = {
   readonly drainMaxMs: number
 }
 
-/** Milliseconds the last connections get to close by themselves. */
+/** Milliseconds in which the last connections may close by themselves. */
 const LINGER_MS = 250
 
 /** Resolves when the last connection is gone. */
@@ -43,7 +43,7 @@ export async function drain(
   if (requests > 0) log.warn({ requests }, 'requests were cut: they took longer than server.drainMaxMs')
   inFlight.cut()
   webSockets.terminate()
-  // What the last answers were sent on is idle now. A connection cut at once could lose an answer that is on its way.
+  // The connections of the last answers are idle now. A connection that is cut at once could lose an answer that is under way.
   app.server.closeIdleConnections()
   await withDeadline(serverClosed, LINGER_MS, clock)
   app.server.closeAllConnections()

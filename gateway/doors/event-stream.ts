@@ -40,7 +40,7 @@ export function makeEventStreams({ log, formatError }: Pick<Front, 'log' | 'form
         forget()
         streams.delete(end)
         connection.close()
-        // Not awaited: a source may take its time to stop, and nobody is left to hear how it went.
+        // Not awaited: a source may take long to stop, and the client has left.
         results?.return().catch((error: unknown) => log.warn({ err: error }, 'a subscription did not stop cleanly'))
         response.end()
       }
@@ -66,7 +66,7 @@ export function makeEventStreams({ log, formatError }: Pick<Front, 'log' | 'form
             response.write(COMPLETE)
             end()
           })
-          // The client may have gone while the subscription was being opened: then nobody but us can close it.
+          // The client may have left while the subscription was being opened. The subscription must then be closed here.
           if (mode !== 'open') return void (await results.return())
           for await (const result of results) await writeEvent(response, result)
         } else {
@@ -84,7 +84,7 @@ export function makeEventStreams({ log, formatError }: Pick<Front, 'log' | 'form
   }
 }
 
-/** Resolves when the client has taken the event, or is gone: a slow reader slows its own source, and nobody else. */
+/** Resolves when the client has taken the event or has left. A slow reader therefore slows only its own source. */
 function writeEvent(response: ServerResponse, result: ExecutionResult): Promise<void> {
   if (response.writableEnded || response.destroyed) return Promise.resolve()
   if (response.write(`event: next\ndata: ${JSON.stringify(result)}\n\n`)) return Promise.resolve()

@@ -1,10 +1,10 @@
-/** When what somebody was let in by stops counting: connections that stay open must not outlive it. */
+/** The expiry of tokens. An open connection must not outlive the token that it was opened with. */
 import type { Viewer } from '../../core/viewer.ts'
 
-/** Timers take no more than this at once, and wake up early where the clock was set. */
+/** The longest sleep of a timer. After it, the timer reads the clock again, because the clock may have been set. */
 const SLEEP_MAX_MS = 3_600_000
 
-/** Calls `task` once when the viewer's token has expired; never if it does not. Returns what cancels it. */
+/** Calls `task` once when the viewer's token has expired; never if the token does not expire. Returns a function that cancels it. */
 export function whenExpired(viewer: Viewer | undefined, task: () => void): () => void {
   const expiresAt = viewer?.expiresAt
   if (expiresAt === undefined) return () => {}

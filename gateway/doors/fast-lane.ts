@@ -12,7 +12,7 @@ import type { HttpRequest } from './parameters.ts'
 
 export type FastLaneOptions = { readonly path: string; readonly bodyBytesMax: number }
 
-/** Returns whether it took the request. */
+/** Returns true if it has taken the request. */
 export type FastLane = (request: IncomingMessage, response: ServerResponse) => boolean
 
 export function makeFastLane(serve: (request: HttpRequest, response: ServerResponse) => Promise<void>, options: FastLaneOptions): FastLane {
@@ -30,7 +30,7 @@ export function makeFastLane(serve: (request: HttpRequest, response: ServerRespo
   }
 }
 
-/** Node's parser delivers `content-length` bytes or breaks the connection off: then there is nobody to answer. */
+/** Node's parser delivers `content-length` bytes, or it closes the connection: then no client waits for an answer. */
 function readBody(request: IncomingMessage, done: (bytes: Buffer) => void): void {
   let first: Buffer | undefined
   let rest: Buffer[] | undefined
@@ -47,7 +47,7 @@ function readBody(request: IncomingMessage, done: (bytes: Buffer) => void): void
   })
 }
 
-/** What an answer depends on may have been said in part already; see cors.ts. */
+/** The response may have a `vary` header already; see cors.ts. */
 function headersOf(response: ServerResponse, { headers }: Answer): Answer['headers'] {
   const said = response.getHeader('vary')
   return said === undefined || headers?.['vary'] === undefined ? headers : { ...headers, vary: `${String(said)}, ${headers['vary']}` }

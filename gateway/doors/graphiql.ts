@@ -1,8 +1,8 @@
 /**
- * GraphiQL, in development only: one prebuilt page with everything in it, so it opens without a network. It is rendered
- * and compressed on the first visit, off the event loop, and kept; it has 9 MB, 2 MB on the wire.
+ * GraphiQL, in development only. It is one prebuilt page that contains all of its files, so it opens without a network. The first visit
+ * renders the page and compresses it off the event loop. Later visits get the same page. It has 9 MB, and 2 MB on the wire.
  *
- * The first tab works on the first click: it carries the header that names a viewer in development.
+ * The first tab works at the first click: it has the header that names a viewer in development.
  */
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
@@ -12,9 +12,9 @@ export type GraphiqlPage = { readonly html: Buffer; readonly compressed: Buffer 
 
 const HEADERS = JSON.stringify({ 'x-viewer-id': '1' }, null, 2)
 
-const READ = `# What viewer 1 watched, newest first.
+const READ = `# The history of viewer 1, newest first.
 # Run it with Ctrl-Enter. The viewer is named under
-# "Headers" below. The next tabs report progress, and
+# "Headers" below. The next tabs report progress and
 # follow the changes.
 query History {
   viewerHistory(first: 10) {
@@ -36,8 +36,8 @@ query History {
 }
 `
 
-const REPORT = `# What a player sends every few seconds.
-# Readable at once: run it, then the first tab again.
+const REPORT = `# A player sends this every few seconds. It can be read
+# at once: run it, then run the first tab again.
 mutation Report {
   reportProgress(input: { business: "video", oid: "42", position: 90000, duration: 600000, device: "tv" }) {
     outcome
@@ -52,7 +52,7 @@ mutation Report {
 }
 `
 
-const FOLLOW = `# Changes from any device, as they happen: run it,
+const FOLLOW = `# Changes from any device, as they happen. Run it,
 # then report progress in the second tab.
 subscription Follow {
   progressChanged {
@@ -79,7 +79,7 @@ async function render(endpoint: string): Promise<GraphiqlPage> {
     renderGraphiQL({
       title: 'Tidemark',
       endpoint,
-      // Over SSE the header of the tab goes along; a WebSocket opened by a browser has no headers.
+      // A request over SSE has the headers of the tab. A WebSocket that a browser opens has no such headers.
       subscriptionsProtocol: 'SSE',
       defaultHeaders: HEADERS,
       defaultTabs: [READ, REPORT, FOLLOW].map((query) => ({ query, headers: HEADERS })),

@@ -1,18 +1,18 @@
 /**
- * Is this process alive, and may it get traffic? Two questions: `/health/live` asks only whether the event loop runs, so
- * that a broken store never makes an orchestrator kill healthy processes; `/health/ready` asks the stores, and says no
- * while the process drains, so that a load balancer looks elsewhere.
+ * The health checks. `/health/live` checks only that the event loop runs, so that an orchestrator never kills healthy processes because a
+ * store is down. `/health/ready` checks the stores. It also answers 503 while the process drains, so that a load balancer sends requests to
+ * other processes.
  */
 import type { FastifyInstance } from 'fastify'
 import type { Log } from '../request/error-format.ts'
 
 type Words = Readonly<Record<string, string>>
-/** `stores`: a word per store: "ok", or what is wrong. `tenants`: the same of each business that has stores of its own. */
+/** `stores`: "ok" or the failure, per store. `tenants`: the same for each business with its own stores. */
 export type Readiness = {
   readonly ok: boolean
   readonly stores: Words
   readonly tenants?: Readonly<Record<string, Readonly<Record<string, string | false>>>>
-  /** False while a store is full: the process answers reads and refuses writes with STORE_FULL. Absent otherwise; the same of a tenant. */
+  /** False while a store is full: the process answers reads and refuses writes with STORE_FULL. Otherwise absent. A tenant has it too. */
   readonly writes?: false
   /** Names of findings that may lose data; see config/store-findings.ts. */
   readonly warnings?: readonly string[]
@@ -24,7 +24,7 @@ export const HEALTH_PATHS = { '/health/live': ['GET', 'HEAD'], '/health/ready': 
 export function addHealthRoutes(app: FastifyInstance, ready: () => Promise<Readiness>, draining: () => boolean, log: Log): void {
   app.get('/health/live', { exposeHeadRoute: true }, (_request, reply) => reply.type('application/json; charset=utf-8').send('{"ok":true}'))
 
-  // A check that fails is a no. Why it failed is for the log: this route is open to anybody.
+  // If the check fails, the process is not ready. The reason goes to the log only, because this route is public.
   const notReady = (error: unknown): Readiness => {
     log.error({ err: error }, 'the readiness check failed')
     return { ok: false, stores: {} }

@@ -1,7 +1,7 @@
 /**
  * The host names that a process in development answers. In development the header alone names the viewer, so a web page must not reach the
- * process. The browser's same-origin rules stop a foreign page, unless its own host name resolves to 127.0.0.1 once the page is open (DNS
- * rebinding). The Host header still has the foreign name then.
+ * process. The browser's same-origin rules stop a foreign page, unless the page's own host name later resolves to 127.0.0.1 (DNS
+ * rebinding). The Host header has the foreign name even then.
  *
  * Names that cannot be registered are allowed: addresses, localhost, names without a dot (of containers), and *.internal.
  */

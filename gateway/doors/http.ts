@@ -1,18 +1,21 @@
 /**
- * GraphQL over HTTP: one request in, one answer out. `graphql-http` reads the request: media types, parameters, and
- * everything that can be wrong with either; what it hands over is answered by `answer` below.
+ * GraphQL over HTTP. `graphql-http` reads the media types and the parameters of a request, and reports the mistakes in them. `answer` below
+ * runs the operation.
  *
- * The main case, a POST of plain JSON in which every parameter has the right type, is read right here instead: it
- * spares one of the five microseconds that the front costs. Whatever is unusual in any way goes to `graphql-http`, so
- * there is one place that says what is wrong, and both ways end in the same `answer`.
+ * The main case is a POST of plain JSON in which every parameter has the right type. It is read here, which saves one of the five
+ * microseconds that the front takes. Every other request goes to `graphql-http`, so mistakes are reported in one place. Both ways end in
+ * `answer`.
  *
- * Cross-site request forgery needs no extra header, whoever configures CORS. What a foreign page can send without a
- * preflight ("simple" requests) changes nothing: a POST must be declared `application/json`, also one without a body and
- * also at /graphql/p/:id, and forms and plain text are refused; GET and event streams by GET run no mutation. All it can
- * leave behind is an operation registered or recorded, which are bounded and hold nothing but a text. It cannot read
- * answers without CORS headers; and where a list of origins allows some, those alone are trusted. The viewer is named by
- * a header that no browser adds by itself; there are no cookies. Asking GET requests for a header on top would break
- * links, CDNs and the protocol's audits for nothing.
+ * No extra header is needed against cross-site request forgery, with or without CORS:
+ *
+ * - A page can send some requests to a foreign site without a preflight. Such a request changes no data. A POST must have the type
+ *   `application/json`, even without a body and even at /graphql/p/:id; forms and plain text are refused. A GET request, also of an event
+ *   stream, runs no mutation.
+ * - Such a request can register or record an operation. Their number is bounded, and they contain only a text.
+ * - A page cannot read answers without CORS headers. If origins are configured, only these are trusted.
+ * - The viewer is named by a header that no browser adds by itself. There are no cookies.
+ *
+ * A required header on GET requests would add nothing, and would break links, CDNs and the protocol's audits.
  */
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
 import type { GraphQLError } from 'graphql'
@@ -43,11 +46,11 @@ export type Answer = {
 export type Subscription = { readonly caller: Caller; readonly operation: OperationRequest }
 
 export type HttpOptions = {
-  /** Read plain POSTs without graphql-http. Default true; off only to compare the two. */
+  /** Reads plain POSTs without graphql-http. Default true. False only serves to compare the two ways. */
   readonly direct?: boolean
 }
 
-/** What travels through graphql-http beside what it knows. */
+/** Values that graphql-http passes through. */
 type Context = { readonly caller: Caller; subscription?: Subscription; documentId?: string }
 
 export function makeHttp(front: Front, options: HttpOptions = {}): (request: HttpRequest, response: ServerResponse) => Promise<Answer> {
@@ -75,7 +78,7 @@ export function makeHttp(front: Front, options: HttpOptions = {}): (request: Htt
 
   return async function http(request, response) {
     const given = await answerTo(request, response)
-    // What is not said to be kept must not be: caches keep a 200 or a 405 without a word for as long as they like.
+    // Without `no-store`, caches may keep a 200 or a 405 as long as they like.
     return request.method === 'GET' && given.headers?.['cache-control'] === undefined
       ? { ...given, headers: { ...given.headers, 'cache-control': 'no-store' } }
       : given
@@ -207,19 +210,19 @@ export function requestErrors(errors: readonly GraphQLError[], contentType: stri
     return { status: ERRORS[limit].status, contentType, headers, body: JSON.stringify({ errors }) }
   }
   if (typeof retryAfterMs === 'number') {
-    // What proxies and clients must see is the status, whatever the media type.
+    // Proxies and clients must see this status with either media type.
     const headers = { 'retry-after': String(Math.ceil(retryAfterMs / 1_000)) }
     return { status: ERRORS.RATE_LIMITED.status, contentType, headers, body: JSON.stringify({ errors }) }
   }
   return { status: statusFor(contentType, statusOf(errors)), contentType, body: JSON.stringify({ errors }) }
 }
 
-/** Clients of `application/json` take another status than 200 for a broken server; the newer media type says it better. */
+/** Clients of `application/json` take any other status than 200 for a broken server. Only the newer media type has other statuses. */
 function statusFor(contentType: string, status: number): number {
   return contentType === JSON_TYPE ? 200 : status
 }
 
-/** The request is refused before it is looked at as GraphQL. Rethrows what is not one of our errors. */
+/** The answer to a request that is refused before its GraphQL is read. Rethrows an error that is not a TidemarkError. */
 export function refusal(error: unknown, contentType: string): Answer {
   if (!isTidemarkError(error)) throw error
   const { status } = ERRORS[error.code]
@@ -232,7 +235,7 @@ export function mutationByGet(contentType: string): Answer {
   return { status: 405, contentType, headers: { allow: 'POST' }, body: JSON.stringify({ errors: [error] }) }
 }
 
-/** An answer for what graphql-http made. Where it has no body, the client gets a sentence all the same. */
+/** The answer for a response of graphql-http. If the response has no body, the answer gets a sentence. */
 export function answerOf([body, init]: Response): Answer {
   const { 'content-type': contentType = JSON_TYPE, ...headers } = init.headers ?? {}
   const text =
@@ -261,7 +264,7 @@ const SENTENCES: Readonly<Record<string, string>> = {
   'Invalid extensions': '"extensions" is not an object: send a JSON object, or leave it out',
 }
 
-/** What graphql-http read, in our words. */
+/** The operation in the parameters that graphql-http has read. */
 export function operationOf({ query, operationName, variables, extensions, documentId }: Parameters): OperationRequest {
   return {
     query,
@@ -272,7 +275,7 @@ export function operationOf({ query, operationName, variables, extensions, docum
   }
 }
 
-/** What graphql-http says about parameters, with what to do about it. */
+/** A message of graphql-http about parameters, with advice. */
 export function sentenceOf(message: string): string {
   return SENTENCES[message] ?? `the request is not GraphQL over HTTP: ${message}`
 }

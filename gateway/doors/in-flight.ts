@@ -14,7 +14,7 @@ export type InFlight = {
   count(): number
   /** Resolves when all are answered. */
   idle(): Promise<void> | undefined
-  /** Cuts the rest. */
+  /** Destroys the responses that are not answered yet. */
   cut(): void
 }
 

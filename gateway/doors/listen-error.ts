@@ -2,10 +2,10 @@
 import { TidemarkError } from '../../core/errors.ts'
 
 const LISTEN_REASONS: Readonly<Record<string, string>> = {
-  EADDRINUSE: 'is in use: stop what listens there, or choose another with PORT or --port (0 picks a free one)',
+  EADDRINUSE: 'is in use: stop the process that listens there, or choose another with PORT or --port (0 picks a free one)',
   EACCES: 'is not allowed to this user: choose one above 1023 with PORT or --port',
-  EADDRNOTAVAIL: 'cannot be had: server.host is not an address of this machine',
-  ENOTFOUND: 'cannot be had: server.host is not known; 127.0.0.1 is this machine, 0.0.0.0 all of its addresses',
+  EADDRNOTAVAIL: 'cannot be used: server.host is not an address of this machine',
+  ENOTFOUND: 'cannot be used: server.host is not known; use 127.0.0.1 for this machine, or 0.0.0.0 for all of its addresses',
 }
 
 /** Other errors are returned as they are. */

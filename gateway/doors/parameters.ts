@@ -1,10 +1,10 @@
 /**
- * The parameters of a request over HTTP. `graphql-http` knows all that can be wrong with them, but not that an operation
- * may be called by an id instead of a text: `documentId` (the draft of GraphQL over HTTP), `doc_id` (Relay), the path
- * /graphql/p/:id, `extensions.persistedQuery` (Apollo). So ids are looked for first, and where there is one the library is
- * shown an empty text. What the id stands for is found later, for all doors in one place.
+ * The parameters of a request over HTTP. `graphql-http` reports every mistake in them, but it does not know calls by id. A request may name
+ * its operation by `documentId` (the draft of GraphQL over HTTP), `doc_id` (Relay), the path /graphql/p/:id or `extensions.persistedQuery`
+ * (Apollo). Ids are therefore read first, and a request with an id is passed to the library with an empty text. The operation of an id is
+ * found later, in one place for HTTP, event streams and WebSockets.
  *
- * The main case, a POST of plain JSON in which every parameter has the right type, is read right here instead.
+ * The main case is read here: a POST of plain JSON in which every parameter has the right type.
  */
 import type { IncomingHttpHeaders } from 'node:http'
 import { parseRequestParams, type RequestParams, type Response } from 'graphql-http'
@@ -12,7 +12,7 @@ import { TidemarkError, isTidemarkError } from '../../core/errors.ts'
 import { plainContentType } from './accept.ts'
 import type { OperationRequest } from '../request/operation-request.ts'
 
-/** Where operations of manifests have addresses of their own, which a CDN can tell apart. */
+/** Each operation of a manifest has its own path, so that a CDN can distinguish them. */
 export const OPERATION_PATH = '/graphql/p/'
 
 export type HttpRequest = {
@@ -29,7 +29,7 @@ export type HttpRequest = {
 
 export type Parameters = RequestParams & { readonly documentId?: string | undefined }
 
-/** Throws BAD_REQUEST, and what graphql-http throws; a Response if the request is not GraphQL over HTTP at all. */
+/** Throws BAD_REQUEST and the errors of graphql-http. Returns a Response if the request is not GraphQL over HTTP. */
 export async function readParameters(request: HttpRequest): Promise<Parameters | Response> {
   if (request.pathId === undefined) refuseBatch(request.body)
   const id = request.method === 'GET' ? idOfUrl(request) : request.method === 'POST' ? idOfBody(request) : undefined
@@ -44,10 +44,10 @@ export async function readParameters(request: HttpRequest): Promise<Parameters |
   return 'query' in params ? { ...params, documentId: id?.documentId } : params
 }
 
-/** Looked for before anything is parsed: most bodies and messages that come here have no id. */
+/** Searched before parsing, because most bodies and messages have no id. */
 const ID_KEYS = /"(?:documentId|doc_id|persistedQuery)"/
 
-/** `documentId` may be undefined where the id stands in the extensions. */
+/** `documentId` may be undefined if the id is in the extensions. */
 type Called = { readonly documentId: string | undefined; readonly url?: string; readonly body?: () => Promise<Record<string, unknown>> }
 
 function idOfUrl({ url, pathId }: HttpRequest): Called | undefined {
@@ -60,7 +60,7 @@ function idOfUrl({ url, pathId }: HttpRequest): Called | undefined {
   return { documentId, url: params.has('query') ? url : `${url}${url.includes('?') ? '&' : '?'}query=` }
 }
 
-/** Whatever is no JSON object is left to graphql-http, which says so. */
+/** A body that is not a JSON object is left to graphql-http, which reports it. */
 function idOfBody({ body, url, pathId }: HttpRequest): Called | undefined {
   if (pathId !== undefined) {
     const [, search = ''] = url.split('?')
@@ -76,7 +76,7 @@ function idOfBody({ body, url, pathId }: HttpRequest): Called | undefined {
   return { documentId: idOf(documentId, relayId), body: async () => ({ ...data, query: query ?? '' }) }
 }
 
-/** The parameters of a body in which nothing is unusual; otherwise undefined, and graphql-http says what is wrong. */
+/** The parameters of a plain body. Undefined for any other body: graphql-http reads it and reports its mistakes. */
 export function plainOperation(body: string): OperationRequest | undefined {
   const data = parseMap(body)
   return data === undefined ? undefined : plainParameters(data)
@@ -100,8 +100,8 @@ function plainParameters(data: Record<string, unknown>): OperationRequest | unde
 }
 
 /**
- * The parameters of a message over WebSocket, whose types `graphql-ws` has checked but for the ids, which it does not
- * know: BAD_REQUEST comes back where one is wrong.
+ * The parameters of a message over WebSocket. `graphql-ws` has checked their types, but it does not know ids. Returns BAD_REQUEST if an id is
+ * wrong.
  */
 export function operationOfMessage(payload: object): OperationRequest | TidemarkError {
   const { query, operationName, variables, extensions, documentId, doc_id: relayId } = payload as Record<string, unknown>
@@ -119,7 +119,7 @@ export function operationOfMessage(payload: object): OperationRequest | Tidemark
   }
 }
 
-/** The message with an empty text where it has an id instead: `graphql-ws` closes the socket on messages without one. */
+/** Adds an empty text to a message that has an id and no text: `graphql-ws` closes the socket on messages without a text. */
 export function withText(message: string): string {
   if (!ID_KEYS.test(message)) return message
   const data = parseMap(message)
@@ -149,7 +149,7 @@ function refuseBatch(body: string): void {
   if (/^\s*\[/.test(body)) throw bad('the body is an array of operations: send one operation per request')
 }
 
-/** URLSearchParams would put replacement characters where bytes are no UTF-8. */
+/** URLSearchParams would replace bytes that are not UTF-8 by U+FFFD. */
 function refuseMalformed(search: string): void {
   try {
     decodeURIComponent(search)

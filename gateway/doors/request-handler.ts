@@ -9,7 +9,7 @@ import type { HttpRequest } from './parameters.ts'
 import type { FailureOf } from './request-errors.ts'
 import type { Sse } from './sse.ts'
 
-/** Answers in whichever way the request asks for. Never rejects. */
+/** Answers over HTTP or as an event stream, as the request asks. Never rejects. */
 export type HandleRequest = (request: HttpRequest, response: ServerResponse) => Promise<void>
 
 export function makeRequestHandler(

@@ -1,4 +1,4 @@
-/** The first look at a request, before routes: its host, its origin, the size that it declares. */
+/** The checks of a request before it is routed: its host, its origin and its declared size. */
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import { TidemarkError } from '../../core/errors.ts'
 import { holdBody } from '../limits/held-bytes.ts'
@@ -11,7 +11,7 @@ import { isLargeOrUnknown, refusal, refuseUnread, type Answer } from './http.ts'
 import type { InFlight } from './in-flight.ts'
 import { badRequest } from './request-errors.ts'
 
-/** Absent: any host is answered, and no web page of another origin. */
+/** `isKnownHost` absent: all hosts are answered. `cors` absent: web pages of other origins are not answered. */
 export type RequestChecks = { readonly isKnownHost: IsKnownHost | undefined; readonly cors: Cors | undefined }
 
 /** `route`: takes the requests that the fast lane leaves. */

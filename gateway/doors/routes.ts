@@ -6,14 +6,14 @@ import { sendPage, wantsPage, type GraphiqlPage } from './graphiql.ts'
 import { OPERATION_PATH } from './parameters.ts'
 import type { HandleRequest } from './request-handler.ts'
 
-/** `apiPaths`: where operations are answered. `graphiql`: absent in production. */
+/** `apiPaths`: the paths of the API. `graphiql`: absent in production. */
 export function addApiRoutes(
   app: FastifyInstance,
   apiPaths: readonly string[],
   handle: HandleRequest,
   graphiql: (() => Promise<GraphiqlPage>) | undefined,
 ): void {
-  // Bodies stay text: the media type decides later who reads them, and how.
+  // Bodies stay text here. Their reader is chosen later, by the media type.
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (request, bytes: Buffer, done) => {
     const body = textOf(bytes, request.headers)

@@ -32,30 +32,30 @@ export type ServerOptions = Pick<Config['server'], 'host' | 'port' | 'mode' | 'b
   /** Milliseconds. Default 0. */
   readonly drainDelayMs?: number | undefined
 } & HttpOptions & {
-    /** Milliseconds between two signs of life on a quiet WebSocket or event stream. Default 12000. */
+    /** Milliseconds between two pings on a quiet WebSocket or event stream. Default 12000. */
     readonly pingEveryMs?: number
-    /** What the subscriptions of one WebSocket may cost together. Default: anything. */
+    /** The total cost that the subscriptions of one WebSocket may have. Default: unlimited. */
     readonly subscriptionsCostMax?: number
-    /** Web pages of which origins may call the API; absent: none. */
+    /** The origins whose web pages may call the API. Absent: none. */
     readonly cors?: CorsOptions | undefined
     /** Further host names that a process in development answers; see hosts.ts. Default: empty. */
     readonly hosts?: readonly string[]
-    /** Milliseconds a client may take to send a request; a third of them for its headers. Default 30000. */
+    /** Milliseconds that a client may take to send a request, a third of them for its headers. Default 30000. */
     readonly requestMaxMs?: number
-    /** Whether the API is also at /: gateways look for a subgraph there. Default false. */
+    /** Whether the API is also at /, where gateways expect a subgraph. Default false. */
     readonly atRoot?: boolean
     /** Default true. */
     readonly webSockets?: boolean
   }
 
 export type GatewayServer = {
-  /** Resolves when requests are accepted. CONFIG_INVALID if the address cannot be had. */
+  /** Resolves when requests are accepted. Rejects with CONFIG_INVALID if the address cannot be used. */
   listen(): Promise<{ readonly url: string }>
   /** Drains; see drain.ts. Resolves when the last connection is gone. */
   close(): Promise<void>
 }
 
-/** Milliseconds an idle connection is kept. More than load balancers keep theirs (60 s), so that they close first. */
+/** Milliseconds an idle connection is kept. Load balancers keep theirs for 60 s, so they close first. */
 const KEEP_ALIVE_MS = 72_000
 export function makeServer(
   engine: Engine,
@@ -129,7 +129,7 @@ const NO_WEB_SOCKETS: WebSockets = { drain: () => Promise.resolve(), terminate: 
 
 const PATHS = `the API is at ${GRAPHQL_PATH}, health at /health/live and /health/ready, metrics at /metrics`
 
-/** Where a client on this machine reaches the server. */
+/** The address at which a client on this machine reaches the server. */
 function urlOf(app: FastifyInstance, host: string): string {
   const { port } = app.server.address() as AddressInfo
   const name = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host

@@ -16,7 +16,7 @@ export function timeouts(
   return {
     requestTimeout: requestMaxMs,
     headersTimeout: Math.ceil(requestMaxMs / 3),
-    // Node looks at connections in turns of this; what is late is late by one turn more.
+    // Node checks connections at this interval, so a timeout may come one interval late.
     connectionsCheckingInterval: Math.max(50, Math.min(2_000, Math.floor(requestMaxMs / 10))),
   }
 }
@@ -29,12 +29,12 @@ export function refuseConnection(error: Error & { code?: string }, socket: Socke
 
 const REFUSALS: Readonly<Record<string, Answer>> = {
   ERR_HTTP_REQUEST_TIMEOUT: refusal(
-    new TidemarkError('REQUEST_TIMEOUT', 'the request took too long to arrive: send it again, at once'),
+    new TidemarkError('REQUEST_TIMEOUT', 'the request took too long to arrive: send it again without a pause'),
     JSON_TYPE,
   ),
   HPE_HEADER_OVERFLOW: {
     ...refusal(
-      new TidemarkError('BAD_REQUEST', 'URL and headers have more than 16 KB: send the operation by POST, or by its id'),
+      new TidemarkError('BAD_REQUEST', 'URL and headers have more than 16 KB: send the operation by POST, or send its id'),
       JSON_TYPE,
     ),
     status: 431,

@@ -1,7 +1,7 @@
 /**
  * Subscriptions as server-sent events, by the "distinct connections" mode of the graphql-sse protocol: one request is one operation. Every
- * result is an event `next`, and the end is an event `complete`. The client ends the stream by closing the connection. Queries and
- * mutations may come this way too and have one `next`.
+ * result is an event `next`, and the end is an event `complete`. The client ends the stream by closing the connection. A query or a
+ * mutation may come this way too, and has one `next`.
  *
  * Errors of the operation come in a `next` event, because a browser's EventSource hides the body of any answer but 200. Errors of the
  * request or its credentials are plain HTTP errors.
@@ -34,8 +34,8 @@ export type SseOptions = {
 
 export type Sse = {
   /**
-   * An answer if the request is refused; otherwise a function that writes the stream and resolves when it has ended. `known`: the
-   * subscription, if HTTP has let the request in and parsed it.
+   * Resolves to an answer if the request is refused; otherwise to a function that writes the stream and resolves when the stream has ended.
+   * `known`: the subscription, if HTTP has let the request in and parsed it.
    */
   open(
     request: HttpRequest,

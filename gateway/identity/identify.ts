@@ -1,16 +1,16 @@
 /**
- * Who asks. A viewer is the `sub` of a JSON Web Token in `Authorization: Bearer …`, or, in development only, whatever the
- * header `x-viewer-id` (over WebSocket: the connection parameter `viewerId`) claims.
+ * Identifies the viewer of a request. The viewer is the `sub` of a JSON Web Token in `Authorization: Bearer …`. In development, the header
+ * `x-viewer-id` may name the viewer instead (over WebSocket: the connection parameter `viewerId`).
  *
- * No credentials at all is an answer, not an error: introspection and public fields work without a viewer, and resolvers
- * that need one throw UNAUTHENTICATED themselves. Credentials that are wrong refuse the whole request.
+ * A request without credentials is valid: introspection and public fields need no viewer, and resolvers that need one throw UNAUTHENTICATED.
+ * A request with wrong credentials is refused as a whole.
  *
- * A token's `scope` says what else it allows; in development `x-viewer-scopes` claims it. A service reads and writes for a
- * viewer by naming him in `x-on-behalf-of` (`onBehalfOf`), which needs the scope `viewer:any`: then he is the viewer, the
- * scopes stay those of the service, and `actor` says who it was. A token without that scope is refused, not ignored:
- * otherwise a service that lost its scope would silently write into a history of its own.
+ * The token's `scope` lists its further permissions. In development, `x-viewer-scopes` lists them. A service acts for a viewer by naming the
+ * viewer in `x-on-behalf-of` (`onBehalfOf`), which needs the scope `viewer:any`. The scopes stay those of the service, and `actor` is the
+ * service. A token without the scope is refused and not ignored: otherwise a service that has lost its scope would silently write into its
+ * own history.
  *
- * A subgraph that stands alone behind a gateway also takes the gateway's word, in the header of identity-header.ts.
+ * A subgraph behind a gateway also accepts the gateway's identity header (identity-header.ts).
  */
 import { systemClock, type Clock } from '../../core/clock.ts'
 import type { Config } from '../../config/config.ts'
@@ -32,7 +32,7 @@ export type Credentials = Readonly<Record<string, unknown>>
 export type Identify = (credentials: Credentials) => Promise<Viewer | undefined>
 
 export type IdentifyOptions = {
-  /** The subgraph that takes a gateway's word. Absent: nobody's; a client of the gateway must not speak in its name. */
+  /** The name of the subgraph that accepts identity headers. Absent: they are not read, because clients of a gateway must not send them. */
   readonly subgraph?: string
   readonly log?: KeySetLog
 }
@@ -69,7 +69,7 @@ export function makeIdentify(
 
 const NAMING = ['authorization', 'Authorization', 'x-viewer-id', 'viewerId']
 
-/** True if these credentials say anything about the viewer. */
+/** True if these credentials name a viewer. */
 export function namesViewer(credentials: Credentials): boolean {
   return NAMING.some((name) => (credentials[name] ?? undefined) !== undefined)
 }
@@ -110,7 +110,7 @@ const BEARER = /^bearer +(\S+)$/i
 function bearerOf(authorization: unknown): string {
   const token = typeof authorization === 'string' ? BEARER.exec(authorization.trim())?.[1] : undefined
   if (token === undefined || !JWT.test(token))
-    throw unauthenticated('authorization is not "Bearer" and a JSON Web Token: send "Authorization: Bearer <token>"')
+    throw unauthenticated('authorization is not "Bearer" with a JSON Web Token: send "Authorization: Bearer <token>"')
   return token
 }
 

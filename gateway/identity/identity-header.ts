@@ -1,11 +1,13 @@
 /**
- * What the gateway tells a remote subgraph about who asks: the header `tidemark-identity`, a compact JWT with the viewer,
- * his scopes and, where a service acts for him, its name. It is signed, so a subgraph need not be unreachable for others
- * to believe it; it is valid for a minute at most and for one subgraph only (`aud`), so that one partner cannot use at
- * another what it was told; and its `typ` keeps it from passing for a client's token, and a client's token for it.
+ * The header `tidemark-identity` names the viewer to a remote subgraph. It is a compact JWT with the viewer, the viewer's scopes and the
+ * service that acts for the viewer, if there is one.
  *
- * Signing (HS256 20 µs, EdDSA 60 µs) would be a good part of a small fetch. So a header is used again for half its life,
- * which also lets identical fetches of one viewer be recognized as such.
+ * - It is signed, so the subgraph may be reachable for other clients too.
+ * - It is valid for a minute at most and for one subgraph only (`aud`), so a partner cannot replay it at another partner.
+ * - It has its own `typ`: it is not accepted as a client's token, and a client's token is not accepted as this header.
+ *
+ * Signing takes 20 µs with HS256 and 60 µs with EdDSA, which is much of a small fetch. A header is therefore used again for half of its life.
+ * Identical fetches of one viewer then have identical headers, so the gateway can send them once.
  */
 import { createHmac, createPrivateKey, createPublicKey, sign, type KeyObject } from 'node:crypto'
 import { systemClock, type Clock } from '../../core/clock.ts'
@@ -19,13 +21,13 @@ export const IDENTITY_HEADER = 'tidemark-identity'
 const TYP = 'tidemark-identity+jwt'
 const ISSUER = 'tidemark'
 
-/** The section `auth.identity`: one of the first two signs; a subgraph with an EdDSA gateway needs only the third. */
+/** The section `auth.identity`. A gateway signs with `secret` or `privateKey`. If it uses `privateKey`, subgraphs need only `publicKey`. */
 export type IdentityOptions = {
   /** Shared by gateway and subgraphs (HS256), at least 32 bytes. */
   readonly secret?: string | undefined
-  /** PEM of an Ed25519 private key (EdDSA): of the gateway only. */
+  /** PEM of an Ed25519 private key (EdDSA). Only the gateway has it. */
   readonly privateKey?: string | undefined
-  /** PEM of its public key: what a subgraph verifies with. */
+  /** PEM of its public key, with which a subgraph verifies. */
   readonly publicKey?: string | undefined
 }
 
@@ -38,8 +40,8 @@ const NOTHING: Record<string, string> = Object.freeze({})
 type Made = { readonly headers: Record<string, string>; readonly until: number }
 
 /**
- * The headers for fetches to `subgraph`, from a request's context: `context.viewer` is who asks; nobody gets no header.
- * Undefined options: none is ever sent. CONFIG_INVALID if the key cannot sign.
+ * The headers for fetches to `subgraph`. The viewer is `context.viewer` of the request; without a viewer there is no header. With undefined
+ * options, no header is sent. Throws CONFIG_INVALID if the key cannot sign.
  */
 export function makeIdentityHeader(options: IdentityOptions | undefined, subgraph: string, clock: Clock = systemClock): MakeHeaders {
   const signer = options === undefined ? undefined : signerOf(options)
@@ -55,7 +57,7 @@ export function makeIdentityHeader(options: IdentityOptions | undefined, subgrap
     const key = `${viewer.id}\n${viewer.actor ?? ''}\n${viewer.expiresAt ?? ''}\n${viewer.scopes.join(' ')}`
     const known = made.get(key)
     if (known !== undefined && now < known.until) return known.headers
-    // Never longer than the token of the client itself.
+    // The header expires with the client's token at the latest.
     const expiresAt = Math.min(now + LIFE_MS, viewer.expiresAt ?? Infinity)
     const claims = {
       iss: ISSUER,
@@ -74,8 +76,8 @@ export function makeIdentityHeader(options: IdentityOptions | undefined, subgrap
 }
 
 /**
- * Identity, and the headers of the client that the configuration lets through to subgraphs. The front puts those into the
- * context as `forwarded`.
+ * The identity header and the forwarded headers: the client's headers that the configuration passes on to subgraphs. The front puts them into
+ * the context as `forwarded`.
  */
 export function makeSubgraphHeaders(options: IdentityOptions | undefined, subgraph: string, clock: Clock = systemClock): MakeHeaders {
   const identityHeader = makeIdentityHeader(options, subgraph, clock)
@@ -85,12 +87,13 @@ export function makeSubgraphHeaders(options: IdentityOptions | undefined, subgra
   }
 }
 
-/** How a subgraph verifies the header. Undefined options: it believes none. */
+/** Verifies the header in a subgraph. With undefined options, every header is refused. */
 export function makeIdentityVerify(options: IdentityOptions | undefined, subgraph: string, clock: Clock): Verify {
   const keys = options === undefined ? undefined : verifyingKeys(options)
   if (keys === undefined)
-    return () => Promise.reject(unauthenticated(`this subgraph takes no gateway's word: set auth.identity, or send no ${IDENTITY_HEADER}`))
-  // Gateways' clocks differ by seconds; the header lives for a minute.
+    return () =>
+      Promise.reject(unauthenticated(`this subgraph accepts no identity header: set auth.identity, or send no ${IDENTITY_HEADER}`))
+  // The clocks of gateways differ by seconds, and the header is valid for a minute.
   return makeVerify(keys, { issuer: ISSUER, audience: subgraph, typ: TYP, readActor: true, clockToleranceSeconds: 5 }, clock)
 }
 

@@ -1,11 +1,11 @@
 /**
- * A published key set (JWKS), read over the network and kept. jose finds the key of a token in it, and asks for the set
- * anew when a token names a key that is not there, at most once in `COOLDOWN_MS`: so rotated keys work within moments, and
- * tokens with invented key ids cause no storm.
+ * A published key set (JWKS), read over the network and kept. jose finds the key of a token in it. If a token names an unknown key, jose reads
+ * the set again, at most once in `COOLDOWN_MS`. Rotated keys therefore work within seconds, and tokens with invented key ids cause no flood of
+ * requests.
  *
- * The set is asked for again in the background when it is older than `REFRESH_EVERY_MS`; a key that was taken back is
- * gone by then. If its address is down, the keys known go on working: whoever is signed in stays so. Only a process that
- * never got the set can verify nothing, and says IDENTITY_UNAVAILABLE, which is no verdict on the token.
+ * A set that is older than `REFRESH_EVERY_MS` is read again in the background, and revoked keys disappear. If its address is down, the known
+ * keys stay valid, so signed-in viewers stay signed in. A process that has never read the set cannot verify tokens. It answers
+ * IDENTITY_UNAVAILABLE, which says nothing about the token.
  */
 import { createRemoteJWKSet, customFetch, errors, type FetchImplementation, type JWTVerifyGetKey } from 'jose'
 import type { Clock } from '../../core/clock.ts'
@@ -23,7 +23,7 @@ const COOLDOWN_MS = 2_000
 const TIMEOUT_MS = 5_000
 /** A key takes less than 1 KB, or several KB with a certificate chain. */
 const BYTES_MAX = 262_144
-/** After a failure the address is left alone for this long; tokens that need it are answered at once meanwhile. */
+/** After a failure, the address is not read for this long. Meanwhile tokens that need it are refused at once. */
 const RETRY_AFTER_MS = 1_000
 
 export function makeKeySet(url: string, clock: Clock, log?: KeySetLog): KeySet {
@@ -52,9 +52,9 @@ export function makeKeySet(url: string, clock: Clock, log?: KeySetLog): KeySet {
   function failed(error: unknown): void {
     failure = error
     failedAt = clock.now()
-    // The next trial is due after a second, not after ten minutes.
+    // The next attempt is due after a second, not after ten minutes.
     askedAt = failedAt - REFRESH_EVERY_MS + RETRY_AFTER_MS
-    log?.warn({ err: error, url }, 'the key set of auth.jwksUrl cannot be read; keys already known go on working')
+    log?.warn({ err: error, url }, 'the key set of auth.jwksUrl cannot be read; known keys stay valid')
   }
 
   const find: JWTVerifyGetKey = async (header, token) => {
@@ -67,7 +67,7 @@ export function makeKeySet(url: string, clock: Clock, log?: KeySetLog): KeySet {
       if (error instanceof errors.JWKSNoMatchingKey || error instanceof errors.JWKSMultipleMatchingKeys) throw error
       if (error instanceof errors.JOSENotSupported) throw error
       failed(error)
-      // A key that is not among those known may be new, or may be invented: nobody can tell while the address is down.
+      // An unknown key may be new or invented. While the address is down, this cannot be decided.
       throw unavailable(url, error)
     }
   }
@@ -81,7 +81,7 @@ const fetchBounded: FetchImplementation = async (url, options) => {
   let length = 0
   for await (const chunk of response.body ?? []) {
     length += chunk.length
-    // Leaving the loop ends the connection.
+    // An error in the loop closes the connection.
     if (length > BYTES_MAX) throw new Error(`the key set has more than ${BYTES_MAX} bytes`)
     chunks.push(chunk)
   }
@@ -90,7 +90,11 @@ const fetchBounded: FetchImplementation = async (url, options) => {
 
 function unavailable(url: string, cause: unknown): TidemarkError {
   const { host } = new URL(url)
-  return new TidemarkError('IDENTITY_UNAVAILABLE', `tokens cannot be verified: the key set at ${host} cannot be read; try again shortly`, {
-    cause,
-  })
+  return new TidemarkError(
+    'IDENTITY_UNAVAILABLE',
+    `tokens cannot be verified: the key set at ${host} cannot be read; try again in a few seconds`,
+    {
+      cause,
+    },
+  )
 }

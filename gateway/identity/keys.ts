@@ -1,7 +1,7 @@
 /**
- * Which keys verify tokens, and by which algorithms: one secret, one public key, or the published key set of whoever
- * makes the tokens. The kind of key pins the algorithms (RFC 8725, 3.1): a token never chooses how it is verified, so a
- * public key cannot be abused as an HMAC secret. `auth.algorithms` narrows or changes the choice within the kind.
+ * The keys that verify tokens, and their algorithms: one secret, one public key, or the published key set of the issuer. The kind of key
+ * determines the algorithms (RFC 8725, 3.1). A token cannot choose its algorithm, so a public key cannot be abused as an HMAC secret.
+ * `auth.algorithms` chooses among the algorithms that fit the kind.
  */
 import { createPublicKey, createSecretKey, type KeyObject } from 'node:crypto'
 import type { JWTVerifyGetKey } from 'jose'
@@ -15,25 +15,25 @@ export type KeyOptions = {
   readonly secret?: string | undefined
   /** A PEM public key: RSA for RS256, P-256 for ES256, Ed25519 for EdDSA. */
   readonly publicKey?: string | undefined
-  /** Where the key set of the issuer is published. */
+  /** The URL of the issuer's key set. */
   readonly jwksUrl?: string | undefined
-  /** The only algorithms a token may be signed with. Default: by the kind of the key. */
+  /** The only algorithms that a token may be signed with. Default: by the kind of the key. */
   readonly algorithms?: readonly string[] | undefined
 }
 
 export type TrustedKeys = {
   readonly key: KeyObject | JWTVerifyGetKey
   readonly algorithms: string[]
-  /** Keys may be taken back: what was verified must not be believed much longer than this, in milliseconds. */
+  /** Milliseconds for which a verified token may be trusted without a new check, because keys may be revoked. */
   readonly believeMaxMs: number
 }
 
 const EDDSA = ['EdDSA', 'Ed25519']
-/** What a key set may hold unless `algorithms` says less: every common kind of public key, and no secrets. */
+/** The algorithms of a key set, unless `algorithms` names fewer: every common kind of public key, and no secrets. */
 const PUBLISHED = ['RS256', 'PS256', 'ES256', ...EDDSA]
 const FITTING = { secret: /^HS\d+$/, rsa: /^(RS|PS)\d+$/, ec: /^ES256$/, ed25519: /^(EdDSA|Ed25519)$/, published: /^(?!HS|none)/ } as const
 
-/** Undefined where no key is configured. CONFIG_INVALID if one cannot be used. */
+/** Undefined if no key is configured. Throws CONFIG_INVALID if a key cannot be used. */
 export function readKeys(options: KeyOptions, clock: Clock, log?: KeySetLog): TrustedKeys | undefined {
   if (options.secret !== undefined) {
     const key = secretKeyOf(options.secret, 'auth.secret')
@@ -53,7 +53,7 @@ function pinned({ algorithms }: KeyOptions, kind: keyof typeof FITTING, byDefaul
   if (algorithms === undefined) return [...byDefault]
   const misfit = algorithms.find((algorithm) => !FITTING[kind].test(algorithm))
   if (misfit !== undefined)
-    throw new TidemarkError('CONFIG_INVALID', `auth.algorithms names ${misfit}, which does not fit the configured key: remove it`)
+    throw new TidemarkError('CONFIG_INVALID', `auth.algorithms names ${misfit}, which does not fit the configured key: remove ${misfit}`)
   return [...algorithms]
 }
 

@@ -1,4 +1,4 @@
-/** A bounded map of two generations: what was not asked for while the young one filled up is forgotten. Most hits move nothing. */
+/** A bounded map of two generations. An entry that is not read while the young generation fills up is forgotten. Most hits move nothing. */
 export type Memory<T> = { get(key: string): T | undefined; set(key: string, value: T): void }
 
 export function makeMemory<T>(generationMax: number): Memory<T> {

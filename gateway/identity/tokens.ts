@@ -1,6 +1,6 @@
 /**
- * Tokens → viewers. Verified tokens are remembered until they expire, because a signature costs more than the rest of a
- * small request; only valid tokens are kept, so nobody can fill the memory from outside.
+ * Verifies tokens and reads the viewer from them. Verified tokens are remembered until they expire, because verifying a signature costs more
+ * than the rest of a small request. Only valid tokens are remembered, so a client cannot fill the memory with invented ones.
  */
 import { errors, jwtVerify, type JWTVerifyOptions } from 'jose'
 import type { Clock } from '../../core/clock.ts'
@@ -15,17 +15,18 @@ export type TokenOptions = {
   readonly audience?: string | undefined
   /** Seconds the clocks of issuer and server may differ. Default 0. */
   readonly clockToleranceSeconds?: number | undefined
-  /** The `typ` a token must have, where one kind must not pass for another. */
+  /** The `typ` that a token must have, if one kind of token must not be accepted as another. */
   readonly typ?: string | undefined
-  /** Read who acts for the subject (`act`, RFC 8693, 4.1): a gateway says so in its word, a client's token does not count. */
+  /** Reads the service that acts for the subject (`act`, RFC 8693, 4.1). Only the identity header of a gateway may name it. */
   readonly readActor?: boolean
 }
 
 /** Rejects with UNAUTHENTICATED, TOKEN_EXPIRED or IDENTITY_UNAVAILABLE. */
 export type Verify = (token: string) => Promise<Viewer>
 
-/** Tokens one half of the memory holds. Longer tokens than this are verified each time. */
+/** Tokens in one generation of the memory. */
 const REMEMBERED_MAX = 5_000
+/** Longer tokens are verified each time. */
 const REMEMBERED_LENGTH_MAX = 4_096
 
 type Remembered = { readonly viewer: Viewer; readonly until: number }
@@ -73,20 +74,21 @@ export function makeVerify({ key, algorithms, believeMaxMs }: TrustedKeys, token
 function actorOf(act: unknown): string | undefined {
   if (act === undefined) return undefined
   const actor = typeof act === 'object' && act !== null ? (act as { sub?: unknown }).sub : undefined
-  if (typeof actor !== 'string' || actor === '') throw unauthenticated('the claim "act" of the token names nobody: it must have a "sub"')
+  if (typeof actor !== 'string' || actor === '')
+    throw unauthenticated('the claim "act" of the token names no service: it must have a "sub"')
   return actor
 }
 
 /**
- * Parted by spaces, as RFC 8693, 4.2 has them; some issuers write a list. No scope of a list may have a space: passed on as
- * text it would be several scopes to the next one who reads it, and nobody granted those.
+ * Scopes are separated by spaces (RFC 8693, 4.2), but some issuers write a list. A scope of a list must not contain a space: the next reader
+ * of the text would take it for several scopes that were not granted.
  */
 export function scopesOf(scopes: unknown): readonly string[] {
   if (Array.isArray(scopes)) {
     const texts = scopes.filter((scope) => typeof scope === 'string' && scope !== '') as string[]
     const spaced = texts.find((scope) => scope.includes(' '))
     if (spaced === undefined) return texts
-    throw unauthenticated(`the token has a list of scopes in which ${JSON.stringify(spaced)} has a space: list each scope by itself`)
+    throw unauthenticated(`the token has a list of scopes in which ${JSON.stringify(spaced)} has a space: list each scope separately`)
   }
   return typeof scopes === 'string' ? scopes.split(' ').filter((scope) => scope !== '') : []
 }
@@ -97,15 +99,18 @@ function refusalOf(error: unknown): TidemarkError {
     return new TidemarkError('TOKEN_EXPIRED', 'the token has expired: sign in again and send the new one', { cause: error })
   if (error instanceof errors.JWTClaimValidationFailed) {
     return unauthenticated(
-      `the claim "${error.claim}" of the token is ${error.reason === 'missing' ? 'missing' : 'not what this server accepts'}: get a token made for this server`,
+      `the claim "${error.claim}" of the token is ${error.reason === 'missing' ? 'missing' : 'not accepted by this server'}: get a token made for this server`,
       error,
     )
   }
   if (error instanceof errors.JOSEAlgNotAllowed) {
-    return unauthenticated('the token is signed with an algorithm this server does not accept: get a token made for this server', error)
+    return unauthenticated(
+      'the token is signed with an algorithm that this server does not accept: get a token made for this server',
+      error,
+    )
   }
   if (error instanceof errors.JWKSNoMatchingKey)
-    return unauthenticated('the token is signed with a key this server does not know: get a new token from the issuer', error)
+    return unauthenticated('the token is signed with a key that this server does not know: get a new token from the issuer', error)
   return unauthenticated('the token is malformed or its signature is wrong: get a token made for this server', error)
 }
 

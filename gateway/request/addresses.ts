@@ -1,7 +1,7 @@
 /**
- * Where a request comes from, behind proxies. `x-forwarded-for` is a list to which every proxy appends the address that it
- * saw; what stands left of the first proxy's word is the client's own claim, and anybody can claim anything. So the list
- * is read from its right end, and only as far as there are proxies of ours: their number, or their addresses.
+ * The address of a client behind proxies. Every proxy appends the address of its own client to `x-forwarded-for`. The entries before those of
+ * the trusted proxies come from the client, which may send any address. The list is therefore read from its right end, and only through
+ * trusted proxies. The configuration gives their number or their addresses.
  */
 import { BlockList, isIP } from 'node:net'
 import { TidemarkError } from '../../core/errors.ts'
@@ -11,13 +11,13 @@ export type TrustProxy = number | readonly string[]
 /** `remote`: the other end of the connection. `forwardedFor`: the header, if there is one. */
 export type AddressOf = (remote: string | undefined, forwardedFor: unknown) => string | undefined
 
-/** IPv4 as a socket that listens on IPv6 sees it. */
+/** The prefix of an IPv4 address on a socket that listens on IPv6. */
 const MAPPED = '::ffff:'
-/** Entries read from the right; a header may hold thousands. */
+/** Entries that are read, from the right. A header may contain thousands. */
 const HOPS_MAX = 64
 
 export function makeAddressOf(trust: TrustProxy): AddressOf {
-  // The usual case, and nearly every request's: nothing is read.
+  // The usual case: the header is not read.
   if (trust === 0) return (remote) => (remote?.startsWith(MAPPED) ? remote.slice(MAPPED.length) : remote)
   if (typeof trust === 'number') {
     return (remote, forwardedFor) => walk(remote, forwardedFor, (_address, hop) => hop < trust)
@@ -26,7 +26,7 @@ export function makeAddressOf(trust: TrustProxy): AddressOf {
   return (remote, forwardedFor) => walk(remote, forwardedFor, isTrusted)
 }
 
-/** Goes from the nearest address to the farthest while `isProxy` says that the one at hand is a proxy of ours. */
+/** Goes from the nearest address to the farthest, as long as `isProxy` is true for the current address. */
 function walk(remote: string | undefined, forwardedFor: unknown, isProxy: (address: string, hop: number) => boolean): string | undefined {
   let address = plainAddress(remote ?? '')
   if (address === undefined) return undefined
@@ -39,7 +39,7 @@ function walk(remote: string | undefined, forwardedFor: unknown, isProxy: (addre
   return address
 }
 
-/** Without a port, brackets and the disguise of IPv4 as IPv6; undefined if it is no address. */
+/** The address without a port, without brackets, and as IPv4 if it is mapped to IPv6. Undefined if the text is no address. */
 function plainAddress(text: string): string | undefined {
   const bare = text.trim().replace(/^\[([^\]]+)\](?::\d+)?$/, '$1')
   const address = bare.replace(/^(\d+\.\d+\.\d+\.\d+):\d+$/, '$1').replace(/^::ffff:(\d+\.\d+\.\d+\.\d+)$/i, '$1')
@@ -62,7 +62,7 @@ export function makeAddressList(ranges: readonly string[], setting: string): (ad
   return (address) => list.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4')
 }
 
-/** What one user or household has of IPv6 is a /64: he may take any address of it at any time. */
+/** One household has a /64 of IPv6 and may use any address of it at any time, so the whole /64 counts as one address. */
 export function addressGroup(address: string): string {
   return isIP(address) === 6 ? networkOf(address, 64) : address
 }

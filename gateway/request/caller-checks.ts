@@ -11,29 +11,29 @@ import type { Watching } from './watching.ts'
 
 export type CallerOptions = {
   readonly identify: Identify
-  /** How much may be asked; absent: as much as anybody likes. */
+  /** Absent: no rate limits. */
   readonly limits?: RateLimits | undefined
-  /** Where a request comes from; absent: the other end of its connection. */
+  /** The address of a client behind proxies. Absent: the other end of the connection. */
   readonly addressOf?: AddressOf
-  /** Headers of the client that subgraphs get; absent: none. */
+  /** The client's headers that subgraphs get. Absent: none. */
   readonly forwardHeaders?: readonly string[]
 }
 
 export type CallerChecks = {
   /**
-   * Rejects with a TidemarkError if the credentials are wrong. Whose address waits is refused before anybody looks at them.
-   * `headers`: those of the request, where credentials came in another way.
+   * Rejects with a TidemarkError if the credentials are wrong. If the caller's address is still waiting, returns the refusal before the
+   * credentials are checked. `headers`: the headers of the request, if the credentials came in another way.
    */
   callerOf(credentials: Credentials, address: string | undefined, headers?: Credentials): Promise<Caller | Refusal>
   /** The refusal of a caller that must still wait. `prepare` checks it too; a door checks it before it parses a request. */
   waiting(caller: Caller): Refusal | undefined
-  /** Charges a large body, which takes time and memory whatever it asks for: a point per kilobyte. The refusal of a caller that may not spend it. */
+  /** Charges a large body a point per kilobyte, for the time and memory that reading it takes. Returns a refusal if the points are used up. */
   chargeBody(caller: Caller, bytes: number): Promise<Refusal | undefined>
   /** The address of a request, from the peer of its connection and its headers. */
   addressOf(remote: string | undefined, headers: Credentials): string | undefined
 }
 
-/** Looking at these cost a signature, and whoever sends them has nothing else that he could be counted by. */
+/** Checking such credentials takes the time of a signature. The caller is unknown then, so the refusal counts for the address. */
 const BAD_CREDENTIALS: ReadonlySet<ErrorCode> = new Set(['UNAUTHENTICATED', 'TOKEN_EXPIRED'])
 
 export function makeCallerChecks(

@@ -1,11 +1,11 @@
 /**
- * Tells the client which stores his answer had to do without: `extensions.degraded`, a list of names. Whoever answers
- * collects them in the request's context; with none the answer is left as it is, untouched.
+ * Names the stores that were unavailable for an answer, in `extensions.degraded`. Resolvers collect the names in the request's context. An
+ * answer without such names is not changed.
  */
 import type { ExecutionResult } from 'graphql'
 import type { RequestContext } from '../operation/prepared-operation.ts'
 
-/** The same object if nothing was missing, or nothing was executed. */
+/** Returns the same object if no store was missing, or if the operation did not run. */
 export function withDegraded(result: ExecutionResult, { degraded }: RequestContext): ExecutionResult {
   if (degraded === undefined || degraded.size === 0 || !('data' in result)) return result
   return { ...result, extensions: { ...result.extensions, degraded: [...degraded] } }

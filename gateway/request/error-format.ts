@@ -1,16 +1,15 @@
 /**
- * What a client may learn from an error. Everything that leaves the gateway as a GraphQL error passes here:
+ * Formats errors for clients. Every GraphQL error that leaves the gateway passes here:
  *
- * - a `TidemarkError`, bare or as the cause of a field's error, keeps its message (`publicMessage` of core/errors.ts: of what is
- *   wrong with our stores the client learns that much only) and gets `extensions.code` and, if the
- *   same request may succeed later, `extensions.retryable`;
- * - a GraphQL error that somebody made on purpose (parse, validation, cost, a subgraph's answer) keeps message and code;
- * - an error of a remote subgraph keeps both in production only if its code is one of `remote.errorCodes`; of any other the
- *   client sees the id under which the log has it. Of its extensions only the code passes;
- * - anything else may tell what is nobody's business (an address, a statement): it is logged with its cause under an id,
- *   and in production the client sees only that id, and INTERNAL or the code that somebody gave it on the way.
+ * - A `TidemarkError`, bare or as the cause of a field's error, keeps its message. It gets `extensions.code`, and `extensions.retryable` if
+ *   the same request may succeed later. `publicMessage` of core/errors.ts hides the details of store failures.
+ * - A GraphQL error that is meant for clients (parse, validation, cost, a subgraph's answer) keeps its message and its code.
+ * - In production, an error of a remote subgraph keeps both only if its code is one of `remote.errorCodes`. For any other error, the client
+ *   sees the id of its log entry. The code is the only extension that passes.
+ * - Any other error may contain internals, such as an address or a statement. It is logged with its cause under an id. In production the
+ *   client sees that id, with INTERNAL or with the code that the error was given on the way.
  *
- * Stacks never leave, whoever put them there: subgraphs in development mode send theirs in `extensions`.
+ * Stacks never leave the gateway. Subgraphs in development mode send theirs in `extensions`.
  */
 import { randomUUID } from 'node:crypto'
 import { GraphQLError, type ExecutionResult, type GraphQLFormattedError } from 'graphql'
@@ -21,7 +20,7 @@ import { RemoteError, logIdOf } from './remote-error.ts'
 
 export type Log = Pick<Logger, 'error' | 'warn' | 'info' | 'debug'>
 
-/** `request`: nothing was executed; an error without a code is then about the document or its variables. */
+/** `request`: the operation did not run. An error without a code is then about the document or its variables. */
 export type ErrorOrigin = 'request' | 'field'
 
 export type FormatError = (error: unknown, origin: ErrorOrigin) => GraphQLError
@@ -34,22 +33,22 @@ export function makeFormatError(
 ): FormatError {
   const shownCodes = new Set<unknown>(remoteCodes)
 
-  /** Text may come from a remote subgraph, and does not say so: in production it needs a code of ours, or one of those. */
+  /** Plain errors may come from a remote subgraph without naming it. In production they need a code of Tidemark or a code in `remoteCodes`. */
   function isUnknownText(root: unknown, { extensions: { code } }: GraphQLError): boolean {
     return mode === 'production' && isFormatted(root) && !isErrorCode(code) && !shownCodes.has(code)
   }
 
-  /** What a remote subgraph said, in production. */
+  /** An error of a remote subgraph, in production. */
   function formatRemote(root: RemoteError, located: GraphQLError): GraphQLError {
     const code = located.extensions['code']
     if (shownCodes.has(code)) return rebuild(located, root.message, isErrorCode(code) ? extensionsOf(code) : { code })
     const id = logIdOf(root, (fields) => log.warn(fields, 'a subgraph answered with errors that clients do not see'))
-    // That the same request may succeed later is for the client, whoever says it.
+    // A client may always know that the same request may succeed later.
     const shown = isErrorCode(code) && code !== 'INTERNAL' && ERRORS[code].retryable ? code : 'SUBGRAPH_ERROR'
     return rebuild(located, `a subgraph failed, see the server's log with id ${id}`, extensionsOf(shown))
   }
 
-  /** What a client does not learn of the error, the log has. */
+  /** The message for the client. If it hides details, the error is logged. */
   function toldAs(error: Pick<TidemarkError, 'code' | 'message'>, err: unknown): string {
     const message = publicMessage(error)
     if (message !== error.message) log.warn({ err }, 'a request failed')
@@ -63,10 +62,10 @@ export function makeFormatError(
     const code = codeOf(located)
     if (mode === 'production' && located !== undefined && root instanceof RemoteError) return formatRemote(root, located)
     if (located !== undefined && isForClients(root, code) && !isUnknownText(root, located)) {
-      // What was text before has no class any more, and its message is as it was thrown.
+      // An error that crossed a network has lost its class, and its message is unfiltered.
       const message = code !== undefined && isFormatted(root) ? toldAs({ code, message: located.message }, root) : located.message
       const { extensions } = located
-      // Nor has it an author: of text only the code passes.
+      // Its author is unknown too, so only its code passes.
       return rebuild(
         located,
         message,
@@ -82,9 +81,9 @@ export function makeFormatError(
 }
 
 /**
- * Was this message written for clients? A GraphQL error says so itself. A foreign error was let through by whoever gave
- * it a code of ours for a mistake of the client; a code for a failure of ours says only how to treat it. What crossed a
- * network or was text before is an error of no class at all: it needs a code.
+ * Decides whether a message was written for clients. The message of a GraphQL error always is. The message of another error is shown if the
+ * error has a code for a mistake of the client; a code for a failure of the server only tells how to treat it. An error that crossed a network
+ * has no class, so it needs a code.
  */
 function isForClients(root: unknown, code: ErrorCode | undefined): boolean {
   if (root instanceof GraphQLError || root instanceof RemoteError) return true
@@ -100,12 +99,12 @@ export function formatResult(result: ExecutionResult, formatError: FormatError):
   return { ...result, errors: errors.map((error) => formatError(error, origin)) }
 }
 
-/** A GraphQL error for one of ours that is not about a field. */
+/** The GraphQL error for a TidemarkError that is not about a field. */
 export function graphqlErrorOf(error: TidemarkError): GraphQLError {
   return new GraphQLError(error.message, { extensions: extensionsOf(error.code) })
 }
 
-/** The HTTP status of a request that fails as a whole with these errors: the first error's. */
+/** The HTTP status of a request that fails as a whole: the status of its first error. */
 export function statusOf(errors: readonly GraphQLError[]): number {
   const code = codeOf(errors[0])
   return code === undefined ? 400 : ERRORS[code].status
@@ -139,7 +138,7 @@ function rebuild(located: GraphQLError | undefined, message: string, extensions:
   return new GraphQLError(message, { nodes, source, positions, path, extensions })
 }
 
-/** Errors that crossed a network or a thread are plain objects of the shape the specification gives them. */
+/** Errors that crossed a network or a thread are plain objects in the shape of the GraphQL specification. */
 function asGraphQLError(error: unknown): GraphQLError | undefined {
   if (error instanceof GraphQLError) return error
   if (!isFormatted(error)) return undefined
@@ -152,7 +151,7 @@ function isFormatted(error: unknown): error is GraphQLFormattedError {
   )
 }
 
-/** What was thrown first. Errors wrap each other a few times at most; the bound guards against one that wraps itself. */
+/** The innermost error. Errors wrap each other a few times at most. The bound guards against an error that wraps itself. */
 function rootOf(error: unknown): unknown {
   let root = error
   for (let wraps = 0; wraps < 10 && root instanceof GraphQLError && root.originalError !== undefined; wraps++) root = root.originalError

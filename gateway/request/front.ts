@@ -1,9 +1,9 @@
 /**
- * What HTTP, SSE and WebSocket share: from an operation's text to its answer. Each of them reads a request in its own
- * way, asks here for the viewer, the prepared operation and its result, and writes the result in its own way.
+ * The front is shared by HTTP, SSE and WebSocket. Each of them reads a request in its own way, gets the viewer, the prepared operation and its
+ * result from the front, and writes the result in its own way.
  *
- * The engine parses, validates and plans once per operation; nothing here does it again. Every operation gets a fresh
- * context, also on a socket that stays open for hours: loaders in it remember what they read.
+ * The engine parses, validates and plans each operation once. Every operation gets a fresh context, even on a socket that stays open for
+ * hours, because the loaders in a context remember their reads.
  */
 import type { Registry } from '@prometheus-io/client'
 import type { Config } from '../../config/config.ts'
@@ -30,17 +30,17 @@ export type Collaborators = CallerOptions &
     readonly makeContext: MakeContext
     ready(): Promise<Readiness>
     readonly log: Log
-    /** Where the gateway's metrics go, and what `/metrics` shows. */
+    /** The registry of the gateway's metrics. `/metrics` shows it. */
     readonly registry: Registry
     /** Limits of open connections and subscriptions. Absent: no limit. */
     readonly openLimits?: OpenLimitOptions
     /** Bytes that connections may hold before and after the work; see limits/held-bytes.ts. Default 134217728. */
     readonly heldBytesMax?: number
-    /** Codes of remote subgraphs' errors that clients may read; absent: REMOTE_ERROR_CODES. */
+    /** The codes of remote subgraphs' errors that clients may read. Absent: REMOTE_ERROR_CODES. */
     readonly remoteErrorCodes?: readonly string[]
-    /** What `/metrics` shows instead, where several processes answer on one address. */
+    /** The metrics of all processes, if several of them share one address. `/metrics` shows these instead. */
     metricsOfAll?(): Promise<string>
-    /** Absent: whatever OpenTelemetry has been given. */
+    /** Absent: the tracing that is registered with OpenTelemetry. */
     readonly tracing?: Tracing | undefined
   }
 
@@ -51,7 +51,7 @@ export type Front = CallerChecks &
     readonly openLimits: OpenLimits
     /** The bytes that connections hold before and after the work. */
     readonly heldBytes: HeldBytes
-    /** The turns in which bodies and messages above LARGE_BODY are parsed, by `callerKey`. */
+    /** Orders the parsing of bodies and messages above LARGE_BODY. Callers (`callerKey`) take turns. */
     readonly bodyTurns: FairTurns
     readonly formatError: FormatError
     readonly metrics: Metrics

@@ -4,19 +4,19 @@ import type { ErrorCode } from '../../core/errors.ts'
 import { statusOf } from './error-format.ts'
 
 /**
- * A result as JSON, text or bytes. `executed` is false if it has errors and no data: nothing ran. `complete`: no errors,
- * and no store was missing.
+ * A result as JSON, text or bytes. `executed` is false if the operation did not run: there are errors and no data. `complete` is true if there
+ * are no errors and no store was missing.
  */
 export type JsonResult = {
   readonly json: string | Buffer
   readonly executed: boolean
   readonly status: number
   readonly complete: boolean
-  /** The request was refused for now: its operation needs compiling first, and the caller has used up its compiling allowance. */
+  /** The request is refused for now: its operation must be compiled first, and the caller has used up its preparing limit. */
   readonly refused?: ExecutionResult['errors']
 }
 
-/** Bytes are passed on as they are: what they say is complete. */
+/** A result that comes as bytes is complete. */
 export function jsonResultOf(result: ExecutionResult | Buffer): JsonResult {
   if (Buffer.isBuffer(result)) return { json: result, executed: true, status: 200, complete: true }
   const executed = 'data' in result

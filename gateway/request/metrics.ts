@@ -1,9 +1,9 @@
 /**
- * What the gateway counts: requests by kind, name and outcome, how long they took, what is open. The registry comes from
- * outside, so that core and stores add theirs and `/metrics` shows them together.
+ * The metrics of the gateway: requests by kind, name and outcome, their durations, and the open subscriptions and sockets. The registry comes
+ * from outside, because other parts add their metrics to it.
  *
- * Names come from clients. So that nobody fills the memory of the server or of the one who scrapes it by inventing
- * names, the first `NAMES_MAX` names are counted each, all others together as "other".
+ * The names of operations come from clients. Only the first `NAMES_MAX` names are counted separately, and all others as "other". Invented names
+ * therefore cannot fill the memory of the server or of its scraper.
  */
 import { Counter, Gauge, Histogram, type Registry } from '@prometheus-io/client'
 import { makeBoundedNames } from '../limits/bounded-names.ts'
@@ -13,7 +13,7 @@ import { addProcessMetrics } from './process-metrics.ts'
 const NAMES_MAX = 200
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5]
 
-/** ok: no errors. errors: some fields failed. refused: nothing was executed. */
+/** ok: no errors. errors: some fields failed. refused: the operation did not run. */
 export type Outcome = 'ok' | 'errors' | 'refused'
 export type OperationKind = 'query' | 'mutation' | 'subscription' | 'unknown'
 
@@ -24,7 +24,7 @@ export type Metrics = {
   subscriptionClosed(): void
   socketOpened(): void
   socketClosed(): void
-  /** All metrics of the registry, or what `metricsOfAll` says, in Prometheus' text form. */
+  /** The metrics of the registry, or those of `metricsOfAll`, in the text format of Prometheus. */
   render(metricsOfAll?: () => Promise<string>): Promise<{ contentType: string; text: string }>
 }
 
@@ -34,23 +34,23 @@ export function makeMetrics(registry: Registry, open?: Pick<OpenLimits, 'figures
   addProcessMetrics(registry)
   const requests = new Counter({
     name: 'tidemark_gateway_requests_total',
-    help: 'Operations answered, by kind, name and outcome.',
+    help: 'Answered operations, by kind, name and outcome.',
     labelNames: ['kind', 'name', 'outcome'],
     registers,
   })
   const seconds = new Histogram({
     name: 'tidemark_gateway_request_seconds',
-    help: 'From a request parsed to its answer ready, in seconds; subscriptions: until the stream is open.',
+    help: 'Seconds from a parsed request to its answer, or to the open stream of a subscription.',
     labelNames: ['kind'],
     buckets: SECONDS,
     registers,
   })
   const subscriptions = new Gauge({
     name: 'tidemark_gateway_subscriptions_open',
-    help: 'Subscriptions open, over WebSocket and SSE.',
+    help: 'Open subscriptions over WebSocket and SSE.',
     registers,
   })
-  const sockets = new Gauge({ name: 'tidemark_gateway_sockets_open', help: 'WebSockets open.', registers })
+  const sockets = new Gauge({ name: 'tidemark_gateway_sockets_open', help: 'Open WebSockets.', registers })
 
   if (open !== undefined) addOpenMetrics(registry, open)
   const preparingRefused = new Counter({

@@ -1,4 +1,4 @@
-/** Runs prepared operations: each gets a context of its own, is counted and traced, and has its errors formatted. */
+/** Runs prepared operations. Each run gets its own context and is counted and traced. Its errors are formatted. */
 import type { ExecutionResult } from 'graphql'
 import type { Viewer } from '../../core/viewer.ts'
 import type { PreparedOperation, RequestContext } from '../operation/prepared-operation.ts'
@@ -12,14 +12,14 @@ import type { OperationRequest } from './operation-request.ts'
 import { isStream, subscriptionStream } from './subscription-stream.ts'
 import { withPlan, type Watching } from './watching.ts'
 
-/** Called once per operation. `lasting`: a subscription's, which must not remember what it once read. */
+/** Called once per operation. `lasting`: the context is for a subscription, which must not remember its reads. */
 export type MakeContext = (viewer: Viewer | undefined, lasting: boolean, caller: Caller) => RequestContext
 
 export type OperationRuns = {
   /** For queries and mutations. */
   execute(prepared: PreparedOperation, request: OperationRequest, caller: Caller): Promise<ExecutionResult>
   executeToJson(prepared: PreparedOperation, request: OperationRequest, caller: Caller): Promise<JsonResult>
-  /** For subscriptions. Whoever gets a stream must read it to its end or call `return()`. */
+  /** For subscriptions. The caller of this function must read the stream to its end or call `return()`. */
   subscribe(
     prepared: PreparedOperation,
     request: OperationRequest,

@@ -14,7 +14,7 @@ import type { Refusal, Refuse } from './refusal.ts'
 
 export type PreparationOptions = {
   readonly limits?: RateLimits | undefined
-  /** What an operation may cost with its variables; absent: anything. */
+  /** The highest cost that an operation may have with its variables. Absent: unlimited. */
   readonly operationCostMax?: number
   /** Finds operations by id. Absent: operations come as text. */
   readonly persisted?: Pick<Persisted, 'prepare' | 'varyOnClient'>
@@ -23,7 +23,7 @@ export type PreparationOptions = {
 export type Preparation = {
   /** Errors come back formatted and counted. The result is a promise if the operation is long and new. */
   prepare(request: OperationRequest, caller: Caller): PreparedOperation | Refusal | Promise<PreparedOperation | Refusal>
-  /** May it run now? Undefined: yes. Every door asks before it runs what it prepared; without limits nobody waits for it. */
+  /** Resolves to a refusal if the operation may not run now. Every door calls it before it runs an operation. Undefined: it may run at once. */
   admit(prepared: PreparedOperation, request: OperationRequest, caller: Caller): Promise<Refusal | undefined> | undefined
 }
 

@@ -1,4 +1,4 @@
-/** The gate of a caller (operation/preparing.ts): it limits the preparing that the caller causes, and charges the time that it takes. */
+/** The gate of a caller (operation/preparing.ts). It limits the preparing that the caller causes, and charges the caller for its time. */
 import { preparingError, type PreparingLimit } from '../limits/preparing-limit.ts'
 import { COST_PER_MS, type RateLimits } from '../limits/rate-limits.ts'
 import type { Gate } from '../operation/preparing.ts'
@@ -7,7 +7,7 @@ import type { Metrics } from './metrics.ts'
 
 export type GateOptions = {
   readonly limits?: RateLimits | undefined
-  /** Limits how much may be prepared for one caller. Absent: no limit. */
+  /** The limit of preparing for one caller. Absent: no limit. */
   readonly preparing?: PreparingLimit | undefined
 }
 

@@ -6,7 +6,7 @@ import type { Refused } from '../limits/waiting-callers.ts'
 import { graphqlErrorOf, type FormatError } from './error-format.ts'
 import type { Metrics } from './metrics.ts'
 
-/** `isBlocked`: for too many refused requests. */
+/** `isBlocked`: the caller is blocked for too many refused requests. */
 export type Refusal = { readonly errors: readonly GraphQLError[]; readonly isBlocked?: boolean }
 
 /** Formats and counts a refusal. */
@@ -23,7 +23,7 @@ export function makeRefuse(metrics: Metrics, formatError: FormatError): Refuse {
   }
 }
 
-/** A subscription where only single answers can go. */
+/** The error of a subscription where only a single answer can be sent. */
 export function subscriptionRefused(): GraphQLError {
   return graphqlErrorOf(
     new TidemarkError('BAD_REQUEST', 'a subscription has many answers: open it over WebSocket, or send accept: text/event-stream'),

@@ -1,18 +1,18 @@
 /**
- * Errors that came over a network. Whoever runs that subgraph words them for himself: statements, hosts and passwords have
- * been seen in them. So they are marked where they come in, and error-format.ts decides by their code what clients learn.
+ * Errors of remote subgraphs. Such errors may contain statements, hosts and passwords of the partner. They are marked when they arrive, and
+ * error-format.ts decides by their code whether clients see them.
  */
 import { randomUUID } from 'node:crypto'
 
-/** An answer or event with errors, as it came; all its errors share it, and the log has it once. */
+/** An answer or event with errors, as it arrived. All of its errors share this object, and it is logged once. */
 export type RemoteErrors = {
   readonly subgraph: string
   readonly errors: readonly unknown[]
-  /** Under which the log has it; undefined until something of it had to be withheld. */
+  /** The id of its log entry. Undefined until one of its errors is hidden from a client. */
   logId: string | undefined
 }
 
-/** One of them, on its way to the client. */
+/** One error of such an answer. */
 export class RemoteError extends Error {
   readonly from: RemoteErrors
   constructor(message: string, from: RemoteErrors) {
@@ -22,10 +22,10 @@ export class RemoteError extends Error {
   }
 }
 
-/** Errors of one answer that the log gets. */
+/** Errors of one answer that are logged. */
 const LOGGED_MAX = 100
 
-/** The id in the log; `write` is called for the first error of an answer only. */
+/** The id of the log entry. `write` is called only for the first hidden error of an answer. */
 export function logIdOf({ from }: RemoteError, write: (fields: Record<string, unknown>) => void): string {
   if (from.logId === undefined) {
     from.logId = randomUUID()

@@ -12,9 +12,9 @@ export function isStream(
 }
 
 /**
- * The stream with each result formatted, counted as open until it ends. Not an async generator function: its `return()`
- * would wait behind a `next()` that waits for an event, so a stream on which nothing happens could never be closed.
- * What was missing is told once, with the next event.
+ * The stream with its results formatted. It counts as open until it ends. It is not an async generator function: the `return()` of a generator
+ * waits for a pending `next()`, so a stream without events could never be closed. A store that was missing is reported once, with the next
+ * event.
  */
 export function subscriptionStream(
   stream: AsyncIterableIterator<ExecutionResult>,

@@ -1,19 +1,19 @@
 /**
- * OpenTelemetry spans: one per operation, one per fetch of its plan. Tidemark brings the API only; whoever wants spans loads
- * an SDK before it (`node --import ./tracing.js`), and without one nothing here costs more than a look at a flag.
+ * OpenTelemetry spans: one per operation, and one per fetch of its plan. Tidemark depends on the API only. To get spans, load an SDK before
+ * Tidemark (`node --import ./tracing.js`). Without an SDK, a request only checks a flag.
  *
- * Spans say what ran and how long, never for whom: no variables, no texts of operations, no viewers.
+ * Spans contain names and durations. They contain no variables, no texts of operations and no viewers.
  */
 import { ProxyTracerProvider, ROOT_CONTEXT, SpanKind, SpanStatusCode, propagation, trace } from '@opentelemetry/api'
 import type { Context, Span, Tracer } from '@opentelemetry/api'
 
 export type { Context as TraceContext } from '@opentelemetry/api'
 
-/** What a request's context carries of its trace, for the fetches below it. */
+/** The trace in a request's context, for the fetches of the request. */
 export type Traced = { trace?: Context | undefined }
 
 export type Tracing = {
-  /** The trace of whoever calls, out of HTTP headers (`traceparent`). */
+  /** The trace of the client, from HTTP headers (`traceparent`). */
   contextOf(headers: Readonly<Record<string, unknown>>): Context
   /** Begins the span of an operation. */
   beginOperation(kind: string, name: string | undefined, parent: Context | undefined): { context: Context; end(errors: number): void }
@@ -21,10 +21,10 @@ export type Tracing = {
   beginFetch(subgraph: string, kind: string, parent: Context | undefined): { end(errors: number, failure: unknown): void }
 }
 
-/** Undefined where no SDK was loaded. */
+/** Undefined if no SDK is loaded. */
 export function findTracing(): Tracing | undefined {
   const provider = trace.getTracerProvider()
-  // A provider that is no proxy of ours was set through another copy of the API.
+  // A provider of another class was set through another copy of the API.
   if (provider instanceof ProxyTracerProvider && provider.getDelegate() === new ProxyTracerProvider().getDelegate()) return undefined
   return makeTracing(trace.getTracer('tidemark'))
 }
@@ -33,7 +33,7 @@ export function makeTracing(tracer: Tracer): Tracing {
   return {
     contextOf: (headers) => propagation.extract(ROOT_CONTEXT, headers),
     beginOperation(kind, name, parent = ROOT_CONTEXT) {
-      // As OpenTelemetry's conventions for GraphQL servers name them.
+      // The names follow OpenTelemetry's conventions for GraphQL servers.
       const attributes = { 'graphql.operation.type': kind, ...(name === undefined ? {} : { 'graphql.operation.name': name }) }
       const span = tracer.startSpan(name === undefined ? kind : `${kind} ${name}`, { kind: SpanKind.SERVER, attributes }, parent)
       return { context: trace.setSpan(parent, span), end: (errors) => endSpan(span, errors, undefined) }
@@ -53,7 +53,7 @@ function endSpan(span: Span, errors: number, failure: unknown): void {
   span.end()
 }
 
-/** The headers that carry a request's trace on to a remote subgraph. */
+/** The headers that pass the trace of a request on to a remote subgraph. */
 export function traceHeaders(context: Traced): Record<string, string> {
   const headers: Record<string, string> = {}
   if (context.trace !== undefined) propagation.inject(context.trace, headers)

@@ -1,4 +1,4 @@
-/** One operation seen from outside: its context with what the fetches below it note in, and what of it the client is shown. */
+/** Observes operations: their spans, and the plan that a client in development may ask for. Fetches write their notes into the context. */
 import type { ExecutionResult } from 'graphql'
 import type { Caller } from './caller.ts'
 import type { FetchNote, ObservedContext } from '../transports/fetch-observer.ts'
@@ -6,7 +6,7 @@ import type { RequestContext } from '../operation/prepared-operation.ts'
 import type { TraceContext, Tracing } from './tracing.ts'
 
 export type Watching = {
-  /** What of a request's headers this room needs, for the caller. */
+  /** Reads the trace and the request for the plan from the headers. They become a part of the caller. */
   callerPart(headers: Readonly<Record<string, unknown>>): { trace?: TraceContext; wantsPlan?: true }
   /** Prepares the context; `end` closes the span of the operation. */
   begin(operation: { kind: string; name: string | undefined }, caller: Caller, context: RequestContext): { end(errors: number): void }
@@ -23,7 +23,7 @@ export function makeWatching(isDevelopment: boolean, tracing: Tracing | undefine
       return { ...(tracing === undefined ? {} : { trace: tracing.contextOf(headers) }), ...(wantsPlan ? { wantsPlan: true } : {}) }
     },
     begin({ kind, name }, caller, context) {
-      // A stream has no end that its plan could be shown at.
+      // A stream has no last answer in which the plan could be shown.
       if (caller.wantsPlan && kind !== 'subscription')
         Object.assign<object, ObservedContext>(context, { plan: { startedAt: performance.now(), fetches: [] } })
       if (tracing === undefined) return NOBODY_WATCHES
@@ -34,7 +34,7 @@ export function makeWatching(isDevelopment: boolean, tracing: Tracing | undefine
   }
 }
 
-/** With `extensions.plan`, if the client asked for it: the fetches that ran, in the order in which they ended. */
+/** Adds `extensions.plan` if the client asked for it: the fetches that ran, in the order in which they ended. */
 export function withPlan(
   result: ExecutionResult,
   context: RequestContext & { plan?: { fetches: FetchNote[] } | undefined },

@@ -1,4 +1,4 @@
-/** The authentication of a WebSocket by `connection_init`: the viewer, their place in the limits of open connections, the end of the token. */
+/** The authentication of a WebSocket by `connection_init`: the viewer, the limits of open connections and the expiry of the token. */
 import { CloseCode } from 'graphql-ws'
 import { isTidemarkError } from '../../../core/errors.ts'
 import { credentialsOf, type Credentials } from '../../identity/identify.ts'
@@ -11,7 +11,7 @@ import type { IncomingMessage } from 'node:http'
 /** The close code on which clients connect again later. */
 export const TRY_AGAIN_LATER = 1013
 
-/** Returns whether the client is let in. Otherwise the socket is closed, with a reason. */
+/** Returns true if the client is let in. Otherwise the socket is closed with a reason. */
 export async function authenticate(front: Front, extra: ClientSocket, params: Credentials): Promise<boolean> {
   try {
     const { headers, socket } = extra.upgrade as IncomingMessage

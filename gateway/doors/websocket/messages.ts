@@ -12,7 +12,7 @@ import { NOBODY, type ClientSocket } from './sockets.ts'
 
 /** Bytes of answers that may wait for a client to read them. */
 const UNREAD_BYTES_MAX = 16_777_216
-/** Characters of the first message, which is kept as long as the socket: as many as Node lets headers have. */
+/** Characters of the first message, which is kept as long as the socket. Node's limit for headers is the same. */
 const INIT_LENGTH_MAX = 16_384
 
 /** `receive`: hands a message to the protocol. */
@@ -35,7 +35,7 @@ export function receiveMessages(front: Front, extra: ClientSocket, receive: (mes
   return takeMessages(socket, systemClock, handle, () => extra.streams, nextTurn)
 }
 
-/** What would take long to parse becomes nothing, which is no message of the protocol and closes the socket. */
+/** A message that would take long to parse becomes an empty text. That is no message of the protocol, so the socket is closed. */
 function textOf(data: RawData): string {
   const bytes = Array.isArray(data) ? Buffer.concat(data) : Buffer.isBuffer(data) ? data : Buffer.from(data)
   return shapeMistake(bytes) === undefined ? bytes.toString() : ''

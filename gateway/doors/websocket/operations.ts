@@ -14,7 +14,7 @@ import type { Credentials } from '../../identity/identify.ts'
 import { operationOfMessage } from '../parameters.ts'
 import type { ClientSocket, Sockets } from './sockets.ts'
 
-/** Operations one socket may have open at a time. Far more than any client needs; less than a flood. */
+/** Operations that one socket may have open at a time: far more than a client needs, and few enough to stop a flood. */
 const OPERATIONS_MAX = 1_000
 
 type Run = {
@@ -36,7 +36,7 @@ export function makeOperationHooks(
   return {
     async onSubscribe(connection, id, payload) {
       const { extra, subscriptions } = connection
-      // Read before anything is awaited: the next message sets it anew.
+      // Read before the first `await`, because the next message overwrites it.
       const { messageLength } = extra
       if (sockets.isDraining()) return [SHUTTING_DOWN()]
       if (Object.keys(subscriptions).length > OPERATIONS_MAX) return [TOO_MANY()]
@@ -109,8 +109,8 @@ const TOO_MANY = () =>
 const COMPLETED = () => graphqlErrorOf(new TidemarkError('BAD_REQUEST', 'the operation was completed before its turn'))
 
 /**
- * The library wants a document to know which kind of operation it runs. Ours is prepared already, so it gets the
- * smallest document of that kind.
+ * The library reads the kind of an operation from its document. The operation is prepared already, so the library gets the smallest document
+ * of that kind.
  */
 const DOCUMENTS: Readonly<Record<PreparedOperation['kind'], DocumentNode>> = {
   query: parse('query { __typename }'),

@@ -15,7 +15,7 @@ export function refuseFull(duplex: Duplex, error: TidemarkError): void {
   endWith(duplex, { ...refusal(error, JSON_TYPE), headers: { 'retry-after': String(RETRY_AFTER_SECONDS) } })
 }
 
-/** Refuses an upgrade that is no WebSocket handshake; `error` is from the library. */
+/** Refuses an upgrade that is not a WebSocket handshake. `error` is from the library. */
 export function refuseHandshake(error: Error, duplex: Duplex, { method = '' }: IncomingMessage): void {
   if (method !== 'GET')
     return endWith(duplex, { ...badRequest(405, `a WebSocket is not opened by ${method}: use GET`), headers: { allow: 'GET' } })

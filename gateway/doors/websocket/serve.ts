@@ -1,8 +1,8 @@
 /**
  * GraphQL over WebSocket, by the protocol graphql-transport-ws of `graphql-ws`, on the same path as HTTP. The client names the viewer once,
  * in the payload of `connection_init` (`{authorization: 'Bearer …'}`, in development also `{viewerId}`). Clients that can set headers may
- * use those of the upgrade instead. Then operations of every kind run over the open socket, each with a context of its own. This is the
- * cheap way for a player to send a heartbeat every few seconds.
+ * use those of the upgrade instead. Then operations of every kind run over the open socket, each with its own context. This is the cheap
+ * way for a player to send a heartbeat every few seconds.
  *
  * Refused credentials close the socket with 4403 and a reason. A token that expires closes the socket too: the protocol has no message for
  * a new token, so the client reconnects. A socket that answers no ping is terminated.
@@ -12,11 +12,11 @@
  * later. A subscription without room is refused with SUBSCRIPTIONS_TOO_MANY, and the open ones go on.
  *
  * The messages of a socket handled at once are bounded (limits/message-intake.ts). Heavy operations run one after the other
- * (limits/cost-queue.ts). Unread answers are buffered up to a bound; beyond it the socket is closed with 1013. Together with messages
- * that are not whole they are bounded per process (limits/held-bytes.ts).
+ * (limits/cost-queue.ts). Unread answers are buffered up to a bound; beyond it the socket is closed with 1013. Unread answers and incomplete
+ * messages are also bounded per process (limits/held-bytes.ts).
  *
  * A drain closes sockets with 1001, and clients reconnect elsewhere. Queries and mutations under way are answered first. Subscriptions are
- * not completed, because a client would take `complete` for the end and not return.
+ * not completed: on `complete`, a client would not reconnect.
  */
 import type { IncomingMessage, Server } from 'node:http'
 import { makeServer } from 'graphql-ws'
@@ -34,9 +34,9 @@ import { makeSockets, NOBODY, type ClientSocket, type Sockets } from './sockets.
 import { acceptUpgrades, type UpgradeOptions } from './upgrades.ts'
 
 export type WebSocketOptions = UpgradeOptions & {
-  /** Milliseconds between pings; a socket that has not answered one when the next is due is dead. */
+  /** Milliseconds between pings. A socket that has not answered a ping when the next one is due is terminated. */
   readonly pingEveryMs: number
-  /** Milliseconds a client may take to send connection_init. Default 3000. */
+  /** Milliseconds that a client may take to send connection_init. Default 3000. */
   readonly initMaxMs?: number
   /** The total cost of queries and mutations under way on one socket; a single operation may cost anything. Default: unlimited. */
   readonly underWayCostMax?: number | undefined
@@ -50,7 +50,7 @@ export function serveWebSockets(server: Server, engine: Pick<Engine, 'schema'>, 
   const { underWayCostMax = Infinity } = options
   const sockets = makeSockets()
   const protocol = makeServer<Credentials | undefined, ClientSocket>({
-    // Asked for each time: a reload puts another in its place.
+    // Read each time, because a reload replaces the schema.
     schema: () => engine.schema,
     connectionInitWaitTimeout: options.initMaxMs ?? INIT_MAX_MS,
     onConnect: ({ extra, connectionParams }) => authenticate(front, extra, connectionParams ?? {}),
@@ -75,7 +75,7 @@ export function serveWebSockets(server: Server, engine: Pick<Engine, 'schema'>, 
     sockets.add(extra)
     front.metrics.socketOpened()
     const stopPings = keepAlive(socket, options.pingEveryMs)
-    // What breaks here was sent by the client (an oversized or malformed frame); `ws` closes the socket itself.
+    // The client has sent an oversized or malformed frame. `ws` closes the socket itself.
     socket.on('error', (error) => front.log.debug({ err: error }, 'a WebSocket failed'))
     const closed = protocol.opened(
       {

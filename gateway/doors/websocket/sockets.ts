@@ -1,4 +1,4 @@
-/** The open WebSockets of this process, with the state of each, and how a drain ends them. */
+/** The open WebSockets of this process, with their states. A drain ends them. */
 import type { IncomingMessage } from 'node:http'
 import type { WebSocket } from 'ws'
 import type { CostQueue } from '../../limits/cost-queue.ts'
@@ -9,14 +9,14 @@ import type { Caller } from '../../request/caller.ts'
 
 export type ClientSocket = {
   readonly socket: WebSocket
-  /** Its headers may name the viewer. Undefined once the viewer is known: it is as large as the socket. */
+  /** The headers may name the viewer. Undefined once the viewer is known, because it is as large as the socket. */
   upgrade: IncomingMessage | undefined
   caller: Caller
   readonly pending: Set<string>
   readonly open: OpenConnection
   /** Characters of the message that is being handed to the protocol. */
   messageLength: number
-  /** Open subscriptions: they are not work under way. */
+  /** Open subscriptions. They do not count as operations under way. */
   streams: number
   readonly underWay: CostQueue
   intake: MessageIntake | undefined
@@ -29,11 +29,11 @@ export type Sockets = {
   add(socket: ClientSocket): void
   delete(socket: ClientSocket): void
   isDraining(): boolean
-  /** Closes a socket on which nothing is pending. */
+  /** Closes the socket if no operation is pending. */
   closeIfIdle(socket: ClientSocket): void
   /** Closes all sockets once their queries and mutations are answered. Resolves when all are closed. */
   drain(): Promise<void>
-  /** Cuts what is left. */
+  /** Terminates the sockets that are still open. */
   terminate(): void
 }
 

@@ -1,4 +1,4 @@
-/** The upgrades of HTTP connections to WebSockets: the checks that come before the protocol, and the places in the limits of open connections. */
+/** The upgrades of HTTP connections to WebSockets: the checks before the handshake, and the limits of open connections. */
 import type { IncomingMessage, Server } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { handleProtocols } from 'graphql-ws'
@@ -16,9 +16,9 @@ export type UpgradeOptions = {
   readonly path: string
   /** Bytes a message may have. */
   readonly messageBytesMax: number
-  /** What the subscriptions of one socket may cost together. Default: anything. */
+  /** The total cost that the subscriptions of one socket may have. Default: unlimited. */
   readonly subscriptionsCostMax?: number | undefined
-  /** May a page of this origin connect to this host? Absent: any may. */
+  /** Decides whether a page of this origin may connect to this host. Absent: all may. */
   readonly isAllowed?: ((origin: string | undefined, host: string | undefined) => boolean) | undefined
 }
 
@@ -31,7 +31,7 @@ export function acceptUpgrades(
 ): void {
   const { path, messageBytesMax, subscriptionsCostMax = Infinity, isAllowed } = options
   const opened = new WeakMap<IncomingMessage, OpenConnection>()
-  // The intake answers pings and bounds them.
+  // The message intake answers pings, at a bounded rate.
   const upgrades = new WebSocketServer({
     ...{ noServer: true, maxPayload: messageBytesMax, handleProtocols, autoPong: false },
     // The library has checked the handshake here. An invalid one must not cut another socket to make room.
@@ -57,7 +57,7 @@ export function acceptUpgrades(
     if (isAllowed?.(origin, host) === false) {
       front.log.warn(
         { origin, host },
-        'a WebSocket of a foreign page was refused: list its origin in server.cors.origins, or its host in server.hosts, to let it in',
+        'a WebSocket of a foreign page was refused: to allow it, add its origin to server.cors.origins, or its host to server.hosts',
       )
       return endWith(duplex, FOREIGN_PAGE)
     }
@@ -67,6 +67,6 @@ export function acceptUpgrades(
 
 const SHUTTING_DOWN = refusal(new TidemarkError('SHUTTING_DOWN', 'this process drains: connect again'), JSON_TYPE)
 const FOREIGN_PAGE = refusal(
-  new TidemarkError('FORBIDDEN', 'pages of this origin may not connect: list it in server.cors.origins, or the host in server.hosts'),
+  new TidemarkError('FORBIDDEN', 'pages of this origin may not connect: add it to server.cors.origins, or add the host to server.hosts'),
   JSON_TYPE,
 )

@@ -66,7 +66,7 @@ describe('a published key set', () => {
     for (let attempt = 0; attempt < 20; attempt += 1) {
       await expect(identify(await bearer(`invented-${attempt}`, second.privateKey))).rejects.toMatchObject({
         code: 'UNAUTHENTICATED',
-        message: expect.stringContaining('a key this server does not know'),
+        message: expect.stringContaining('a key that this server does not know'),
       })
     }
     // Two seconds: see COOLDOWN_MS.
