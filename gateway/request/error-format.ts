@@ -49,7 +49,7 @@ export function makeFormatError(
   }
 
   /** The message for the client. If it hides details, the error is logged. */
-  function toldAs(error: Pick<TidemarkError, 'code' | 'message'>, err: unknown): string {
+  function shownMessage(error: Pick<TidemarkError, 'code' | 'message'>, err: unknown): string {
     const message = publicMessage(error)
     if (message !== error.message) log.warn({ err }, 'a request failed')
     return message
@@ -58,12 +58,12 @@ export function makeFormatError(
   return function formatError(error, origin) {
     const located = asGraphQLError(error)
     const root = rootOf(error)
-    if (isTidemarkError(root)) return rebuild(located, toldAs(root, root), extensionsOf(root.code))
+    if (isTidemarkError(root)) return rebuild(located, shownMessage(root, root), extensionsOf(root.code))
     const code = codeOf(located)
     if (mode === 'production' && located !== undefined && root instanceof RemoteError) return formatRemote(root, located)
     if (located !== undefined && isForClients(root, code) && !isUnknownText(root, located)) {
       // An error that crossed a network has lost its class, and its message is unfiltered.
-      const message = code !== undefined && isFormatted(root) ? toldAs({ code, message: located.message }, root) : located.message
+      const message = code !== undefined && isFormatted(root) ? shownMessage({ code, message: located.message }, root) : located.message
       const { extensions } = located
       // Its author is unknown too, so only its code passes.
       return rebuild(
