@@ -5,8 +5,9 @@
 import type { ProgressKey, ProgressRecord, ViewerId, ViewerSettings } from '../../../../core/domain.ts'
 import { mergeProgress } from '../../model/merge.ts'
 import type { DeleteOutcome, ProgressWrite, PutOptions, PutOutcome } from '../hot-store.ts'
-import { clearedAtOf, isVisible, nextVersion, readHeld, removeRecord, shelfWork, storeRecord, storeSettings, viewerWork } from './work.ts'
+import { clearedAtOf, isVisible, readHeld, removeRecord, shelfWork, storeRecord, storeSettings, viewerWork } from './work.ts'
 import type { HotWork, ShelfWork } from './work.ts'
+import { nextVersion } from '../../../../stores/lmdb/version-counter.ts'
 import { rewardKey, REWARD_TIME_BYTES } from '../../../../writeback/stores/lmdb/pending-rewards.ts'
 import { newestEntry, listedOids, trimTimeline } from './read.ts'
 
@@ -32,7 +33,7 @@ function putOne(work: HotWork, write: ProgressWrite, options: PutOptions, grown:
   if (write.record.viewedAt <= clearedAt || (write.merges === true && held === undefined)) return stale(shelf, held?.content)
   if (held === undefined && needsBase(shelf, write)) return { status: 'needs-base', asOf: shelf.stats.trimmedAt }
   const stored = storedWithBase(held?.content, write.base)
-  const version = nextVersion(work, options.now, stored?.version ?? 0)
+  const version = nextVersion(work.versions, options.now, stored?.version ?? 0)
   const merged = mergeProgress(stored, { ...write.record, since, version, deleted: false })
   if (merged === stored) return stale(shelf, stored)
   storeRecord(work, shelf, write.oid, held, merged, options.now)
@@ -82,7 +83,7 @@ export function deleteProgress(work: HotWork, key: ProgressKey, now: number): { 
     viewedAt: deletedAt,
     since: deletedAt,
     rank: 0,
-    version: nextVersion(work, now, held?.content.version ?? 0),
+    version: nextVersion(work.versions, now, held?.content.version ?? 0),
     position: 0,
     duration: 0,
     device: '',
@@ -110,7 +111,7 @@ export function clearProgress(work: HotWork, viewer: ViewerId, business: number,
   shelf.stats.floor = undefined
   shelf.statsChanged = true
   const { paused, clearedAt: before, version } = owner.settings.content
-  const settings = { paused, clearedAt: { ...before, [business]: clearedAt }, version: nextVersion(work, now, version) }
+  const settings = { paused, clearedAt: { ...before, [business]: clearedAt }, version: nextVersion(work.versions, now, version) }
   storeSettings(work, owner, settings, now)
   return settings
 }
@@ -118,7 +119,7 @@ export function clearProgress(work: HotWork, viewer: ViewerId, business: number,
 export function setPaused(work: HotWork, viewer: ViewerId, paused: boolean, now: number): ViewerSettings {
   const owner = viewerWork(work, viewer)
   const { clearedAt, version } = owner.settings.content
-  const settings = { paused, clearedAt, version: nextVersion(work, now, version) }
+  const settings = { paused, clearedAt, version: nextVersion(work.versions, now, version) }
   storeSettings(work, owner, settings, now)
   return settings
 }

@@ -9,8 +9,9 @@ import type { BusinessNumber, Place, TimelineEntry, ViewerId } from '../../../..
 import { comparePlaces } from '../../model/places.ts'
 import type { HotPage, KeyChange } from '../hot-store.ts'
 import { decodeHeldProgress } from './values.ts'
-import { clearedAtOf, isVisible, lastVersion, readHeld, removeRecord, shelfWork, viewerWork } from './work.ts'
+import { clearedAtOf, isVisible, readHeld, removeRecord, shelfWork, viewerWork } from './work.ts'
 import type { HotWork, ShelfWork } from './work.ts'
+import { lastVersion } from '../../../../stores/lmdb/version-counter.ts'
 import { oidOfRecordKey, readTimelineKey, recordRange, timelineRange } from '../../../../stores/lmdb/viewer-keys.ts'
 
 export function listTimeline(
@@ -78,7 +79,7 @@ export function trimTimeline(work: HotWork, shelf: ShelfWork, cap: number): void
     const held = readHeld(work, shelf, place.oid)
     if (held === undefined || held.dirtySince > 0) return
     removeRecord(work, shelf, place.oid, held)
-    shelf.stats.trimmedAt = lastVersion(work)
+    shelf.stats.trimmedAt = lastVersion(work.versions)
     const { floor } = shelf.stats
     if (floor === undefined || comparePlaces(place, floor) < 0) shelf.stats.floor = place
   }

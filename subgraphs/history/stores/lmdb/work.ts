@@ -1,15 +1,11 @@
 /**
- * What one call to the hot store works with: the viewers it touches, their settings and stats read once, and the version
- * counter. It lives as long as the call's transaction; `settle` writes back what changed.
- *
- * One counter serves all regions: it grows strictly, which is all a region needs, and a call then writes it once instead
- * of once per region. It is read and written inside the transaction, so processes cannot give out a version twice.
+ * The state of one call to the hot store: the viewers it touches, their settings and stats read once, and the version counter. It lives
+ * as long as the call's transaction. `settle` writes the changes back.
  */
 import type { BusinessNumber, ProgressRecord, ViewerId, ViewerSettings } from '../../../../core/domain.ts'
 import { SETTINGS_BUSINESS } from '../../../../core/domain.ts'
 import { settingsKey } from '../../../../core/progress-key.ts'
 import { regionOf } from '../../../../core/regions.ts'
-import { versionAfter } from '../../../../core/version.ts'
 import { dirtyMark } from '../../../../stores/lmdb/dirty-marks.ts'
 import type { Bytes, Environment } from '../../../../stores/lmdb/environment.ts'
 import {
@@ -22,6 +18,7 @@ import {
   encodeStats,
 } from './values.ts'
 import type { Held, Stats } from './values.ts'
+import { beginVersions, settleVersions, type VersionCounter } from '../../../../stores/lmdb/version-counter.ts'
 import { SETTINGS, STATS, makeShelf, plainKey, recordKey, timelineKey } from '../../../../stores/lmdb/viewer-keys.ts'
 import type { Shelf } from '../../../../stores/lmdb/viewer-keys.ts'
 
@@ -39,13 +36,10 @@ export type HotWork = {
   tables: HotTables
   regions: number
   viewers: Map<ViewerId, ViewerWork>
-  lastVersion: number
-  versionChanged: boolean
+  versions: VersionCounter
 }
 
 const NO_SETTINGS: Held<ViewerSettings> = { dirtySince: 0, content: { paused: false, clearedAt: {}, version: 0 } }
-const VERSION_KEY = Buffer.from('version')
-const versionScratch = Buffer.allocUnsafeSlow(8)
 const NOTHING = Buffer.allocUnsafeSlow(0)
 
 export function openHotTables(environment: Environment): HotTables {
@@ -58,7 +52,7 @@ export function openHotTables(environment: Environment): HotTables {
 }
 
 export function beginWork(tables: HotTables, regions: number): HotWork {
-  return { tables, regions, viewers: new Map(), lastVersion: -1, versionChanged: false }
+  return { tables, regions, viewers: new Map(), versions: beginVersions(tables.counters) }
 }
 
 export function viewerWork(work: HotWork, viewer: ViewerId): ViewerWork {
@@ -94,22 +88,6 @@ export function isVisible(shelf: ShelfWork, record: ProgressRecord): boolean {
 export function readHeld(work: HotWork, shelf: ShelfWork, oid: string): Held<ProgressRecord> | undefined {
   const value = work.tables.viewers.getBinaryFast(recordKey(shelf, oid))
   return value === undefined ? undefined : decodeHeldProgress(value, value.length)
-}
-
-/** The next version: above all given out, above `above`, and not behind the clock. */
-export function nextVersion(work: HotWork, now: number, above: number): number {
-  work.lastVersion = versionAfter(lastVersion(work), now, above)
-  work.versionChanged = true
-  return work.lastVersion
-}
-
-/** The last version that was given out. */
-export function lastVersion(work: HotWork): number {
-  if (work.lastVersion < 0) {
-    const value = work.tables.counters.getBinaryFast(VERSION_KEY)
-    work.lastVersion = value === undefined ? 0 : value.readDoubleBE(0)
-  }
-  return work.lastVersion
 }
 
 /** Stores a changed record in place of `held`, keeps the timeline in step, and marks the key dirty. */
@@ -177,7 +155,5 @@ export function settle(work: HotWork): void {
       if (shelf.statsChanged) void work.tables.viewers.put(plainKey(shelf, STATS), encodeStats(shelf.stats))
     }
   }
-  if (!work.versionChanged) return
-  versionScratch.writeDoubleBE(work.lastVersion)
-  void work.tables.counters.put(VERSION_KEY, versionScratch)
+  settleVersions(work.versions)
 }

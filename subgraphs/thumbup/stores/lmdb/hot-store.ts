@@ -13,7 +13,8 @@ import { clearDirtyMarks, dropUndone, listIndexed } from './persist.ts'
 import { countViewers, makeMarkForgetting } from './purge.ts'
 import { LIKES, listRange, placeOfListKey } from './keys.ts'
 import { fillMarks, putMarks } from './put.ts'
-import { beginMarks, lastMarkVersion, markShelf, openMarkTables, readMark, settleMarks, type MarkWork } from './work.ts'
+import { lastVersion } from '../../../../stores/lmdb/version-counter.ts'
+import { beginMarks, markShelf, openMarkTables, readMark, settleMarks, type MarkWork } from './work.ts'
 import { countEntries } from '../../../../stores/lmdb/scan.ts'
 
 /** The environment stays open when the store is closed: others may use it. */
@@ -40,7 +41,7 @@ export function openLmdbMarkStore(environment: Environment): MarkStore {
     getMarkMany: (keys) => reading((work) => keys.map((key) => lookUp(work, key))),
     listLikes: (viewer, business, before, limit) => reading((work) => listLikes(work, { viewer, business }, before, limit)),
 
-    beginFill: () => reading(lastMarkVersion),
+    beginFill: () => reading((work) => lastVersion(work.versions)),
     fillMarks: (viewer, business, rows, options) => writing((work) => fillMarks(work, { viewer, business }, rows, options)),
 
     readDirtyMarks: (keys) =>

@@ -2,7 +2,8 @@
 import type { BusinessNumber, MarkRecord, ViewerId } from '../../../../core/domain.ts'
 import { winsOver } from '../../model/merge.ts'
 import type { FillOptions, MarkOutcome, MarkPutOptions, MarkWrite } from '../hot-store.ts'
-import { lastMarkVersion, markShelf, nextMarkVersion, readMark, replaceMark, trimMarks, type MarkShelf, type MarkWork } from './work.ts'
+import { lastVersion, nextVersion } from '../../../../stores/lmdb/version-counter.ts'
+import { markShelf, readMark, replaceMark, trimMarks, type MarkShelf, type MarkWork } from './work.ts'
 import { compareMarkPlaces } from '../../model/places.ts'
 
 export function putMarks(work: MarkWork, writes: readonly MarkWrite[], { now, cap }: MarkPutOptions): MarkOutcome[] {
@@ -21,12 +22,12 @@ function putOne(work: MarkWork, shelf: MarkShelf, write: MarkWrite, now: number)
   const held = readMark(work, shelf, write.oid)
   const base = held === undefined ? validBase(shelf, write) : undefined
   if (held === undefined && base === undefined && write.blind !== true && mayMiss(shelf, write)) {
-    return { status: 'needs-base', unknown: !shelf.state.known, asOf: lastMarkVersion(work) }
+    return { status: 'needs-base', unknown: !shelf.state.known, asOf: lastVersion(work.versions) }
   }
   const stored = held?.record ?? base ?? undefined
   if (stored !== undefined && isStale(write, stored)) return { status: 'stale', record: stored }
   const old = stored?.mark ?? 'NONE'
-  const record: MarkRecord = { mark: write.mark, markedAt: write.markedAt, version: nextMarkVersion(work, now, stored?.version ?? 0) }
+  const record: MarkRecord = { mark: write.mark, markedAt: write.markedAt, version: nextVersion(work.versions, now, stored?.version ?? 0) }
   const countedAt = held?.countedAt ?? stored?.markedAt ?? 0
   replaceMark(work, shelf, write.oid, held, { record, counted: held?.counted ?? old, countedAt, dirtySince: held?.dirtySince || now })
   return { status: 'written', old, record }

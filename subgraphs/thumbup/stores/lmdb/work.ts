@@ -2,12 +2,12 @@
  * What one call to the mark store works with: the shelves it touches (a viewer's marks in a business), their states read
  * once, and the version counter. It lives as long as the call's transaction; `settleMarks` writes back what changed.
  *
- * One counter serves all regions, as in work.ts. It is the clock of `asOf` too, so whatever leaves the store moves it:
+ * The version counter is the clock of `asOf` too, so whatever leaves the store moves it:
  * a fill that began before that must find a `leftAt` above its own moment, even if nothing was written in between.
  */
 import type { BusinessNumber, MarkKey, MarkPlace, ViewerId } from '../../../../core/domain.ts'
 import { regionOf } from '../../../../core/regions.ts'
-import { versionAfter } from '../../../../core/version.ts'
+import { beginVersions, nextVersion, settleVersions, type VersionCounter } from '../../../../stores/lmdb/version-counter.ts'
 import { dirtyMark } from '../../../../stores/lmdb/dirty-marks.ts'
 import type { Bytes, Environment } from '../../../../stores/lmdb/environment.ts'
 import { DISLIKES, LIKES, listKey, listRange, placeOfListKey, type ListKind } from './keys.ts'
@@ -32,12 +32,9 @@ export type MarkWork = {
   tables: MarkTables
   regions: number
   shelves: Map<ViewerId, MarkShelf[]>
-  lastVersion: number
-  versionChanged: boolean
+  versions: VersionCounter
 }
 
-const VERSION_KEY = Buffer.from('version')
-const versionScratch = Buffer.allocUnsafeSlow(8)
 const NOTHING = Buffer.allocUnsafeSlow(0)
 
 export function openMarkTables(environment: Environment): MarkTables {
@@ -50,7 +47,7 @@ export function openMarkTables(environment: Environment): MarkTables {
 }
 
 export function beginMarks(tables: MarkTables, regions: number): MarkWork {
-  return { tables, regions, shelves: new Map(), lastVersion: -1, versionChanged: false }
+  return { tables, regions, shelves: new Map(), versions: beginVersions(tables.counters) }
 }
 
 export function markShelf(work: MarkWork, { viewer, business }: { viewer: ViewerId; business: BusinessNumber }): MarkShelf {
@@ -71,22 +68,6 @@ export function markShelf(work: MarkWork, { viewer, business }: { viewer: Viewer
 export function readMark(work: MarkWork, shelf: MarkShelf, oid: string): HeldMark | undefined {
   const value = work.tables.marks.getBinaryFast(recordKey(shelf, oid))
   return value === undefined ? undefined : decodeHeldMark(value, value.length)
-}
-
-/** The next version: above all given out, above `above`, and not behind the clock. */
-export function nextMarkVersion(work: MarkWork, now: number, above: number): number {
-  work.lastVersion = versionAfter(lastMarkVersion(work), now, above)
-  work.versionChanged = true
-  return work.lastVersion
-}
-
-/** The last version that was given out. */
-export function lastMarkVersion(work: MarkWork): number {
-  if (work.lastVersion < 0) {
-    const value = work.tables.counters.getBinaryFast(VERSION_KEY)
-    work.lastVersion = value === undefined ? 0 : value.readDoubleBE(0)
-  }
-  return work.lastVersion
 }
 
 /** Stores `next` in place of `held`, undefined for nothing, and keeps lists, dirty marks and tombstones in step. */
@@ -138,7 +119,7 @@ function moveInIndex(index: Bytes, region: number, key: MarkKey, from: number | 
 export function dropMark(work: MarkWork, shelf: MarkShelf, oid: string, held: HeldMark): void {
   replaceMark(work, shelf, oid, held, undefined)
   shelf.state.droppedUntil = Math.max(shelf.state.droppedUntil, held.record.markedAt)
-  shelf.state.leftAt = nextMarkVersion(work, 0, 0)
+  shelf.state.leftAt = nextVersion(work.versions, 0, 0)
   shelf.stateChanged = true
 }
 
@@ -174,7 +155,5 @@ export function settleMarks(work: MarkWork): void {
       if (shelf.stateChanged) void work.tables.marks.put(plainKey(shelf, STATS), encodeMarkState(shelf.state))
     }
   }
-  if (!work.versionChanged) return
-  versionScratch.writeDoubleBE(work.lastVersion)
-  void work.tables.counters.put(VERSION_KEY, versionScratch)
+  settleVersions(work.versions)
 }
