@@ -1,8 +1,8 @@
 /** What a world of history is like: drawn from its seed. */
 import type { Between, Chance, Dice } from '../dice.ts'
 import type { ClientOptions } from './clients.ts'
-import { CLEARINGS, type Clearing } from './model-hot-state.ts'
 import type { LogOptions } from './model-log.ts'
+import { CLEARINGS, type Clearing } from './model-timelines.ts'
 import type { ProcessOptions, Role } from './process.ts'
 
 const DAY_MS = 86_400_000

@@ -17,10 +17,11 @@ import { befall, makeStep, passToNextDue, runUntilRead, type Misfortunes, type S
 import { makeChecker } from './checker.ts'
 import { makeClients } from './clients.ts'
 import { drawWorld, PATIENCE_MS, PUT_MAX_MS, REGIONS, START, type DrawnWorld } from './draws.ts'
-import { makeHotState, type HotFaults } from './model-hot-state.ts'
+import { makeHotState } from './model-hot-state.ts'
 import { makeMachine, type JournalFaults, type Machine } from './model-journals.ts'
 import { makeLogState, type LogFaults } from './model-log.ts'
 import { makeRecordState } from './model-record-store.ts'
+import type { HotFaults } from './model-timelines.ts'
 import { makePlaces, type Place } from './places.ts'
 import { startProcess, type Process } from './process.ts'
 

@@ -1,0 +1,69 @@
+/** Reports in the model of the hot store: what a put decides, and the reward of the first one of a day. */
+import type { BusinessNumber, RewardEvent } from '../../../core/domain.ts'
+import { mergeProgress } from '../../../subgraphs/history/model/merge.ts'
+import type { ProgressWrite, PutOptions, PutOutcome } from '../../../subgraphs/history/stores/hot-store.ts'
+import {
+  clearedAtOf,
+  isVisible,
+  markDirty,
+  stateOf,
+  store,
+  timelineOf,
+  type HotModel,
+  type Timeline,
+  type ViewerState,
+} from './model-timelines.ts'
+
+export function put(model: HotModel, write: ProgressWrite, putOptions: PutOptions): PutOutcome {
+  const isGuess = isGuessed(model, write)
+  const outcome = decide(model, write, putOptions)
+  model.observer?.put(write, outcome, isGuess && outcome.status === 'written')
+  return outcome
+}
+
+function decide(model: HotModel, write: ProgressWrite, { now }: PutOptions): PutOutcome {
+  const { viewer, business, oid } = write
+  const { faults } = model.options
+  const state = stateOf(model, viewer)
+  if (state.settings.paused && write.merges !== true) return { status: 'paused' }
+  const timeline = timelineOf(state, business)
+  const clearedAt = clearedAtOf(state, business)
+  const held = timeline.records.get(oid)
+  const stored = held ?? write.base ?? undefined
+  const shown = stored !== undefined && isVisible(stored, clearedAt) ? stored : undefined
+  const voidUntil = faults.hidesVoid ? 0 : Math.max(clearedAt, stored?.since ?? 0)
+  const isLate = write.record.viewedAt <= clearedAt
+  const record = isLate && faults.takesLate ? { ...write.record, viewedAt: clearedAt + 1 } : write.record
+  if (record.viewedAt <= clearedAt || (write.merges === true && held === undefined)) return { status: 'stale', record: shown, voidUntil }
+  const since = write.merges === true ? Math.max(clearedAt, record.since) : clearedAt
+  if (held === undefined && needsBase(model, timeline, write)) return { status: 'needs-base', asOf: timeline.trimmedAt }
+  const version = Math.max(state.region.lastVersion + 1, now * 1024, (stored?.version ?? 0) + 1)
+  const merged = mergeProgress(stored, { ...record, since, version })
+  if (merged === stored) return { status: 'stale', record: shown, voidUntil }
+  state.region.lastVersion = version
+  store(timeline, oid, merged)
+  markDirty(state.region, { viewer, business, oid }, now)
+  model.tell({ kind: 'put', viewer, business, oid, record: merged })
+  return { status: 'written', record: merged, before: stored, firstOfDay: claimDay(state, business, timeline, write.day, now) }
+}
+
+function isGuessed(model: HotModel, write: ProgressWrite): boolean {
+  const timeline = model.viewers.get(write.viewer)?.timelines.get(write.business)
+  if (timeline === undefined || timeline.records.has(write.oid) || write.base !== null || write.baseAsOf !== undefined) return false
+  const { base: _, ...withoutBase } = write
+  return needsBase(model, timeline, withoutBase)
+}
+
+function needsBase(model: HotModel, { floor, trimmedAt }: Timeline, write: ProgressWrite): boolean {
+  if (floor === undefined || (write.decisive && write.record.viewedAt > floor.viewedAt)) return false
+  if (write.base === undefined) return true
+  return !model.options.faults.believesOldBases && (write.baseAsOf ?? Infinity) < trimmedAt
+}
+
+function claimDay(state: ViewerState, business: BusinessNumber, timeline: Timeline, day: number | undefined, now: number): boolean {
+  if (day === undefined || day <= timeline.lastDay) return false
+  timeline.lastDay = day
+  const event: RewardEvent = { id: `${day}.${state.viewer}.${business}`, viewer: state.viewer, business, day, kind: 'FIRST_VIEW' }
+  state.region.rewards.set(event.id, { event, claimedAt: now })
+  return true
+}
