@@ -3,8 +3,8 @@
  * faults have ended and everything comes to rest; then somebody reads all there is.
  */
 import { randomBelow, type Random } from '../../core/random.ts'
-import type { Violation } from './history/shown.ts'
 import { runSteps, type Scheduler } from './scheduler.ts'
+import type { Violation } from './violation.ts'
 
 const STEPS_MAX = 200_000
 

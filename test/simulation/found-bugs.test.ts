@@ -14,7 +14,7 @@ import { fillClean, freshViewer, glance, keyOf, later, numbered, report, write, 
 import { openGate } from '../../harness/simulation/gate.ts'
 import { makeHotState } from '../../harness/simulation/history/model-hot-state.ts'
 import { openModelHotStore } from '../../harness/simulation/history/model-hot-store.ts'
-import { makeLogState, openModelLog } from '../../harness/simulation/history/model-log.ts'
+import { makeLogState, openModelLog } from '../../harness/simulation/model-log.ts'
 import { makeRecordState, openModelRecordStore } from '../../harness/simulation/history/model-record-store.ts'
 
 const timelineCap = 2

@@ -7,7 +7,7 @@ import { openGate } from '../../harness/simulation/gate.ts'
 import { makeHotState } from '../../harness/simulation/history/model-hot-state.ts'
 import { CLEARINGS } from '../../harness/simulation/history/model-timelines.ts'
 import { openModelHotStore } from '../../harness/simulation/history/model-hot-store.ts'
-import { makeLogState, openModelLog } from '../../harness/simulation/history/model-log.ts'
+import { makeLogState, openModelLog } from '../../harness/simulation/model-log.ts'
 import { makeRecordState, openModelRecordStore } from '../../harness/simulation/history/model-record-store.ts'
 
 const regions = 8

@@ -15,7 +15,7 @@ import { makeHistorySubgraph, type HistorySubgraph } from '../../subgraphs/histo
 import type { Gate, StoreName } from '../../harness/simulation/gate.ts'
 import { makeHotState } from '../../harness/simulation/history/model-hot-state.ts'
 import { openModelHotStore } from '../../harness/simulation/history/model-hot-store.ts'
-import { makeLogState, openModelLog } from '../../harness/simulation/history/model-log.ts'
+import { makeLogState, openModelLog } from '../../harness/simulation/model-log.ts'
 import { makeRecordState, openModelRecordStore } from '../../harness/simulation/history/model-record-store.ts'
 
 export type Switch = 'up' | 'down' | 'hangs'

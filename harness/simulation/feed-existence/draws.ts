@@ -5,9 +5,8 @@ import { BUSINESS_NAMES, type SeenClientOptions } from './clients.ts'
 import { BUSINESSES } from './universe.ts'
 import type { GuardOptions } from '../../../core/outage/guard.ts'
 import type { Between, Chance, Dice } from '../dice.ts'
-import { drawRoles } from '../history/draws.ts'
-import type { LogOptions } from '../history/model-log.ts'
-import type { Role } from '../history/process.ts'
+import { drawRoles, type Role } from '../places.ts'
+import type { LogOptions } from '../model-log.ts'
 
 export const REGIONS = 2
 export const PATIENCE_MS = 1_000

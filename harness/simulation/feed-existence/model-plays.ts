@@ -5,7 +5,7 @@ import { regionOf } from '../../../core/regions.ts'
 import type { FlushMessage } from '../../../writeback/log.ts'
 import type { PlayLog } from '../../../subgraphs/feed-existence/stores/play-log.ts'
 import { atOnce, type Gate } from '../gate.ts'
-import { openModelLog, type LogState, type Member } from '../history/model-log.ts'
+import { openModelLog, type LogState, type Member } from '../model-log.ts'
 
 export type PlayMessage = FlushMessage & { play: Play }
 

@@ -1,9 +1,10 @@
 /** What a world of history is like: drawn from its seed. */
 import type { Between, Chance, Dice } from '../dice.ts'
 import type { ClientOptions } from './clients.ts'
-import type { LogOptions } from './model-log.ts'
+import type { LogOptions } from '../model-log.ts'
 import { CLEARINGS, type Clearing } from './model-timelines.ts'
-import type { ProcessOptions, Role } from './process.ts'
+import { drawRoles, type Role } from '../places.ts'
+import type { ProcessOptions } from './process.ts'
 
 const DAY_MS = 86_400_000
 /** Three seconds before midnight, so that days change. */
@@ -56,14 +57,6 @@ export function drawWorld({ between, chance, pick }: Dice): DrawnWorld {
     ...{ processOptions, clientOptions, logOptions, clearing, roles, sharesDisk },
     ...{ stallChance, stallMaxMs, faultChance, actChance, skewMaxMs, canLose },
   }
-}
-
-export function drawRoles(between: Between, chance: Chance): Role[] {
-  if (chance(0.2)) return Array.from({ length: between(1, 3) }, () => ({ serves: true, persists: true }))
-  return [
-    ...Array.from({ length: between(1, 3) }, () => ({ serves: true, persists: false })),
-    ...Array.from({ length: between(1, 2) }, () => ({ serves: false, persists: true })),
-  ]
 }
 
 function drawProcessOptions(between: Between, chance: Chance): ProcessOptions {

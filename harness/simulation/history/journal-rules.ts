@@ -2,40 +2,31 @@
  * The checker's rules for journals (line 6): what leaves a journal must have reached the hot store, and what was put without
  * a base must be what it ought to be once the journal says that it was merged.
  */
-import type { ProgressKey, ViewerId } from '../../../core/domain.ts'
 import { keyText } from '../../../core/progress-key.ts'
 import type { HistoryJournalEntry } from '../../../subgraphs/history/write/journaled-changes.ts'
 import type { JournalEntry } from '../../../writeback/journal.ts'
+import type { Fail, KeyModels } from './key-models.ts'
 import type { HotState } from './model-hot-state.ts'
-import type { JournalObserver } from './model-journals.ts'
+import type { JournalObserver } from '../model-journals.ts'
 import type { RecordState } from './model-record-store.ts'
-import { nameOf, textOf, type KeyModel, type Shown, type ViewerModel } from './shown.ts'
+import type { Reports } from './put-rules.ts'
+import { nameOf, textOf, type KeyModel } from './shown.ts'
 
-/** What these rules need of the checker. */
-export type JournalRulesDeps = {
-  fail(message: string, viewer: ViewerId | undefined): void
-  viewerOf(viewer: ViewerId): ViewerModel
-  keyOf(key: ProgressKey): KeyModel
-  voidedOf(model: KeyModel): number
-  change(model: KeyModel, shown: Shown | undefined): void
-  mayBeExpired(shown: Shown | undefined): boolean
-  /** The next tick. */
-  tick(): number
-  /** Reports that reached the hot store, by their device, whatever it made of them: when they last did. */
-  landed: ReadonlyMap<string, number>
-  /** Reports that were durable in a journal, by their device. */
-  journaled: Set<string>
-}
-
-export function makeJournalRules(deps: JournalRulesDeps): (hot: HotState, records: RecordState) => JournalObserver {
-  const { fail, viewerOf, keyOf, voidedOf, change, mayBeExpired, landed, journaled } = deps
+/** `journaled`: reports that were durable in a journal, by their device; told here. */
+export function makeJournalRules(
+  models: KeyModels,
+  fail: Fail,
+  { landed }: Reports,
+  journaled: Set<string>,
+): (hot: HotState, records: RecordState) => JournalObserver {
+  const { viewerOf, keyOf, voidedOf, change, mayBeExpired } = models
   /** Entries, and when they were durable. */
   const entriesSince = new Map<JournalEntry, number>()
 
   function journalObserver(hot: HotState, records: RecordState): JournalObserver {
     return {
       appended(entry) {
-        entriesSince.set(entry, deps.tick())
+        entriesSince.set(entry, models.nextTick())
         const { change } = entry as HistoryJournalEntry
         if (change.kind === 'put') for (const { record } of change.writes) journaled.add(record.device)
         if (change.kind === 'base') for (const key of change.keys) keyOf(key).merges++
@@ -87,7 +78,7 @@ export function makeJournalRules(deps: JournalRulesDeps): (hot: HotState, record
       fail(`line 3: ${nameOf(model.key)} was merged to ${textOf(found)}, but it ought to be ${textOf(model.shown)}`, model.key.viewer)
     }
     model.guesses = 0
-    model.doubtfulUntil = deps.tick()
+    model.doubtfulUntil = models.nextTick()
     change(model, visible === undefined ? undefined : { viewedAt: visible.viewedAt, resume: visible, version: visible.version })
   }
 

@@ -13,18 +13,17 @@ import { readTimeline, type TimelinePage } from '../../../subgraphs/history/read
 import { makeWritePath, type WritePathOptions } from '../../../subgraphs/history/write/write-path.ts'
 import type { HotState } from './model-hot-state.ts'
 import { openModelHotStore } from './model-hot-store.ts'
-import { openModelJournals, type Machine } from './model-journals.ts'
-import { openModelLog, type LogState, type Member } from './model-log.ts'
+import { openModelJournals, type Machine } from '../model-journals.ts'
+import { openModelLog, type LogState, type Member } from '../model-log.ts'
 import { openModelRecordStore, type RecordState } from './model-record-store.ts'
 import type { Life } from '../life.ts'
 import type { Scheduler } from '../scheduler.ts'
-import { makeQuestions, startUntilJoined } from './processes.ts'
+import type { Role } from '../places.ts'
+import { makeQuestions, startUntilJoined } from '../processes.ts'
 
 export type Stores = { hot: HotState; log: LogState; records: RecordState }
 
 export type ProcessOptions = WritePathOptions & HistoryJobOptions
-
-export type Role = { serves: boolean; persists: boolean }
 
 export type Process = Role & {
   life: Life

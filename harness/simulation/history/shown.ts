@@ -1,5 +1,5 @@
 /** What the checker knows of a viewer and of each of his keys, and how it says so. */
-import type { BusinessNumber, Place, ProgressKey, ProgressRecord, RewardEvent, TimelineEntry, ViewerId } from '../../../core/domain.ts'
+import type { BusinessNumber, Place, ProgressKey, ProgressRecord, RewardEvent, TimelineEntry } from '../../../core/domain.ts'
 
 /** What a viewer has to see of a key. */
 export type Shown = { viewedAt: number; resume: ProgressRecord; version: number }
@@ -22,14 +22,6 @@ export type ViewerModel = {
   lastDay: Record<BusinessNumber, number>
   /** The tick of the last switch. */
   switchedAt: number
-}
-
-export class Violation extends Error {
-  readonly viewer: ViewerId | undefined
-  constructor(message: string, viewer: ViewerId | undefined) {
-    super(message)
-    this.viewer = viewer
-  }
 }
 
 export function isShown(record: ProgressRecord | undefined, shown: Shown | undefined): boolean {

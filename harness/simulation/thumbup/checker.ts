@@ -15,8 +15,8 @@ import type { MarkJournalEntry } from '../../../subgraphs/thumbup/write/journale
 import type { MarkAnswer } from '../../../subgraphs/thumbup/write/service.ts'
 import type { MarkPage } from '../../../subgraphs/thumbup/read/likes.ts'
 import type { MarkStoreObserver, MarkStoreState } from '../../models/thumbup/hot-store-model.ts'
-import type { JournalObserver } from '../history/model-journals.ts'
-import { Violation } from '../history/shown.ts'
+import type { JournalObserver } from '../model-journals.ts'
+import { Violation } from '../violation.ts'
 import { askedText, isSame, makeTruths, markOf, nameOf, textOf, type KeyTruth } from './truth.ts'
 import { compareMarkPlaces } from '../../../subgraphs/thumbup/model/places.ts'
 

@@ -16,16 +16,16 @@ import { makePipeline, type PipelineOptions } from '../../../subgraphs/thumbup/w
 import { makeThumbupService, type ThumbupService } from '../../../subgraphs/thumbup/write/service.ts'
 import type { MarkRecordsState } from '../../models/thumbup/record-store-model.ts'
 import type { MarkStoreState } from '../../models/thumbup/hot-store-model.ts'
-import { openModelJournals, type Machine } from '../history/model-journals.ts'
-import { openModelLog, type LogState, type Member } from '../history/model-log.ts'
-import type { Role } from '../history/process.ts'
+import { openModelJournals, type Machine } from '../model-journals.ts'
+import { openModelLog, type LogState, type Member } from '../model-log.ts'
+import type { Role } from '../places.ts'
 import type { Life } from '../life.ts'
 import type { Scheduler } from '../scheduler.ts'
 import { openModelCountCache, type CountCacheState } from './model-count-cache.ts'
 import { openModelMarkEvents, type MarkEventsState } from './model-events.ts'
 import { openSimulatedMarkRecords, type MarkTransactionFaults } from './model-records.ts'
 import { openModelMarkStore } from './model-store.ts'
-import { makeQuestions, startUntilJoined } from '../history/processes.ts'
+import { makeQuestions, startUntilJoined } from '../processes.ts'
 
 export type MarkWorldStores = {
   hot: MarkStoreState

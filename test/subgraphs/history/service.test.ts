@@ -16,7 +16,7 @@ import { makeHistoryService } from '../../../subgraphs/history/write/service.ts'
 import { openGate } from '../../../harness/simulation/gate.ts'
 import { makeHotState, type HotState } from '../../../harness/simulation/history/model-hot-state.ts'
 import { openModelHotStore } from '../../../harness/simulation/history/model-hot-store.ts'
-import { makeLogState, openModelLog } from '../../../harness/simulation/history/model-log.ts'
+import { makeLogState, openModelLog } from '../../../harness/simulation/model-log.ts'
 import { makeRecordState, openModelRecordStore, type RecordState } from '../../../harness/simulation/history/model-record-store.ts'
 import { makeSteppedClock, type SteppedClock } from '../../../harness/stepped-clock.ts'
 

@@ -1,10 +1,10 @@
 /** Devices that do one thing after the other: each asks a process and waits for its answer, or until the process has died. */
-import { randomBelow, type Random } from '../../../core/random.ts'
-import type { Viewer } from '../../../core/viewer.ts'
-import { describe, type History } from '../history-of-events.ts'
-import type { Life } from '../life.ts'
-import type { Scheduler } from '../scheduler.ts'
-import { Violation } from './shown.ts'
+import { randomBelow, type Random } from '../../core/random.ts'
+import type { Viewer } from '../../core/viewer.ts'
+import { describe, type History } from './history-of-events.ts'
+import type { Life } from './life.ts'
+import type { Scheduler } from './scheduler.ts'
+import { Violation } from './violation.ts'
 
 type Device<Process, Sent> = {
   viewer: Viewer

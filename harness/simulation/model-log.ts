@@ -3,12 +3,12 @@
  * A member learns of a new assignment only with its next fetch, so two members may work on one partition for a while,
  * and what was not committed is read again by whoever comes next.
  */
-import { sleep, type Clock } from '../../../core/clock.ts'
-import type { RewardEvent } from '../../../core/domain.ts'
-import { partitionOf } from '../../../core/regions.ts'
-import type { ConsumerHooks, FlushMessage, Log } from '../../../writeback/log.ts'
-import { atOnce, type Gate } from '../gate.ts'
-import type { LogConsumer } from '../../../core/log-consumer.ts'
+import { sleep, type Clock } from '../../core/clock.ts'
+import type { RewardEvent } from '../../core/domain.ts'
+import { partitionOf } from '../../core/regions.ts'
+import type { ConsumerHooks, FlushMessage, Log } from '../../writeback/log.ts'
+import { atOnce, type Gate } from './gate.ts'
+import type { LogConsumer } from '../../core/log-consumer.ts'
 
 export type LogFaults = {
   /** Commits what was fetched before it is persisted. */

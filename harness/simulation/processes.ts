@@ -1,5 +1,5 @@
 /** What simulated processes of all worlds have in common with real ones: what they still wait for when they stop, and jobs that join late. */
-import type { Clock } from '../../../core/clock.ts'
+import type { Clock } from '../../core/clock.ts'
 
 /** Milliseconds before a job that could not join the group tries again, as its supervisor would have it do. */
 const JOIN_RETRY_MS = 200

@@ -2,14 +2,17 @@
  * Where processes run, in any of the worlds: each place starts one after the other, stops them in order as a drain does, or
  * loses them; and what befalls all of them together, stores that are down and partitions that change hands.
  */
-import { randomBelow, type Random } from '../../../core/random.ts'
-import type { ViewerId } from '../../../core/domain.ts'
-import type { StoreName } from '../gate.ts'
-import type { History } from '../history-of-events.ts'
+import { randomBelow, type Random } from '../../core/random.ts'
+import type { ViewerId } from '../../core/domain.ts'
+import type { StoreName } from './gate.ts'
+import type { History } from './history-of-events.ts'
 import type { Member, makeLogState } from './model-log.ts'
-import type { Role } from './process.ts'
-import type { Life } from '../life.ts'
-import type { makeScheduler } from '../scheduler.ts'
+import type { Between, Chance } from './dice.ts'
+import type { Life } from './life.ts'
+import type { makeScheduler } from './scheduler.ts'
+
+/** Takes requests, persists, or does both. */
+export type Role = { serves: boolean; persists: boolean }
 
 /** What every world's process can do. */
 export type PlacedProcess = Role & { life: Life; member(): Member | undefined; stop(): Promise<void> }
@@ -112,4 +115,12 @@ export function makePlaces<P extends PlacedProcess, L extends Place<P>>(places: 
     /** Those that take requests. */
     serving: (): P[] => places.flatMap(({ process, stopping }) => (process?.serves === true && stopping === '' ? [process] : [])),
   }
+}
+
+export function drawRoles(between: Between, chance: Chance): Role[] {
+  if (chance(0.2)) return Array.from({ length: between(1, 3) }, () => ({ serves: true, persists: true }))
+  return [
+    ...Array.from({ length: between(1, 3) }, () => ({ serves: true, persists: false })),
+    ...Array.from({ length: between(1, 2) }, () => ({ serves: false, persists: true })),
+  ]
 }

@@ -2,9 +2,9 @@
  * The journals of a machine, as the port describes them: each belongs to one living process, and outlives it. What a
  * process was writing when it died is on the disk or it is not; nothing happens to a disk later. Reading one's own disk takes no time.
  */
-import type { JournalEntry, Journal, Journaled, Journals } from '../../../writeback/journal.ts'
-import { atOnce, type Gate } from '../gate.ts'
-import type { Life } from '../life.ts'
+import type { JournalEntry, Journal, Journaled, Journals } from '../../writeback/journal.ts'
+import { atOnce, type Gate } from './gate.ts'
+import type { Life } from './life.ts'
 
 export type JournalFaults = {
   /** Entries leave the journal when they are read, and not when they have been applied. */

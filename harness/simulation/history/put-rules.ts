@@ -1,0 +1,109 @@
+/** The checker's rules for reports, at the instant they reach the hot store: each wins or loses as it ought to (line 3). */
+import type { ProgressRecord, ViewerId } from '../../../core/domain.ts'
+import type { ProgressWrite, PutOutcome } from '../../../subgraphs/history/stores/hot-store.ts'
+import type { Fail, KeyModels } from './key-models.ts'
+import { claimText, isShown, nameOf, textOf, type KeyModel, type Shown, type ViewerModel } from './shown.ts'
+
+/** What has become of each report, by its device, which names it. */
+export type Reports = {
+  /** True = it changed something. */
+  arrived: Map<string, boolean>
+  /** Those that reached the hot store, whatever it made of them: when they last did. */
+  landed: Map<string, number>
+}
+
+export type PutRulesOptions = {
+  now: () => number
+  /** The most that a put may lie ahead: the difference between process clocks, plus a little per overtaken report. */
+  aheadMaxMs: number
+}
+
+export function makePutRules(models: KeyModels, fail: Fail, { now, aheadMaxMs }: PutRulesOptions) {
+  const { viewerOf, keyOf, voidedOf, change, mayBeExpired } = models
+  const reports: Reports = { arrived: new Map(), landed: new Map() }
+  const { arrived, landed } = reports
+  /** First views of a day, and who had them. */
+  const claims = new Map<string, ViewerId>()
+
+  function put(write: ProgressWrite, outcome: PutOutcome, isGuess: boolean): void {
+    if (outcome.status === 'needs-base') return
+    // A merge of what the record store has: it says nothing new.
+    if (write.merges === true) return
+    landed.set(write.record.device, models.nextTick())
+    if (write.record.viewedAt > now() + aheadMaxMs)
+      fail(`line 3: report ${write.record.device} is put at ${write.record.viewedAt}, ahead of every clock`, write.viewer)
+    const viewer = viewerOf(write.viewer)
+    if ((outcome.status === 'paused') !== viewer.paused)
+      fail(`report of ${reportText(write)}: ${outcome.status}, although paused is ${viewer.paused}`, write.viewer)
+    if (outcome.status === 'paused') return
+    const model = keyOf(write)
+    if (isGuess || model.guesses > 0) guess(viewer, model, write, outcome)
+    else judge(viewer, model, write, outcome)
+  }
+
+  /** The outcome is no more than a guess; what it ought to be is known here. */
+  function guess(viewer: ViewerModel, model: KeyModel, write: ProgressWrite, outcome: PutOutcome): void {
+    model.guesses++
+    noteArrival(write, outcome)
+    if (outcome.status !== 'written') return
+    const expected = after(mayBeExpired(model.shown) ? undefined : model.shown, voidedOf(model), write.record)
+    change(model, expected === undefined ? undefined : { ...expected, version: outcome.record.version })
+    claim(viewer, write, outcome.firstOfDay)
+  }
+
+  function judge(viewer: ViewerModel, model: KeyModel, write: ProgressWrite, outcome: Extract<PutOutcome, { record: unknown }>): void {
+    const voided = voidedOf(model)
+    const befores = mayBeExpired(model.shown) ? [model.shown, undefined] : [model.shown]
+    const fitting = befores.findIndex((before) => fits(before, voided, write, outcome))
+    if (fitting < 0) {
+      fail(
+        `line 3: report of ${reportText(write)} was ${outcome.status} as ${textOf(outcome.record)}, but before it stood ${textOf(model.shown)}`,
+        write.viewer,
+      )
+      return
+    }
+    const before = befores[fitting]
+    noteArrival(write, outcome)
+    if (outcome.status !== 'written') {
+      if (before !== model.shown) change(model, before)
+      return
+    }
+    const shown = after(before, voided, write.record) as Shown
+    change(model, { ...shown, version: outcome.record.version })
+    claim(viewer, write, outcome.firstOfDay)
+  }
+
+  function noteArrival({ record: { device } }: ProgressWrite, { status }: PutOutcome): void {
+    arrived.set(device, status === 'written' || arrived.get(device) === true)
+  }
+
+  function claim(viewer: ViewerModel, { viewer: id, business, day }: ProgressWrite, firstOfDay: boolean): void {
+    const isFirst = day !== undefined && day > (viewer.lastDay[business] ?? -1)
+    if (isFirst !== firstOfDay) fail(`first of day ${day} is told as ${firstOfDay}`, id)
+    if (!isFirst) return
+    viewer.lastDay[business] = day
+    claims.set(claimText({ viewer: id, business, day }), id)
+  }
+
+  return { put, claims, reports }
+}
+
+/** The twenty lines: the newest visit orders, the highest rank resumes, of equals the later arrival. */
+function after(before: Shown | undefined, voidedUntil: number, report: ProgressRecord): Shown | undefined {
+  if (report.viewedAt <= voidedUntil) return before
+  if (before === undefined) return { viewedAt: report.viewedAt, resume: report, version: 0 }
+  const outranks = report.rank >= before.resume.rank
+  if (!outranks && report.viewedAt <= before.viewedAt) return before
+  return { viewedAt: Math.max(before.viewedAt, report.viewedAt), resume: outranks ? report : before.resume, version: 0 }
+}
+
+function fits(before: Shown | undefined, voided: number, write: ProgressWrite, outcome: Extract<PutOutcome, { record: unknown }>): boolean {
+  const expected = after(before, voided, write.record)
+  // What was viewed before a clearing is refused at once, without a look at what the record store may have.
+  if (outcome.status === 'stale' && outcome.record === undefined && write.record.viewedAt <= voided) return true
+  return (outcome.status === 'written') === (expected !== before) && isShown(outcome.record, expected)
+}
+
+function reportText(write: ProgressWrite): string {
+  return `${nameOf(write)} by ${write.record.device}`
+}

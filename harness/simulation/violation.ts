@@ -1,0 +1,10 @@
+import type { ViewerId } from '../../core/domain.ts'
+
+/** A rule that a world broke. */
+export class Violation extends Error {
+  readonly viewer: ViewerId | undefined
+  constructor(message: string, viewer: ViewerId | undefined) {
+    super(message)
+    this.viewer = viewer
+  }
+}
