@@ -1,6 +1,6 @@
 /** What a world of history is like: drawn from its seed. */
 import type { Between, Chance, Dice } from '../dice.ts'
-import type { ClientOptions } from './clients.ts'
+import type { ClientOptions } from './client.ts'
 import type { LogOptions } from '../model-log.ts'
 import { CLEARINGS, type Clearing } from './model-timelines.ts'
 import { drawRoles, type Role } from '../places.ts'
