@@ -7,7 +7,7 @@ import { START } from '../history/draws.ts'
 import { drawRoles, type Role } from '../places.ts'
 import type { LogOptions } from '../model-log.ts'
 import type { Between, Chance, Dice } from '../dice.ts'
-import type { MarkClientOptions } from './clients.ts'
+import type { MarkClientOptions } from './client.ts'
 
 const DAY_MS = 86_400_000
 /** Milliseconds after which a service gives up a call of the log or the record store. */

@@ -1,6 +1,8 @@
 /** What the checker of marks knows of a key: what stood there when, and what was ever sent. */
-import type { Mark, MarkKey, MarkRecord } from '../../../core/domain.ts'
+import type { Mark, MarkKey, MarkRecord, ViewerId } from '../../../core/domain.ts'
 import { keyText } from '../../../core/progress-key.ts'
+
+export type Fail = (message: string, viewer: ViewerId | undefined) => void
 
 export type Stood = Pick<MarkRecord, 'mark' | 'markedAt'>
 
