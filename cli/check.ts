@@ -1,7 +1,7 @@
 /** `tidemark check`: may this graph be served? For people, or with --json for programs. */
 import type { GraphQLSchema } from 'graphql'
 import type { Config } from '../config/config.ts'
-import { makeJudge } from '../gateway/limits/cost.ts'
+import { makeJudge } from '../gateway/limits/judge.ts'
 import { checkSupergraph, gapWarnings, type CheckReport } from '../gateway/supergraph/check.ts'
 import { readKnownOperations } from '../gateway/supergraph/known-operations.ts'
 import { lintSubgraphs, type Warning } from '../gateway/supergraph/lint.ts'

@@ -1,6 +1,6 @@
 import { GraphQLError, buildSchema, getIntrospectionQuery, parse, validate } from 'graphql'
 import { describe, expect, it } from 'vitest'
-import { makeJudge } from '../../../gateway/limits/cost.ts'
+import { makeJudge } from '../../../gateway/limits/judge.ts'
 
 const schema = buildSchema('type Query { node: Node, a: Int, b: Int } type Node { node: Node, nodes: [Node], id: ID }')
 const DEFAULTS = { operationDepthMax: 15, operationMutationsMax: 10, operationFieldsMax: 1_000 }
