@@ -1,9 +1,8 @@
 /**
  * Bounds the operations that run at once in one process, in points of operation cost: an operation holds memory in proportion to its cost
  * until it is answered. Further operations wait. Callers take turns, so a caller that sends many large operations waits only for its own
- * operations. If the queue is full, the caller with the most waiting points gives way: its newest operation is refused, so that nobody else
- * finds the queue full of the operations of others. Small operations have a lane of their own, with as much room again: they never wait
- * behind large ones.
+ * operations. If the queue is full, the caller with the most waiting points gives way: its newest operation is refused, so that one caller
+ * cannot fill the queue. Small operations have their own lane with as much room again, so they never wait behind large ones.
  */
 import { makeCostRoom } from './cost-room.ts'
 
@@ -49,7 +48,7 @@ function makeLane(pointsMax: number, waitingMax: number): Admission {
     }
   }
 
-  /** Refuses the newest operations of whoever has more than `points` waiting, until `cost` has room. Returns whether it has. */
+  /** Refuses the newest operations of callers with more than `points` waiting, until `cost` has room. Returns false if it gets no room. */
   function makeRoom(cost: number, points: number): boolean {
     while (waitingPoints + cost > waitingMax) {
       let most: [string, Queue] | undefined

@@ -2,11 +2,11 @@
  * The cost of fields, types and arguments. The supergraph sets it by `@cost(weight)` and `@listSize(…)` (IBM's GraphQL cost specification,
  * as Federation carries it). Defaults:
  *
- * - an object is 1, a leaf 0, a mutation 10;
- * - a list is as long as the arguments of its field say: `first`, `last` or `limit`, or the length of an input list (`ids`, `inputs`).
- *   If the field returns an object with `edges` or `nodes`, that length applies to them;
- * - a list without such an argument has `listSizeAssumed` items;
- * - ten items of an input list cost 1 where the answer is not a list of objects (`candidates` of `unseen`).
+ * - An object costs 1, a leaf 0, a mutation 10.
+ * - The arguments of a field give the length of its list: `first`, `last` or `limit`, or the length of an input list (`ids`, `inputs`).
+ *   If the field returns an object with `edges` or `nodes`, that length applies to them.
+ * - A list without such an argument has `listSizeAssumed` items.
+ * - Ten items of an input list cost 1 if the answer is not a list of objects (`candidates` of `unseen`).
  */
 import {
   Kind,
@@ -38,7 +38,7 @@ export type CostRules = {
   readonly leafWeight?: number
 }
 
-/** A list of millions would be refused anyway; what is longer is no better. */
+/** Lists of millions of items are refused in any case, so longer ones need no exact figure. */
 const SIZE_MAX = 1e9
 
 export function readCostRules(supergraphSdl: string, listSizeAssumed: number): CostRules {
@@ -68,7 +68,7 @@ export function readCostRules(supergraphSdl: string, listSizeAssumed: number): C
   return { listSizeAssumed, weights, listSizes }
 }
 
-/** What one object of a field's type costs, without what is selected in it. */
+/** The cost of one object of a field's type, without the cost of its selection. */
 export function weightOf(rules: CostRules, parent: string, field: GraphQLField<unknown, unknown>, isMutation: boolean): number {
   const own = rules.weights.get(`${parent}.${field.name}`)
   if (own !== undefined) return own
@@ -76,12 +76,13 @@ export function weightOf(rules: CostRules, parent: string, field: GraphQLField<u
   return (rules.weights.get(type.name) ?? (isCompositeType(type) ? 1 : (rules.leafWeight ?? 0))) + (isMutation ? 10 : 0)
 }
 
-/** How the list of a field is measured: from values of its arguments; undefined: it is no list, or one that nothing measures. */
+/** Computes the length of a field's list from the values of its arguments. */
 export type Measure = { of(args: Readonly<Record<string, unknown>>): number; readonly sizedFields: readonly string[] }
 
 const SLICING = new Set(['first', 'last', 'limit'])
 const CONNECTED = ['edges', 'nodes']
 
+/** Undefined if the field is no list and contains no sized fields. */
 export function measureOf(rules: CostRules, parent: string, field: GraphQLField<unknown, unknown>): Measure | undefined {
   const isList = isListed(field.type)
   const declared = rules.listSizes.get(`${parent}.${field.name}`)
@@ -123,7 +124,7 @@ function sizeOf(value: unknown, isList: boolean): number {
   return value === undefined || value === null ? -1 : 1
 }
 
-/** What an argument's value costs by weights of the argument and of the input fields that are given. Undefined: nothing, ever. */
+/** The cost of an argument's value by the weights of the argument and of its given input fields. Undefined: the argument never costs anything. */
 export function argumentCost(rules: CostRules, place: string, type: GraphQLInputType): ((value: unknown) => number) | undefined {
   const own = rules.weights.get(place) ?? 0
   const inner = inputCost(rules, getNamedType(type), new Set())

@@ -1,8 +1,10 @@
 /**
- * Bytes that connections make the process hold before and after the work: messages and bodies that have begun to arrive or wait to be
- * parsed, and answers that their clients have not read. Each is bounded by itself; a thousand connections that each stop one byte before the end
- * are not. The process cannot know which connections will go on, so nothing is refused. When all together hold too much, the connections
- * that hold most are cut until a quarter of the bound is free. A client that sends or holds little is never among them.
+ * Bounds the bytes that connections make the process hold before and after the work. These are messages and bodies that are incomplete or wait
+ * to be parsed, and answers that their clients have not read. Other limits bound each of them, but not their sum: a thousand connections may
+ * each stop one byte before the end.
+ *
+ * The process cannot know which connections will continue, so it refuses none of them. If all together hold too much, the connections that hold
+ * most are cut until a quarter of the bound is free. A client that holds little is therefore never cut.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
@@ -14,14 +16,14 @@ export type HeldBytes = {
 }
 
 export type Holder = {
-  /** So many are held now. */
+  /** The number of bytes that are held now. */
   set(bytes: number): void
   close(): void
 }
 
 export type HeldLog = { warn(fields: object, message: string): void }
 
-/** Some hundred of the largest calls of a recommender at once. */
+/** About a hundred of the largest calls of a recommender at once. */
 const HELD_MAX = 134_217_728
 const KEPT_SHARE = 0.75
 /** A body of fewer bytes is not counted: the connection and its headers take as much. */
@@ -40,7 +42,7 @@ export function makeHeldBytes(log: HeldLog, bytesMax: number = HELD_MAX): HeldBy
       count += 1
       holder.cut()
     }
-    log.warn({ connections: count }, 'connections were cut: requests half sent and answers not taken held too much memory')
+    log.warn({ connections: count }, 'connections were cut: incomplete requests and unread answers held too much memory')
   }
 
   return {
@@ -69,14 +71,14 @@ export function holdBody(held: HeldBytes, request: IncomingMessage, response: Se
   const { 'content-length': length, 'transfer-encoding': encoding } = request.headers
   const bytes = encoding === undefined ? Math.min(Number(length ?? 0), bodyBytesMax) : bodyBytesMax
   if (!(bytes > SMALL_BODY)) return
-  // A request that is whole does not close its connection when it is destroyed.
+  // Destroying a complete request would not close its connection.
   const holder = held.open(() => request.socket.destroy())
   bodies.set(response, holder)
   response.once('close', () => holder.close())
   holder.set(bytes)
 }
 
-/** The body is about to be parsed. */
+/** Called before the body is parsed. */
 export function releaseBody(response: ServerResponse): void {
   bodies.get(response)?.close()
 }
@@ -84,7 +86,7 @@ export function releaseBody(response: ServerResponse): void {
 export type HeldSocket = {
   /** Bytes of a message that waits for its turn. */
   waiting(bytes: number, turn: Promise<void>): Promise<void>
-  /** Bytes of answers that the client has not taken. */
+  /** Bytes of answers that the client has not read. */
   unread(bytes: number): void
   close(): void
 }

@@ -1,21 +1,22 @@
 /**
- * How large an operation may be, judged once per operation before it is validated. Three figures: how deep it selects, how
- * many fields it selects once every fragment is spread, and how many of them are aliases (the way to ask for one expensive
- * field many times). What it costs with the variables of a request is another room: operation-cost.ts.
+ * The judge limits the size of an operation. It runs once per operation, before validation. Its figures, with all fragments spread:
  *
- * Three more keep parsers and validation from being led down: how deep braces are nested, fragments included (the planner's
- * parser gives up beyond 48), how deep a literal is, and how often one place selects the same key (validation compares
- * each pair).
+ * - the depth of the selection, and the number of fields;
+ * - the number of aliases, which can select one expensive field many times;
+ * - the number of variables in @skip and @include, because every combination of their values has its own plan.
  *
- * Fragments are measured once and remembered, so a chain of fragments that spread each other twice, which doubles with
- * every link, costs its length to judge and saturates at Infinity. A fragment that reaches itself is refused too: it
- * cannot pass validation, and this room does not rely on that.
+ * Three more limits protect parsers and validation: the nesting of braces (the planner's parser gives up beyond 48), the depth of literals, and
+ * the number of times that one place selects the same key (validation compares each pair).
  *
- * Both sides of `@skip` and `@include` count, and so does a field that is selected twice: the worst case, never less.
- * So is how many variables decide about @skip and @include: every combination of their values has a plan of its own.
+ * The result is the worst case: both sides of `@skip` and `@include` count, and so does every repetition of a field. The cost with the variables
+ * of a request is computed later; see operation-cost.ts.
  *
- * Introspection has limits of its own, so that the query of GraphiQL passes whatever the limits of data are; that it
- * cannot multiply through lists of lists is a rule of graphql-js (MaxIntrospectionDepthRule).
+ * Each fragment is measured once. A chain of fragments that spread each other twice doubles its fields with every link. Its figures saturate at
+ * Infinity, and the judge takes time in proportion to its length. A fragment that contains itself is refused here, although validation would
+ * refuse it too.
+ *
+ * Introspection has separate limits, so that the query of GraphiQL always passes. A rule of graphql-js (MaxIntrospectionDepthRule) keeps it from
+ * multiplying through lists of lists.
  */
 import {
   OperationTypeNode,
@@ -32,7 +33,7 @@ import { conditionVariables } from '../operation/conditions.ts'
 import type { Judge } from '../operation/operations.ts'
 import { fragmentsOf } from '../operation/plan-document.ts'
 
-/** These settings are of the section `server` of the configuration. */
+/** Settings of the section `server` of the configuration. */
 export type JudgeLimits = {
   /** Levels of selection. */
   readonly operationDepthMax: number
@@ -45,7 +46,7 @@ export type JudgeLimits = {
 }
 
 const ALIASES_MAX = 100
-/** Each combination of their values is planned and compiled by itself: see conditions.ts. */
+/** Each combination of their values is planned and compiled separately; see conditions.ts. */
 const CONDITION_VARIABLES_MAX = 8
 const NESTING_MAX = 40
 const REPEATS_MAX = 100
@@ -99,7 +100,7 @@ export function makeJudge(limits: JudgeLimits): Judge {
       )
     }
     if (size.aliases > operationAliasesMax) {
-      refusals.push(refuse(`has ${figure(size.aliases)} aliases: use at most ${operationAliasesMax}, or ask for many ids in one field`))
+      refusals.push(refuse(`has ${figure(size.aliases)} aliases: use at most ${operationAliasesMax}, or pass many ids to one field`))
     }
     if (size.nesting > NESTING_MAX && size.nesting < Infinity && size.depth <= operationDepthMax)
       refusals.push(refuse(`nests ${figure(size.nesting)} selections, fragments included: nest at most ${NESTING_MAX}`))
@@ -109,7 +110,7 @@ export function makeJudge(limits: JudgeLimits): Judge {
     if (conditions > CONDITION_VARIABLES_MAX) {
       refusals.push(
         refuse(
-          `has ${conditions} variables in @skip and @include: use at most ${CONDITION_VARIABLES_MAX}, or make several operations of it`,
+          `has ${conditions} variables in @skip and @include: use at most ${CONDITION_VARIABLES_MAX}, or split it into several operations`,
         ),
       )
     }
@@ -117,7 +118,7 @@ export function makeJudge(limits: JudgeLimits): Judge {
       operation.operation === OperationTypeNode.MUTATION &&
       countRoots(operation.selectionSet, fragmentsOf(document), new Set()) > operationMutationsMax
     ) {
-      refusals.push(refuse(`has more than ${operationMutationsMax} mutations: each may write a whole batch, so send fewer, or more calls`))
+      refusals.push(refuse(`has more than ${operationMutationsMax} mutations: each may write a whole batch, so send them in several calls`))
     }
     if (size.introspectionDepth > INTROSPECTION_DEPTH_MAX || size.introspectionFields > INTROSPECTION_FIELDS_MAX) {
       refusals.push(
@@ -126,7 +127,7 @@ export function makeJudge(limits: JudgeLimits): Judge {
         ),
       )
     }
-    // Last, since it looks into every fragment from every place: what has passed until here is small enough for that.
+    // This check comes last because it walks every fragment from every place. An operation that passed the others is small enough for it.
     const repeated = refusals.length === 0 ? mostRepeated(document) : undefined
     if (repeated !== undefined && repeated.times > REPEATS_MAX)
       refusals.push(refuse(`selects "${repeated.key}" ${repeated.times} times in one place: select it at most ${REPEATS_MAX} times`))
@@ -134,7 +135,7 @@ export function makeJudge(limits: JudgeLimits): Judge {
   }
 }
 
-/** The key that one selection set selects most often, each of its fragments read once. */
+/** The key that one selection set repeats most often. Each of its fragments is read once. */
 function mostRepeated(document: DocumentNode): { readonly key: string; readonly times: number } | undefined {
   const fragments = fragmentsOf(document)
   let most: { key: string; times: number } | undefined
@@ -164,7 +165,7 @@ function mostRepeated(document: DocumentNode): { readonly key: string; readonly 
   }
 }
 
-/** Fields at the root, with those of fragments spread there; `spread` keeps fragments that spread each other from going on. */
+/** The fields at the root, fragments included. `spread` holds the visited fragments, so that recursive ones end. */
 function countRoots(selectionSet: SelectionSetNode, fragments: ReadonlyMap<string, FragmentDefinitionNode>, spread: Set<string>): number {
   let roots = 0
   for (const selection of selectionSet.selections) {
@@ -180,14 +181,14 @@ function countRoots(selectionSet: SelectionSetNode, fragments: ReadonlyMap<strin
 }
 
 function figure(count: number): string {
-  return count > 1e9 ? 'endlessly many' : String(count)
+  return count > 1e9 ? 'infinitely many' : String(count)
 }
 
 function refusal(message: string, operation: OperationDefinitionNode): GraphQLError {
   return new GraphQLError(message, { nodes: [operation], extensions: { code: 'OPERATION_TOO_LARGE' } })
 }
 
-/** `known` holds the fragments already measured; while one is being measured it stands there as endless. */
+/** `known` holds the measured fragments. While a fragment is being measured, it counts as endless. */
 function measure(
   selectionSet: SelectionSetNode,
   fragments: ReadonlyMap<string, FragmentDefinitionNode>,
@@ -214,7 +215,7 @@ function measure(
     if (remembered !== undefined) return remembered
     const fragment = fragments.get(name)
     known.set(name, ENDLESS)
-    // A fragment that is missing is for validation to say.
+    // Validation reports a missing fragment.
     const measured = fragment === undefined ? { ...NOTHING } : measure(fragment.selectionSet, fragments, known)
     known.set(name, measured)
     return measured

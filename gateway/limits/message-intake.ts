@@ -3,7 +3,7 @@
  * socket, so that TCP makes the client wait. No message is refused: a page that sends thirty queries at once gets thirty answers, and a
  * flood of pings costs as much as a few.
  *
- * A message above LARGE_BODY waits for its turn of the event loop, and the messages behind it wait with it: their order stays.
+ * A message above LARGE_BODY waits for its turn of the event loop. The messages behind it wait too, so that their order is kept.
  *
  * An answer that the client has not read counts as under way. A client that does not read is therefore not read either.
  */
@@ -15,10 +15,10 @@ import { makeTokenBucket } from '../../core/token-bucket.ts'
 export const LARGE_BODY = 65_536
 /** Messages handled at a time. A browser has six requests under way to a host over HTTP/1.1. */
 const UNDER_WAY_MAX = 32
-/** Messages per second, and at once after a pause. A player reports every few seconds; a page opens with some dozens. */
+/** Messages per second, and at once after a pause. A player reports every few seconds. A page sends some dozens when it opens. */
 const PER_SECOND = 50
 const AT_ONCE = 500
-/** Milliseconds before the intake reads on from a socket that sent too fast. */
+/** Milliseconds before the intake continues to read a socket that sent too fast. */
 const WAIT_MS = 100
 
 export type MessageIntake = {
@@ -41,7 +41,7 @@ export function takeMessages(
   const bucket = makeTokenBucket(clock, PER_SECOND, AT_ONCE)
   /** Messages that `ws` had read before the pause: some tens of kilobytes at most. */
   let waiting: RawData[] = []
-  /** Of the first waiting message. */
+  /** The turn of the first waiting message. */
   let turn: 'none' | 'awaited' | 'come' = 'none'
   let handled = 0
   let timer: Timer | undefined
@@ -75,7 +75,7 @@ export function takeMessages(
       })
     }
     const isFull = timer !== undefined || waiting.length > 0 || handled - lasting() >= UNDER_WAY_MAX
-    // A closing socket is read on: the close frame of the client is behind what it sent.
+    // A closing socket is still read, because the close frame of the client comes after its messages.
     const mustPause = isFull && socket.readyState === socket.OPEN
     if (mustPause === socket.isPaused) return
     if (mustPause) socket.pause()

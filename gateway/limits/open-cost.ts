@@ -1,17 +1,17 @@
 /**
- * What subscriptions that are open cost together. An operation is refused for what it costs by itself, but a subscription
- * stays: each holds memory for whatever it follows until it ends, so that many small ones are as bad as a large one.
+ * Limits the total cost of open subscriptions. A query holds memory only while it runs. A subscription holds memory for each id that it follows
+ * until it ends, so many small subscriptions take as much as a large one.
  *
- * The cost of a subscription is open from before it is opened until its stream has ended, in whichever way: a client that
- * completes it while it is being opened has not given anything back yet.
+ * The cost is taken before a subscription is opened, and it is released when its stream has ended. A client that completes the subscription
+ * while it is being opened releases nothing yet.
  */
 import type { ExecutionResult } from 'graphql'
 import { once } from '../../core/once.ts'
 
-/** Characters of a request that count as a point: a subscription keeps its request as long as it is open. An id has about 20. */
+/** Characters of a request per point: a subscription keeps its request as long as it is open. An id has about 20 characters. */
 const CHARACTERS_PER_POINT = 100
 
-/** A subscription keeps about 10.7 KB besides the ids that it follows, and an id 200 bytes: `npm run bench -- open-bytes`. */
+/** A subscription keeps about 10.7 KB, and 200 bytes more per id that it follows: `npm run bench -- open-bytes`. */
 const POINTS_PER_SUBSCRIPTION = 50
 
 /** The cost of an open subscription: a fixed part, and the ids that it follows or the size of its request. */
@@ -20,7 +20,7 @@ export function costOpen(followed: number, characters: number): number {
 }
 
 export type OpenCost = {
-  /** Undefined, and nothing is taken, if there is no room for it. Otherwise what gives it back; more than once is as once. */
+  /** Takes the cost and returns the function that releases it. Calling that again has no effect. Undefined if there is no room. */
   take(cost: number): (() => void) | undefined
 }
 
@@ -50,7 +50,7 @@ export async function subscribeHeld(subscribe: () => Promise<Opened>, release: (
 
 type Opened = ExecutionResult | AsyncGenerator<ExecutionResult, void, void>
 
-/** The same stream; `ended` runs when it is at its end, has failed, or was left. A generator function could be left before it begins. */
+/** The same stream. `ended` runs when it has ended, failed or been closed. A generator function could be closed before it begins to run. */
 export function whenEnded<T>(stream: AsyncGenerator<T, void, void>, ended: () => void): AsyncGenerator<T, void, void> {
   async function stepped(step: Promise<IteratorResult<T, void>>): Promise<IteratorResult<T, void>> {
     try {

@@ -1,15 +1,14 @@
 /**
  * The cost of an operation with given variables, computed before it runs. Each operation has one function, compiled once. Parts that depend
- * on no variable are numbers by then, so most operations cost one addition per list whose length comes from a variable.
+ * on no variable are computed at compile time. A typical request then takes one addition per list with a length from a variable.
  *
  * Every selection counts, on any type and behind any condition, and a repeated selection counts twice: the result is the worst case.
- * Operations that pass judge (cost.ts) are small enough to walk. A fragment is compiled once, however often it is spread.
+ * Operations that pass the judge (judge.ts) are small enough to walk. A fragment is compiled once, even if it is spread many times.
  *
  * Leaves are free up to `VALUES_PER_POINT` per object: an answer of few objects with a hundred aliases each is as much work as many
  * objects. Values are therefore counted as well, and the larger of the two figures is the cost.
  *
- * The representations from a gateway are a list whose items name their types. Each costs the selection on its own type, in every
- * `_entities` field that receives it.
+ * Each representation from a gateway names its type. It costs the selection on that type, in every `_entities` field that receives it.
  */
 import {
   Kind,
@@ -52,7 +51,7 @@ type Compiling = {
 /** Values, including objects, that an operation may select per point of its cost. */
 const VALUES_PER_POINT = 10
 
-/** Never throws; an operation that was not validated must not come here. */
+/** Never throws. The operation must be valid. */
 export function compileCost(
   schema: GraphQLSchema,
   operation: OperationDefinitionNode,
@@ -72,7 +71,6 @@ export function compileCost(
   const defaults: Record<string, unknown> = {}
   for (const { variable, defaultValue } of operation.variableDefinitions ?? [])
     if (defaultValue !== undefined) defaults[variable.name.value] = valueFromASTUntyped(defaultValue)
-  // At least 1: whoever asks for nothing asks all the same.
   if (typeof cost === 'number') return () => rounded(cost)
   const hasDefaults = Object.keys(defaults).length > 0
   return (variables = {}) => rounded(cost(hasDefaults ? { ...defaults, ...variables } : variables))
@@ -101,12 +99,13 @@ function mostLeaves(set: SelectionSetNode, fragments: Fragments): number {
   return Math.max(leavesOf(set), most)
 }
 
+/** At least 1, because an operation without objects costs time as well. */
 function rounded(cost: number): number {
   if (Number.isNaN(cost)) return Number.MAX_SAFE_INTEGER
   return Math.min(Math.max(1, Math.ceil(cost)), Number.MAX_SAFE_INTEGER)
 }
 
-/** `sized`: fields of this selection that are as long as an argument of the field above says. */
+/** `sized`: the fields of this selection that have their length from an argument of the field above. */
 function selectionCost(
   compiling: Compiling,
   parent: GraphQLNamedType,
@@ -151,7 +150,7 @@ function fieldCost(compiling: Compiling, parent: GraphQLNamedType, node: FieldNo
   const length = measure === undefined ? 1 : lengthOf(measure, field, node)
   const sized = measure !== undefined && measure.sizedFields.length > 0 ? { fields: measure.sizedFields, length } : undefined
   const below = node.selectionSet === undefined ? 0 : selectionCost(compiling, type, node.selectionSet, false, sized)
-  // A mutation is one, however many objects it returns.
+  // A mutation counts once, even if it returns many objects.
   const extra = isMutation ? weightOf(rules, parent.name, field, true) - weightOf(rules, parent.name, field, false) : 0
   const each = sum([weightOf(rules, parent.name, field, false), below])
   const items = isListed(field.type) ? product(given ?? length, each) : each
@@ -249,14 +248,14 @@ function costOfItems(value: unknown, itemsPerPoint: number): number {
   return Array.isArray(value) ? Math.floor(value.length / itemsPerPoint) : 0
 }
 
-/** The value, or how it is made of variables. */
+/** The value, or a function that computes it from variables. */
 export function reader(value: ValueNode): { readonly value: unknown } | ((variables: Variables) => unknown) {
   if (value.kind === Kind.VARIABLE) {
     const name = value.name.value
     return (variables) => (Object.hasOwn(variables, name) ? variables[name] : undefined)
   }
   if (!hasVariable(value)) return { value: valueFromASTUntyped(value) }
-  // graphql-js looks names up as they are: on an object with a prototype it would find "constructor".
+  // graphql-js reads names without a check: on an object with a prototype it would find "constructor".
   return (variables) => valueFromASTUntyped(value, Object.assign(Object.create(null), variables))
 }
 

@@ -38,7 +38,7 @@ const ESTIMATED_POINTS_PER_CHARACTER = 0.1
 /** `share`: the bucket holds this many allowances. */
 type Bucket = { points: number; filledAt: number; readonly share: number }
 
-/** Undefined where nothing is limited: in development without the setting. */
+/** Undefined if there is no limit: in development without the setting. */
 export function openPreparingLimit({ limits, server }: Pick<Config, 'limits' | 'server'>, clock: Clock): PreparingLimit | undefined {
   const rate = limits.preparing ?? (server.mode === 'production' ? PREPARING_DEFAULT : undefined)
   return rate === undefined || rate === 'none' ? undefined : makePreparingLimit(rate, clock)

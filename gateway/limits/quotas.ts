@@ -39,9 +39,9 @@ export type Quotas = {
   readonly isLocal: boolean
 }
 
-/** Viewers and addresses in one local window: a few megabytes at most, however many an attacker has. */
+/** Viewers and addresses in one local window. An attacker with many of them can fill a few megabytes at most. */
 const COUNTED_MAX = 20_000
-/** Client names come from clients: further ones share one count, so that nobody fills the memory by inventing them. */
+/** Client names come from clients. Further names share one count, so that invented names cannot fill the memory. */
 const CLIENTS_MAX = 1_000
 const ADDRESSES_REMEMBERED_MAX = 10_000
 

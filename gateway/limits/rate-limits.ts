@@ -35,7 +35,7 @@ export type RateLimits = {
   refuse(caller: Caller): void
 }
 
-/** As a client sees it; `retryAfterMs` becomes the header of the same meaning over HTTP. */
+/** The refusal as an error for clients. Over HTTP, `retryAfterMs` also becomes the header `retry-after`. */
 export function rateLimitedError({ who, retryAfterMs, blocked }: Refused): GraphQLError {
   const seconds = Math.ceil(retryAfterMs / 1_000)
   const reason = blocked ? `too many refused requests: this ${who} is blocked` : `this ${who} asked for too much in too short a time`
@@ -48,7 +48,7 @@ export function rateLimitedError({ who, retryAfterMs, blocked }: Refused): Graph
 /** Points per millisecond of parsing, planning and compiling, even if the operation fails: about the cost of objects. */
 export const COST_PER_MS = 20
 
-/** Undefined if nothing is limited: then no request pays for it. */
+/** Undefined if nothing is limited. Requests then do no work for limits. */
 export function makeRateLimits(
   options: RateLimitOptions,
   store: CountingStore | undefined,

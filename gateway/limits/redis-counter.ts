@@ -1,7 +1,7 @@
 /** A counter of fixed windows in Redis, for all processes. */
 import { RateLimiterRedis, type RateLimiterAbstract } from 'rate-limiter-flexible'
 
-/** A connection to Redis as the limiter needs it; ioredis' clients are. */
+/** A connection to Redis for the limiter. Clients of ioredis fit. */
 export type CountingStore = { readonly client: object; readonly prefix: string }
 
 export type CounterOptions = { readonly points: number; readonly perSeconds: number; readonly blockSeconds?: number }

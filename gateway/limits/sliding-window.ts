@@ -13,9 +13,9 @@ import { makeMemory } from '../identity/memory.ts'
 export type Rate = { readonly points: number; readonly perSeconds: number }
 
 export type LocalWindow = {
-  /** Milliseconds to wait; 0: the cost is spent. What costs more than the limit spends all of it. */
+  /** Returns the milliseconds to wait, or 0 if the cost is spent. A cost above the limit counts as the limit. */
   spend(key: string, cost: number, at?: number): number
-  /** Takes back what `spend` let pass at this time. */
+  /** Returns the cost that `spend` took at this time. */
   giveBack(key: string, cost: number, at: number): void
 }
 
@@ -117,12 +117,12 @@ type Situation = {
   readonly cost: number
 }
 
-/** When `previous * (1 - elapsed / window) + spent + cost` will be within the points, if nobody spends meanwhile. */
+/** The milliseconds until `previous * (1 - elapsed / window) + spent + cost` is within the points, if nothing is spent meanwhile. */
 export function waitFor({ points, windowMs, elapsedMs, spent, previous, cost }: Situation): number {
   const left = points - cost - spent
   if (previous * (1 - elapsedMs / windowMs) <= left) return 0
-  // In this window, once enough of the one before has slid out …
+  // In this window, when enough of the previous window has slid out …
   if (left >= 0) return Math.ceil(windowMs * (1 - left / previous) - elapsedMs)
-  // … or in the next one, in which what is spent now is the one before.
+  // … or in the next window, where the current points count as the previous ones.
   return Math.ceil(windowMs - elapsedMs + windowMs * (1 - (points - cost) / spent))
 }

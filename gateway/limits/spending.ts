@@ -1,4 +1,4 @@
-/** Spends the cost of a request in each quota of its caller, or in none of them: in this process alone, or also in Redis. */
+/** Spends the cost of a request in all quotas of its caller or in none of them. The quotas are counted in this process or in Redis. */
 import type { Clock } from '../../core/clock.ts'
 import type { Quota } from './quotas.ts'
 import type { SharedRefusals } from './refusals.ts'
@@ -50,8 +50,8 @@ export function makeSharedSpend(waiting: WaitingCallers, refusals: SharedRefusal
       await giveBack(spent, cost, at)
       return refused
     } catch (error) {
-      // Counting is a courtesy to all; that it fails must not fail them.
-      log.warn({ err: error }, 'rate limits could not be counted; the request was let in')
+      // A failure of the counting must not fail requests.
+      log.warn({ err: error }, 'rate limits could not be counted, so the request was admitted')
       return undefined
     }
   }

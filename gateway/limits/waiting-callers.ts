@@ -18,7 +18,7 @@ export type WaitingCallers = {
   refusalOf(caller: Caller, claims: boolean): Refused | undefined
   /** Remembers that this quota was exceeded, and counts the refusal unless it is due to a block. */
   refuse(quota: Quota, retryAfterMs: number, blocked: boolean): Refused
-  /** Counts a refusal towards a block. Nobody waits for it. */
+  /** Counts a refusal towards a block, in the background. */
   countRefusal(quota: Quota): void
 }
 

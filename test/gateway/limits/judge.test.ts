@@ -59,7 +59,7 @@ describe('fields', () => {
       (_, link) => `fragment F${link} on Node { ${link + 1 < links ? `...F${link + 1} ...F${link + 1}` : 'id'} }`,
     )
     const startedAt = performance.now()
-    expect(judged(`{ node { ...F0 } } ${bomb.join(' ')}`)).toContainEqual(expect.stringContaining('endlessly many fields'))
+    expect(judged(`{ node { ...F0 } } ${bomb.join(' ')}`)).toContainEqual(expect.stringContaining('infinitely many fields'))
     expect(performance.now() - startedAt).toBeLessThan(1_000)
   })
 
@@ -73,7 +73,7 @@ describe('aliases', () => {
 
   it('pass at the limit and are refused one further', () => {
     expect(judged(aliased(100))).toEqual([])
-    expect(judged(aliased(101))).toEqual(['the operation has 101 aliases: use at most 100, or ask for many ids in one field'])
+    expect(judged(aliased(101))).toEqual(['the operation has 101 aliases: use at most 100, or pass many ids to one field'])
   })
 
   it('count once per spread of their fragment, and not if they repeat the name', () => {
@@ -162,7 +162,7 @@ describe('variables of conditions', () => {
   it('pass up to eight, however often each occurs, and are refused beyond: every combination has a plan', () => {
     expect(judged(conditional(8))).toEqual([])
     expect(judged(conditional(9))).toEqual([
-      'operation Q has 9 variables in @skip and @include: use at most 8, or make several operations of it',
+      'operation Q has 9 variables in @skip and @include: use at most 8, or split it into several operations',
     ])
   })
 })

@@ -104,7 +104,7 @@ const ATTACKS: Attack[] = [
     name: 'fragments that double 300 times',
     query: `{ node { ...F0 } } ${range(300, (i) => `fragment F${i} on Node { ${i < 299 ? `...F${i + 1} ...F${i + 1}` : 'id'} }`)}`,
     code: 'OPERATION_TOO_LARGE',
-    message: 'endlessly many',
+    message: 'infinitely many',
   },
   {
     name: 'overlapping: 400 fragments with the same field',
