@@ -18,13 +18,13 @@ type ReadReasons = (
   viewer: ViewerId,
   business: BusinessNumber,
   oids: readonly string[],
-  degraded?: Degraded,
+  degraded: Degraded,
 ) => Promise<readonly (SeenReason | null)[]>
 
 const BATCH_MAX = 10_000
 
-export function makeExistenceLoaders(readReasons: ReadReasons): (degraded?: Degraded, lasting?: boolean) => ExistenceLoaders {
-  async function load(keys: readonly ProgressKey[], degraded: Degraded | undefined): Promise<(SeenReason | null | Error)[]> {
+export function makeExistenceLoaders(readReasons: ReadReasons): (degraded: Degraded, lasting?: boolean) => ExistenceLoaders {
+  async function load(keys: readonly ProgressKey[], degraded: Degraded): Promise<(SeenReason | null | Error)[]> {
     const answers: (SeenReason | null | Error)[] = []
     const groups = Map.groupBy(keys.keys(), (place) => `${keys[place]?.business}:${keys[place]?.viewer}`)
     await Promise.all(

@@ -12,6 +12,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { systemClock, type Clock } from '../../core/clock.ts'
+import { complete } from '../../core/outage/degraded.ts'
 import { makeConfig, type Config } from '../../config/config.ts'
 import { ringOf } from '../../config/feed-existence.ts'
 import { listingOf } from '../../subgraphs/feed-existence/migration/progress.ts'
@@ -115,11 +116,11 @@ function makeReaders(subgraph: Served['subgraph'], names: readonly string[], eac
       const known = Array.from({ length: KNOWN }, () => String(randomBelow(random, each)))
       const candidates = [...known, ...Array.from({ length: CANDIDATES - KNOWN }, () => `new-${randomBelow(random, 1e9)}`)]
       const begun = performance.now()
-      const { ids } = await subgraph.service.unseen({ id: viewer, scopes: [] }, 'video', candidates, [])
+      const { ids } = await complete((without) => subgraph.service.unseen({ id: viewer, scopes: [] }, 'video', candidates, [], without))
       latencies.push(performance.now() - begun)
       const left = new Set(ids)
       falselyUnseen += known.filter((id) => left.has(id)).length
-      if (call % 10 === 0) await subgraph.service.recordPlayed({ id: viewer, scopes: [] }, 'video', [`live-${call}`], undefined)
+      if (call % 10 === 0) await subgraph.service.recordPlayed({ id: viewer, scopes: [] }, 'video', [`live-${call}`], undefined, new Set())
       await sleep(PAUSE_MS)
     }
   }

@@ -11,7 +11,7 @@ import { graphql } from 'graphql'
 import type { Redis } from 'ioredis'
 import { systemClock } from '../../core/clock.ts'
 import { makeConfig } from '../../config/config.ts'
-import type { Degraded } from '../../core/outage/degraded.ts'
+import { complete, type Degraded } from '../../core/outage/degraded.ts'
 import type { SeenStores } from '../../subgraphs/feed-existence/stores/guarded.ts'
 import { monthOf, slotOf } from '../../subgraphs/feed-existence/model/time-ring.ts'
 import { SCOPE_EXISTENCE_BULK } from '../../core/viewer.ts'
@@ -145,7 +145,8 @@ function openSubgraph(stores: SeenStores, isCold: boolean): ExistenceSubgraph {
 }
 
 function bySubgraph({ service }: ExistenceSubgraph): Ask {
-  return async ({ name }, candidates) => (await service.unseen({ id: name, scopes: SCOPES }, 'video', candidates, [])).ids.length
+  return async ({ name }, candidates) =>
+    (await complete((without) => service.unseen({ id: name, scopes: SCOPES }, 'video', candidates, [], without))).ids.length
 }
 
 /** Parsed, validated and executed by graphql-js, each time anew; the gateway does the first two once. */

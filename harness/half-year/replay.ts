@@ -5,6 +5,7 @@
  * millisecond before it the oldest live month is hidden, and a millisecond later it comes back.
  */
 import { randomBelow, seededRandom } from '../../core/random.ts'
+import { complete } from '../../core/outage/degraded.ts'
 import type { Clock } from '../../core/clock.ts'
 import { makeConfig } from '../../config/config.ts'
 import { ringOf } from '../../config/feed-existence.ts'
@@ -93,7 +94,10 @@ export async function replayHalfYear(rows: readonly Row[], options: HalfYearOpti
     const ids: string[] = []
     for (let at = 0; at < candidates.length; at += CANDIDATES) {
       const some = candidates.slice(at, at + CANDIDATES)
-      ids.push(...(await subgraph.service.unseen({ id: viewer, scopes: ['existence:bulk'] }, BUSINESS, some, [])).ids)
+      ids.push(
+        ...(await complete((without) => subgraph.service.unseen({ id: viewer, scopes: ['existence:bulk'] }, BUSINESS, some, [], without)))
+          .ids,
+      )
     }
     return ids
   }
@@ -132,7 +136,7 @@ export async function replayHalfYear(rows: readonly Row[], options: HalfYearOpti
       for (const arrival of arrivals) {
         if (arrival.viewer !== viewer) continue
         const playedAt = Math.min(arrival.playedAt, now)
-        await subgraph.service.recordPlayed({ id: viewer, scopes: [] }, BUSINESS, [arrival.oid], playedAt)
+        await subgraph.service.recordPlayed({ id: viewer, scopes: [] }, BUSINESS, [arrival.oid], playedAt, new Set())
         truth.note({ ...arrival, at: now, playedAt })
         recent.set(viewer, now)
         plays++

@@ -46,7 +46,7 @@ export type ExistenceSubgraph = {
   schema: GraphQLSchema
   service: ExistenceService
   /** The loaders of one request. Stores that they had to do without go into its collector. */
-  makeLoaders(degraded?: Degraded, lasting?: boolean): ExistenceLoaders
+  makeLoaders(degraded: Degraded, lasting?: boolean): ExistenceLoaders
   /** For history: the subjects that a viewer may have played. */
   mayHavePlayed: MayHavePlayed
   /** For history: takes the persisted reports. */

@@ -13,7 +13,7 @@ export type ExistenceContext = {
   viewer: Viewer | undefined
   loaders: ExistenceLoaders
   /** Collects the stores that the answer had to do without. If absent, a store that is down is an error. */
-  degraded?: Degraded
+  degraded: Degraded
 }
 
 type OfBusiness = { business: string; ids: string[] }

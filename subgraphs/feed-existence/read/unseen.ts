@@ -45,10 +45,10 @@ export type SeenReads = {
     business: BusinessNumber,
     candidates: readonly string[],
     exclude: readonly string[],
-    degraded?: Degraded,
+    degraded: Degraded,
   ): Promise<Unseen>
   /** In the order of `oids`; null if it was not seen as far as is known. */
-  reasons(viewer: ViewerId, business: BusinessNumber, oids: readonly string[], degraded?: Degraded): Promise<(SeenReason | null)[]>
+  reasons(viewer: ViewerId, business: BusinessNumber, oids: readonly string[], degraded: Degraded): Promise<(SeenReason | null)[]>
 }
 
 /** Called with the result of some calls: the viewer, the probed filters, and the ids they dropped. */
@@ -71,14 +71,14 @@ export function makeSeenReads(
     business: BusinessNumber,
     migrated: MigrationMark,
     oids: readonly string[],
-    degraded: Degraded | undefined,
+    degraded: Degraded,
   ): Promise<ReadonlyMap<string, number>> {
     if (legacy === undefined || migrated.has(business)) return NOTHING
     try {
       return await legacy.played(viewer, business, oids)
     } catch (error) {
       const isKnown = saysDown(error, 'legacyStore') || (isTidemarkError(error) && error.code === 'LEGACY_INVALID')
-      if (degraded === undefined || !isKnown) throw error
+      if (!isKnown) throw error
       degraded.add('legacyStore')
       return NOTHING
     }
@@ -89,7 +89,7 @@ export function makeSeenReads(
     business: BusinessNumber,
     migrated: MigrationMark,
     ids: string[],
-    degraded: Degraded | undefined,
+    degraded: Degraded,
   ): Promise<string[]> {
     const played = await legacyOf(viewer, business, migrated, ids, degraded)
     return played.size === 0 ? ids : ids.filter((id) => !played.has(id))

@@ -31,7 +31,7 @@ export type Arrears = {
 
 type HotKey = { viewer: ViewerId; business: BusinessNumber }
 
-export type ReadViewer = (viewer: ViewerId, business: BusinessNumber, degraded?: Degraded) => Promise<ViewerSeen>
+export type ReadViewer = (viewer: ViewerId, business: BusinessNumber, degraded: Degraded) => Promise<ViewerSeen>
 
 const NOTHING: ReadonlyMap<string, number> = new Map()
 
@@ -52,16 +52,15 @@ export function makeViewerReads(
     }
   }
 
-  async function read(viewer: ViewerId, business: BusinessNumber, degraded?: Degraded): Promise<ViewerSeen> {
+  async function read(viewer: ViewerId, business: BusinessNumber, degraded: Degraded): Promise<ViewerSeen> {
     const lackedBefore = arrears.mayLack(viewer)
     const waiting = arrears.waitingOf(viewer, business)
     const [seen] = (await getSeen([{ viewer, business }])) as [HotSeen | Error]
     if (seen instanceof Error) {
-      if (degraded === undefined) throw seen
       degraded.add('hotStore')
       return { issued: NOTHING, staged: waiting, ...(await filtersOf(viewer, undefined, degraded)) }
     }
-    if (lackedBefore || arrears.mayLack(viewer)) degraded?.add('hotStore')
+    if (lackedBefore || arrears.mayLack(viewer)) degraded.add('hotStore')
     return {
       issued: new Map(seen.issued.map(({ oid, issuedAt }) => [oid, issuedAt])),
       staged: withWaiting(seen.staged, waiting),
@@ -72,11 +71,11 @@ export function makeViewerReads(
   async function filtersOf(
     viewer: ViewerId,
     folds: number | undefined,
-    degraded: Degraded | undefined,
+    degraded: Degraded,
   ): Promise<Pick<ViewerFilters, 'filters' | 'migrated'>> {
     try {
       const { filters, unreadable, migrated } = await (folds === undefined ? cache.getBlindly(viewer) : cache.get(viewer, folds))
-      if (unreadable > 0) degraded?.add('recordStore')
+      if (unreadable > 0) degraded.add('recordStore')
       return { filters, migrated }
     } catch (error) {
       noteOrThrow(error, 'recordStore', degraded)

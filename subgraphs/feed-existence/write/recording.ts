@@ -34,7 +34,7 @@ export type Recording = {
     viewer: Viewer,
     business: string,
     ids: readonly string[],
-    degraded?: Degraded,
+    degraded: Degraded,
     dayToken?: string,
   ): Promise<FirstOfDay & { recorded: boolean }>
   /**
@@ -46,7 +46,7 @@ export type Recording = {
     business: string,
     ids: readonly string[],
     playedAt: number | undefined,
-    degraded?: Degraded,
+    degraded: Degraded,
     dayToken?: string,
   ): Promise<FirstOfDay & { recorded: number; visible: boolean }>
   figures(): RecordingFigures
@@ -76,12 +76,12 @@ export function makeRecording(
   const isWithout = (error: unknown): boolean => saysDown(error, 'hotStore') || saysFull(error)
 
   /** Does the task, or the alternative without the hot store. */
-  async function orWithoutHot<T>(task: () => Promise<T>, without: () => Promise<T>, degraded: Degraded | undefined): Promise<T> {
+  async function orWithoutHot<T>(task: () => Promise<T>, without: () => Promise<T>, degraded: Degraded): Promise<T> {
     try {
       return await task()
     } catch (error) {
       if (!isWithout(error)) throw error
-      degraded?.add('hotStore')
+      degraded.add('hotStore')
       return without()
     }
   }

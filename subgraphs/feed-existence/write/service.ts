@@ -28,9 +28,9 @@ export type ExistenceFigures = RecordingFigures & ReadFigures
 
 export type ExistenceService = Pick<Recording, 'recordIssued' | 'recordPlayed'> & {
   /** Throws BUSINESS_UNKNOWN, CANDIDATES_TOO_MANY, ID_INVALID. */
-  unseen(viewer: Viewer, business: string, candidates: readonly string[], exclude: readonly string[], degraded?: Degraded): Promise<Unseen>
+  unseen(viewer: Viewer, business: string, candidates: readonly string[], exclude: readonly string[], degraded: Degraded): Promise<Unseen>
   /** In the order of `ids`. Throws BUSINESS_UNKNOWN, IDS_TOO_MANY, ID_INVALID. */
-  seen(viewer: Viewer, business: string, ids: readonly string[], degraded?: Degraded): Promise<(SeenReason | null)[]>
+  seen(viewer: Viewer, business: string, ids: readonly string[], degraded: Degraded): Promise<(SeenReason | null)[]>
   /** Throws BUSINESS_UNKNOWN, ID_INVALID, FORBIDDEN, UNAUTHENTICATED, and the code of a store that does not answer. */
   whyHidden(asker: Viewer | undefined, business: string, id: string, viewer: ViewerId): Promise<WhyHidden>
   figures(): ExistenceFigures

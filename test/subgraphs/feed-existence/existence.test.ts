@@ -152,7 +152,7 @@ describe('what is recorded', () => {
 
   test('of the last served the cap stays, and what is younger than the least age', async () => {
     const { opened, served } = open({}, { issuedCap: 3, issuedMinAgeMs: 60_000, issuedHardCap: 5 })
-    const issue = (...ids: string[]) => served.subgraph.service.recordIssued(viewerOf('7'), 'video', ids)
+    const issue = (...ids: string[]) => served.subgraph.service.recordIssued(viewerOf('7'), 'video', ids, new Set())
     await issue('1', '2')
     opened.clock.advance(30_000)
     await issue('3', '4')
@@ -165,7 +165,7 @@ describe('what is recorded', () => {
   test('as served is forgotten once the viewer was served nothing for a week, and not before', async () => {
     const { opened, served } = open({}, { issuedTtlMs: 7 * DAY })
     await startJob(opened, served)
-    const issue = (viewer: string, id: string) => served.subgraph.service.recordIssued(viewerOf(viewer), 'video', [id])
+    const issue = (viewer: string, id: string) => served.subgraph.service.recordIssued(viewerOf(viewer), 'video', [id], new Set())
     const over = opened.clock.now() + 7 * DAY
     await issue('7', 'a')
     await issue('8', 'a')
@@ -349,7 +349,7 @@ describe('what operators and others ask', () => {
       )
     expect((await ask('1')).errors[0]?.code).toBe('FORBIDDEN')
     const now = opened.clock.now()
-    await served.subgraph.service.recordIssued(viewerOf('7'), 'video', ['1'])
+    await served.subgraph.service.recordIssued(viewerOf('7'), 'video', ['1'], new Set())
     await served.play('7', ['1', '2'], now - 5)
     const record = {
       viewedAt: now - 9,
@@ -410,7 +410,7 @@ describe('what operators and others ask', () => {
     const job = await startJob(opened, served)
     await served.play('7', ['probably'])
     await served.afterHours(job)
-    await served.subgraph.service.recordIssued(viewerOf('7'), 'video', ['issued', 'played', 'probably'])
+    await served.subgraph.service.recordIssued(viewerOf('7'), 'video', ['issued', 'played', 'probably'], new Set())
     await served.play('7', ['played'])
     const ids = ['played', 'none', 'probably', 'issued']
     const answer = await served.ask(

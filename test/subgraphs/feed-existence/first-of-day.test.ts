@@ -20,9 +20,9 @@ for (const { name, open } of BOTH_SHAPES) {
     afterEach(() => together.stop())
 
     const issue = (viewer: string, id: string, dayToken?: string, business = 'video') =>
-      together.existence.service.recordIssued(viewerOf(viewer), business, [id], undefined, dayToken)
+      together.existence.service.recordIssued(viewerOf(viewer), business, [id], new Set(), dayToken)
     const play = (viewer: string, id: string, dayToken?: string, playedAt?: number) =>
-      together.existence.service.recordPlayed(viewerOf(viewer), 'video', [id], playedAt, undefined, dayToken)
+      together.existence.service.recordPlayed(viewerOf(viewer), 'video', [id], playedAt, new Set(), dayToken)
     /** Waits until the log has this number of rewards, each at least once, without the rewards for views. */
     async function rewarded(count: number): Promise<string[]> {
       const own = () => [...new Set(together.rewards().filter((id) => !/\.\d+$/.test(id)))]

@@ -9,6 +9,6 @@ test('with 200 issued ids and a cap of 100, the last 100 are remembered, and a d
   onTestFinished(served.stop)
   // Their text order is different.
   const ids = Array.from({ length: 199 }, (_, at) => String((at * 7_919) % 10_007))
-  await served.subgraph.service.recordIssued(viewerOf('7'), 'video', [...ids, ids[3] as string])
+  await served.subgraph.service.recordIssued(viewerOf('7'), 'video', [...ids, ids[3] as string], new Set())
   expect(new Set(await served.unseen('7', ids))).toEqual(new Set(ids.slice(0, 100).filter((id) => id !== ids[3])))
 })

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { graphql } from 'graphql'
 import { makeConfig, type Config } from '../../../config/config.ts'
-import { UNAVAILABLE, type Degraded } from '../../../core/outage/degraded.ts'
+import { complete, UNAVAILABLE, type Degraded } from '../../../core/outage/degraded.ts'
 import { TidemarkError, type ErrorCode } from '../../../core/errors.ts'
 import { seededRandom } from '../../../core/random.ts'
 import { openEnvironment, type Environment } from '../../../stores/lmdb/environment.ts'
@@ -130,10 +130,10 @@ export function serveSeen(opened: Opened, config: Config = seenConfig(), stores:
     errors,
     ask,
     async unseen(viewer: string, candidates: readonly string[], business = 'video'): Promise<string[]> {
-      return (await subgraph.service.unseen(viewerOf(viewer), business, candidates, [])).ids
+      return (await complete((without) => subgraph.service.unseen(viewerOf(viewer), business, candidates, [], without))).ids
     },
     play: (viewer: string, ids: readonly string[], playedAt?: number, business = 'video') =>
-      subgraph.service.recordPlayed(viewerOf(viewer), business, ids, playedAt),
+      subgraph.service.recordPlayed(viewerOf(viewer), business, ids, playedAt, new Set()),
     /** Advances the clock by this number of hours, with a run in each, and waits for the end of each run. */
     async afterHours(job: Awaited<ReturnType<typeof subgraph.startJob>>, hours = 1): Promise<void> {
       for (let hour = 0; hour < hours; hour++) {

@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { systemClock } from '../../../core/clock.ts'
 import { makeConfig, type Config } from '../../../config/config.ts'
 import { guardsResume } from '../../../config/feed-existence.ts'
-import type { Degraded } from '../../../core/outage/degraded.ts'
+import { complete, type Degraded } from '../../../core/outage/degraded.ts'
 import { TidemarkError, type ErrorCode } from '../../../core/errors.ts'
 import { seededRandom } from '../../../core/random.ts'
 import { openEnvironment, type Environment } from '../../../stores/lmdb/environment.ts'
@@ -174,7 +174,7 @@ export async function startTogether(open: () => Promise<Opened>, config: Config 
       return { positions: found.map((record) => record?.position ?? null), degraded: [...degraded] }
     },
     unseen: async (viewer: string, ids: readonly string[], business = 'video') =>
-      (await existence.service.unseen(viewerOf(viewer), business, ids, [])).ids,
+      (await complete((without) => existence.service.unseen(viewerOf(viewer), business, ids, [], without))).ids,
     /** Folds all staged plays of this viewer into the filters, as the job does at the end of an hour. */
     async foldAll(viewer: string) {
       const { fold } = makeExistenceFold(systemClock, { hot: stores.seenHot, records: stores.seenRecords }, config, seededRandom(2))
