@@ -12,7 +12,7 @@ import type { ExistenceService } from './write/service.ts'
 export type ExistenceContext = {
   viewer: Viewer | undefined
   loaders: ExistenceLoaders
-  /** Collects the stores that the answer had to do without. If absent, a store that is down is an error. */
+  /** The stores that the answer lacked. */
   degraded: Degraded
 }
 

@@ -3,8 +3,8 @@
  * the hot store. The filters come second, as of that moment or later (`filter-cache.ts` explains why). Candidates stay in the process: they
  * are hashed once, and all filters are probed.
  *
- * If the hot store is down, the filters answer alone. If the record store is down, staged plays and cached filters answer. The caller's
- * collector notes the store; without a collector, the call rejects.
+ * If the hot store is down, the filters answer alone. If the record store is down, staged plays and cached filters answer. The collector
+ * notes the missing store.
  *
  * Plays that this process acknowledged but the hot store still lacks are added (`waiting-plays.ts`). While other processes may have
  * acknowledged such plays (`backlog.ts`, `core/outage/write-watch.ts`), the collector notes the hot store although it answers.
