@@ -1,4 +1,4 @@
-/** The history subgraph, wired from the ports: schema object, write path, and what its job and its metrics need. */
+/** The history subgraph, wired from the ports: schema object, write path, and the parts that its job and its metrics need. */
 import { buildSubgraphSchema } from '@apollo/subgraph'
 import { parse, type GraphQLSchema } from 'graphql'
 import type { WriteBackFigures } from '../../writeback/write-back.ts'
@@ -28,11 +28,11 @@ export type HistorySubgraph = {
   sdl: string
   schema: GraphQLSchema
   service: HistoryService
-  /** The loaders of one request. What they had to do without goes into its collector. */
+  /** The loaders of one request. Stores that they had to do without go into its collector. */
   makeLoaders(degraded: Degraded, lasting?: boolean): Loaders
   /** Starts a job on the same stores; a process may serve, persist, or both. */
   startJob(): Promise<HistoryJob>
-  /** Applies what is journaled, if the hot store answers, sends everything aggregated to the log and waits until it is there. */
+  /** Applies the journal if the hot store answers, sends all aggregated keys to the log, and waits for them to arrive. */
   drain(): Promise<void>
   figures(): HistorySubgraphFigures
 }
@@ -40,15 +40,15 @@ export type HistorySubgraph = {
 export type HistorySubgraphFigures = WriteBackFigures & {
   reports: HistoryFigures
   recordReads: RecordReadsFigures
-  /** Per store: is it down as far as the service knows, and how often was it? */
+  /** Per store: whether it is down as far as the service knows, and the number of its outages. */
   outages: Record<StoreName, { isDown: boolean; count: number }>
 }
 
-/** What feed existence does for history; absent: it does without. */
+/** The services of feed existence for history. All are optional. */
 export type HistoryHelp = {
-  /** Keeps misses from the record store: what his filters do not know, a viewer has not played. */
+  /** Keeps misses from the record store: a subject that is in none of the viewer's filters was not played. */
   mayHavePlayed?: MayHavePlayed | undefined
-  /** Takes what was really watched, of all that is persisted. */
+  /** Takes the watched subjects among the persisted ones. */
   recordPlays?: RecordPlays | undefined
   /** Stages written reports before they are acknowledged. */
   stageWritten?: StageWritten | undefined
@@ -59,7 +59,7 @@ const DIRECT_PERSISTS_WAITING_MAX = 1_000
 const PURGE_ROWS_MAX = 1_000
 const DAY_MS = 86_400_000
 
-/** The service works on guarded stores, the job on the stores as they are: it may wait, and retries without limit. */
+/** The service uses guarded stores. The job uses the stores without breakers: it may wait, and retries without limit. */
 export function makeHistorySubgraph(
   clock: Clock,
   stores: HistoryStores,

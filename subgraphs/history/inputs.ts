@@ -1,6 +1,6 @@
 /**
- * What clients send, checked: every rule about a single input stands here and throws a `TidemarkError` that says what
- * to do. Batches catch it per input; so the good inputs of a batch still count.
+ * Validation of client input. Every rule about a single input is here and throws a `TidemarkError` that says how to fix the input. Batches
+ * catch errors per input, so the valid inputs of a batch still count.
  */
 import type { Businesses } from '../../config/businesses.ts'
 import { countedTime, type TimesAhead } from '../../core/clock-differences.ts'
@@ -17,7 +17,7 @@ export { FIRST_MAX, IDS_MAX, INPUTS_MAX, checkFirst, checkIds, checkInputCount }
 
 const POSITION_MAX = 2 ** 31 - 1
 
-/** `ProgressInput` of the schema, as the gateway coerced it. */
+/** `ProgressInput` of the schema, coerced by the gateway. */
 export type ProgressInput = {
   viewer?: string | null
   business: string
@@ -35,7 +35,7 @@ export type ProgressInput = {
  */
 export type CheckedReport = ProgressWrite & { isNow: boolean }
 
-/** The write an input asks for. Throws with the code the payload will carry. */
+/** The write for an input. Throws with the code for the payload. */
 export function checkReport(input: ProgressInput, viewer: Viewer, businesses: Businesses, now: number, ahead?: TimesAhead): CheckedReport {
   const business = businesses.byName(input.business)
   const viewerId = reportedViewer(input, viewer)
@@ -46,7 +46,7 @@ export function checkReport(input: ProgressInput, viewer: Viewer, businesses: Bu
   const viewedAt = countedTime(given, now, ahead)
   const device = checkDevice(input.device ?? '')
   const finished = input.finished ?? (duration > 0 && position * 100 >= duration * business.finishedPercent)
-  // Position 0 is a glance whatever is configured: opening a thing is no progress in it.
+  // Position 0 is always a glance: opening a subject is no progress.
   const glance = !finished && (position === 0 || position < business.glanceMax)
   const rank = rankOf(business.conflict, { viewedAt, position, finished, glance })
   const record: ProgressRecord = { viewedAt, since: 0, rank, version: 0, position, duration, device, finished, deleted: false }

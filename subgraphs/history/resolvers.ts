@@ -1,4 +1,4 @@
-/** Arguments in, loaders and service out; no logic, no store. */
+/** Passes arguments to loaders and service; has no logic and uses no store. */
 import type { Businesses, HistoryBusiness } from '../../config/businesses.ts'
 import type { Degraded } from '../../core/outage/degraded.ts'
 import type { Place, ProgressChange, ProgressKey, ViewerId } from '../../core/domain.ts'
@@ -13,7 +13,7 @@ import { checkBusinesses, checkFirst, checkIds, type ProgressInput } from './inp
 import type { HistoryService, ReportAnswer } from './write/service.ts'
 import type { TimelinePage } from './read/timeline.ts'
 
-/** What every request brings along, local or standalone. */
+/** The context of every request, local or standalone. */
 export type HistoryContext = {
   viewer: Viewer | undefined
   loaders: Loaders
@@ -30,11 +30,11 @@ export type HistoryReads = {
     degraded: Degraded,
   ): Promise<TimelinePage>
   changes(viewer: Viewer, since: string | undefined, degraded: Degraded): Promise<AsyncIterableIterator<ProgressChange>>
-  /** A write is as good as ever then; that it is persisted another way is all there is to say. */
+  /** Only the way to the record store is affected then; the write itself is as safe as ever. */
   isLogDown(): boolean
 }
 
-/** As another subgraph sent it. */
+/** An entity as another subgraph sent it. */
 type Entity = { __typename: string; id: unknown }
 
 export function makeHistoryResolvers(businesses: Businesses, service: HistoryService, reads: HistoryReads) {
@@ -61,7 +61,7 @@ export function makeHistoryResolvers(businesses: Businesses, service: HistorySer
     },
   }
 
-  /** Who writes, and where it is said what his write had to do without. */
+  /** The writing viewer. Also notes in the collector that the log is down. */
   function writerOf(context: HistoryContext): Viewer {
     if (reads.isLogDown()) context.degraded.add('log')
     return requireViewer(context.viewer)
@@ -98,7 +98,7 @@ export function makeHistoryResolvers(businesses: Businesses, service: HistorySer
       __resolveReference: resolveReference<Entity>,
       async viewerProgress(entity: Entity, _: unknown, context: HistoryContext) {
         const viewer = requireViewer(context.viewer).id
-        // Representations come from other subgraphs, as they like; what is no id must not reach lookups others share.
+        // Representations come from other subgraphs, unchecked. An invalid id must not reach lookups that other requests share.
         const oid = idFrom(entity.id, 'id')
         const key: ProgressKey = { viewer, business: business.number, oid }
         const record = await context.loaders.progress.load(key)

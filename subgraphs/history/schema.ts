@@ -1,6 +1,6 @@
 /**
- * The history subgraph's SDL: schema/history.graphql, and per configured business its entity type and its place in
- * `Subject`. So adding a business is a change of configuration only.
+ * The history subgraph's SDL: schema/history.graphql, and the entity type of each configured business, with its place in `Subject`. Adding
+ * a business needs no code.
  */
 import { readFileSync } from 'node:fs'
 import type { BusinessConfig } from '../../config/config.ts'

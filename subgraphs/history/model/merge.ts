@@ -1,11 +1,11 @@
 /**
- * How two records of one key become one. Idempotent, and for what one hot store hands out also commutative: any order,
- * duplication and batching of reports ends in the same record. Two things depend on the order. Exact ties, where the later
- * arrival wins. And a deletion that lies between two visits already merged, since a record keeps the time of its newest
- * visit only; the hot store never makes one, because it deletes at the stored time or later.
+ * The merge of two records of one key. It is idempotent, and for records of one hot store also commutative: reports in any order, repeated
+ * or batched, end in the same record. Two cases depend on the order. In an exact tie, the later arrival wins. A deletion between two visits
+ * that are already merged cannot separate them, since a record keeps the time of its newest visit only. The hot store never makes such a
+ * deletion, because it deletes at the stored time or later.
  *
- * Every adapter does this inside its atomic call (on LMDB by calling `mergeProgress`, on Redis in Lua, on MySQL in the
- * upsert); the contract suites compare them with this function.
+ * Every adapter merges inside its atomic call: LMDB calls `mergeProgress`, Redis has it in Lua, MySQL in the upsert. The contract suites
+ * compare them with this function.
  */
 import type { ProgressRecord, ConflictRule } from '../../../core/domain.ts'
 
@@ -13,8 +13,8 @@ const REAL = 2 ** 42
 const FINISHED = 2 ** 41
 
 /**
- * Orders resume points. A real visit outranks a glance; among equals the newest wins, or, under `furthest`, the
- * finished one and then the greatest position. `viewedAt` in ms stays below 2^42 until the year 2109.
+ * Orders resume points. A real visit outranks a glance. Among equals the newest wins; under `furthest`, the finished one, then the greatest
+ * position. `viewedAt` in ms stays below 2^42 until the year 2109.
  */
 export function rankOf(rule: ConflictRule, report: { viewedAt: number; position: number; finished: boolean; glance: boolean }): number {
   if (rule === 'newest') return (report.glance ? 0 : REAL) + report.viewedAt
@@ -22,8 +22,8 @@ export function rankOf(rule: ConflictRule, report: { viewedAt: number; position:
 }
 
 /**
- * The record after `incoming` met `stored`, or `stored` itself (the same object) where nothing changes.
- * The result carries `incoming.version`; callers that assign versions do so before merging.
+ * The record after the merge of `incoming` into `stored`, or `stored` itself (the same object) if nothing changes. The result carries
+ * `incoming.version`; callers that assign versions do so before the merge.
  */
 export function mergeProgress(stored: ProgressRecord | undefined, incoming: ProgressRecord): ProgressRecord {
   if (stored === undefined || stored.viewedAt <= incoming.since) return incoming

@@ -1,6 +1,6 @@
 /**
- * Places in a timeline and the cursors that name them. Newest first; entries of one moment are ordered by business and
- * then by id, as their packed keys are, so that every store lists them alike and a cursor is valid in all of them.
+ * Places in a timeline, and the cursors that name them. Newest first. Entries of one moment are ordered by business and then by id, as
+ * their packed keys are. Every store therefore lists them alike, and a cursor is valid in all stores.
  */
 import type { BusinessNumber, Place } from '../../../core/domain.ts'
 import { TidemarkError } from '../../../core/errors.ts'
@@ -11,11 +11,11 @@ export function comparePlaces(a: Place, b: Place): number {
   return b.viewedAt - a.viewedAt || a.business - b.business || compareIds(a.oid, b.oid)
 }
 
-/** The first byte says of which kind of list a cursor is: 1 here, 2 and 3 in places.ts. */
+/** The first byte of a cursor gives the kind of its list: 1 here, 2 and 3 in thumbup. */
 const KIND = 1
 const HEADER_BYTES = 1 + 8 + 2
 
-/** An opaque cursor. The place says nothing about the viewer: a cursor grants no access. */
+/** An opaque cursor. It contains nothing about the viewer and grants no access. */
 export function encodeCursor(place: Place): string {
   const bytes = Buffer.allocUnsafe(HEADER_BYTES + PACKED_ID_BYTES_MAX)
   bytes[0] = KIND
@@ -25,7 +25,7 @@ export function encodeCursor(place: Place): string {
   return bytes.toString('base64url', 0, end)
 }
 
-/** Throws CURSOR_INVALID for anything `encodeCursor` did not make, or of a business that is not asked for. */
+/** Throws CURSOR_INVALID for a cursor that `encodeCursor` did not make, or of a business that the caller did not ask for. */
 export function decodeCursor(cursor: string, businesses: readonly BusinessNumber[]): Place {
   const place = cursor.length <= 120 ? readCursor(Buffer.from(cursor, 'base64url')) : undefined
   if (place === undefined || encodeCursor(place) !== cursor) {

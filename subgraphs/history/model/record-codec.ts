@@ -1,11 +1,10 @@
 /**
- * What stores and logs hold, to bytes and back: the domain's records as the messages of `schema/records.proto`. Every
- * adapter stores these bytes, so that a record means the same in each of them.
+ * The bytes in stores and logs: records of the domain as the messages of `schema/records.proto`. Every adapter stores these bytes, so a
+ * record means the same in each of them.
  *
- * The generated decoder returns 64-bit fields as `Long` objects and leaves absent fields to its prototype; both end
- * here: every number of ours stays below 2^53, and what leaves this file is a plain object of the domain with all its
- * fields. Fields that a newer version added are dropped. Bytes that are not such a message throw; who can go on without
- * them (the log) parks them.
+ * The generated decoder returns 64-bit fields as `Long` objects, and leaves absent fields to its prototype. This file returns plain objects
+ * of the domain with all fields, and every number stays below 2^53. Fields added by a newer version are dropped. Bytes that are not such a
+ * message throw; the log quarantines them.
  */
 import { tidemark } from '../../../schema/records.js'
 import type { ProgressRecord, ViewerSettings } from '../../../core/domain.ts'

@@ -1,6 +1,6 @@
 /**
- * The persist path of the history subgraph: consume flushes, persist their keys, sweep what no flush carried, purge what
- * has expired. Any number of jobs may run; the log's consumer group splits the regions among them, and one of them purges.
+ * The persist path of the history subgraph: consumes flushes, persists their keys, sweeps keys that no flush carried, and purges expired
+ * records. Any number of jobs may run; the log's consumer group splits the regions among them, and one of them purges.
  */
 import type { Clock } from '../../../core/clock.ts'
 import type { FlushedKey } from '../../../core/domain.ts'
@@ -14,9 +14,9 @@ import type { RecordStore } from '../stores/record-store.ts'
 export type HistoryJobOptions = {
   sweepAfterMs: number
   sweepEveryMs: number
-  /** Keys one persist step takes. */
+  /** Keys per persist step. */
   persistKeysMax: number
-  /** Milliseconds after its last write that a record is kept; undefined = forever. */
+  /** Milliseconds for which a record is kept after its last write; undefined = forever. */
   retentionMs: number | undefined
   purgeEveryMs: number
 }
@@ -30,7 +30,7 @@ export type HistoryJobFigures = PersistLoopFigures & {
 
 export type HistoryJob = {
   figures(): HistoryJobFigures
-  /** Finishes what is under way and leaves the group. */
+  /** Finishes current work and leaves the group. */
   stop(): Promise<void>
 }
 
@@ -66,7 +66,7 @@ export async function startHistoryJob(
     onError,
     onParked,
   )
-  // One job purges for all: retention walks over both stores, and two jobs would get in each other's way.
+  // One job purges for all: retention scans both stores, and two jobs would compete for the same rows.
   const purger = startPurger(clock, hot, records, loop.isLeader, options, onError, (removed) => {
     figures.expired += removed
   })

@@ -1,15 +1,15 @@
 /**
- * The persist step: merge keys, read their contents from the hot store, upsert them into the record store, clear the
- * dirty marks that have not moved. Jobs run it for log messages, the sweeper for what no message carried, the service
- * itself when the log is down: one idempotent step for all.
+ * The persist step: deduplicates keys, reads their contents from the hot store, upserts them into the record store, and clears the dirty
+ * marks that have not moved. Jobs run it for log messages, the sweeper for keys that no message carried, and the service itself when the
+ * log is down. It is one idempotent step for all.
  *
- * Where feed existence runs too, it gets the records that were read before their marks are cleared, and before anything can be trimmed.
- * It does not get plays that were staged with their reports, on the day of the record. The sweeper knows no such play: a record that it
- * finds may stem from a process that died between its put and its staging.
+ * If feed existence runs too, it gets the records before their marks are cleared, and before anything can be trimmed. It does not get plays
+ * that were staged with their reports, on the day of the record. The sweeper knows no such play: a record that it finds may come from a
+ * process that died between its put and its staging.
  *
- * The order carries the guarantees. A mark is cleared only after its content is durable, and only at the version that
- * was read; a crash between any two lines leaves the mark, and the step runs again. Of the contents the newest is read
- * at that moment, so an old message persists new content, which is right.
+ * The order carries the guarantees. A mark is cleared only after its content is durable, and only at the version that was read. A crash
+ * between any two lines leaves the mark, and the step runs again. The step reads the newest content, so an old message persists new
+ * content, which is correct.
  */
 import { dayOf } from '../../../core/day-token.ts'
 import type { FlushedKey, ProgressKey, ViewerId, ProgressRow } from '../../../core/domain.ts'
@@ -19,18 +19,18 @@ import type { RecordStore } from '../stores/record-store.ts'
 import type { RecordPlays } from '../../../core/written-reports.ts'
 
 export type PersistOptions = {
-  /** As in PutOptions of the hot store: clearing a dirty mark may make an entry trimmable. */
+  /** As in PutOptions of the hot store, since clearing a dirty mark may make an entry trimmable. */
   timelineCap: number
-  /** Rows one purge statement removes at most. */
+  /** Maximum rows per purge statement. */
   purgeRowsMax: number
 }
 
 export type PersistReport = {
-  /** Distinct progress keys asked for. */
+  /** Distinct progress keys. */
   keys: number
   /** Rows sent to the record store. */
   rows: number
-  /** Keys, of settings too, whose content was missing in the hot store: it was lost or expired before it was persisted. */
+  /** Keys, of settings too, whose content was missing in the hot store: lost or expired before it was persisted. */
   missing: number
   /** Viewers whose settings were persisted. */
   settings: number
@@ -38,7 +38,7 @@ export type PersistReport = {
   purged: number
 }
 
-/** Persists these keys. Rejects with the code of the store that failed; repeating it is safe and complete. */
+/** Persists these keys. Rejects with the code of the store that failed. It may be repeated, and the repetition is complete. */
 export async function persistKeys(
   hot: HotStore,
   records: RecordStore,
@@ -90,11 +90,14 @@ async function persistProgress(
 }
 
 /**
- * 1. This step reads a record. 2. Its viewer clears his history. 3. The clearing is persisted and purges the rows.
- * 4. This step writes the row: it is invisible, but it would stay. So after writing, look at the watermarks again; a
- * clearing after this look purges after our write.
+ * 1. This step reads a record.
+ * 2. Its viewer clears the history.
+ * 3. The clearing is persisted and purges the rows.
+ * 4. This step writes the row. It is invisible, but it would stay.
  *
- * A key whose content is missing may be that of a step that died right after its write: this is the step's repetition.
+ * The watermarks are therefore read again after the write. A later clearing purges after this write.
+ *
+ * A key without content may be the repetition of a step that died right after its write.
  */
 async function purgeClearedMeanwhile(
   hot: HotStore,

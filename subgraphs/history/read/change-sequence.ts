@@ -1,18 +1,18 @@
 /**
- * Live changes and what was missed, as one sequence. While what was missed is read, live changes wait, of each key the
- * newest; then all of it goes on by version. So a subscriber who leaves with the token of the last change he got has got
- * everything before it, and what is found twice is told once.
+ * Live changes and missed changes as one sequence. While missed changes are read, live changes wait, the newest of each key; then all are
+ * sent in order of version. A subscriber with the token of the last change has therefore received everything before it, and a change that
+ * is found twice is sent once.
  */
 import type { ProgressChange } from '../../../core/domain.ts'
 
-/** `upTo`, `clearedUpTo`: live changes and clearings up to these versions are in `changes`, or outdated by what is. */
+/** `upTo`, `clearedUpTo`: live changes and clearings up to these versions are in `changes`, or are outdated by them. */
 export type Missed = { changes: readonly ProgressChange[]; upTo: number; clearedUpTo: number }
 
 export type ChangeSequence = {
   live(change: ProgressChange): void
   /** Live changes wait from now on. */
   hold(): void
-  /** Tells what changed since the last change told, and lets live changes go on. */
+  /** Sends the changes since the last one sent, and then releases live changes. */
   catchUp(): Promise<void>
 }
 
@@ -22,11 +22,11 @@ export function makeChangeSequence(
   tell: (change: ProgressChange) => void,
 ): ChangeSequence {
   let told = since
-  // Nothing was read yet, so nothing live is outdated: clocks of processes differ, and `since` may be ahead of another's.
+  // Nothing was read yet, so no live change is outdated: clocks of processes differ, and `since` may be ahead of another's.
   let read = { upTo: 0, clearedUpTo: 0 }
   let waiting: Map<string, ProgressChange> | undefined
   let catchingUp: Promise<void> | undefined
-  /** Catching up that is not done. */
+  /** Calls of `catchUp` that are not finished. */
   let asked = 0
 
   function live(change: ProgressChange): void {
@@ -60,7 +60,7 @@ export function makeChangeSequence(
   return {
     live,
     hold,
-    // Whoever asks while it goes on may have missed something after it was read.
+    // A later call may have missed changes after the current read, so it reads again.
     catchUp() {
       hold()
       asked++
@@ -74,7 +74,7 @@ export function versionOf(change: ProgressChange): number {
   return change.kind === 'cleared' ? change.version : change.record.version
 }
 
-/** What the newest change counts of. */
+/** Of waiting changes with equal keys, only the newest is sent. */
 export function coalescingKeyOf(change: ProgressChange): string {
   return change.kind === 'cleared' ? `${change.business}` : `${change.business}:${change.oid}`
 }

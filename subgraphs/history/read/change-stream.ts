@@ -1,11 +1,10 @@
 /**
- * A viewer's changes as a stream for one subscriber. Following begins first, then what was missed since the subscriber's
- * token is read; the same where following was interrupted (`change-sequence.ts`).
+ * A viewer's changes as a stream for one subscriber. Following begins first, and then changes since the subscriber's token are read. The
+ * same happens after an interruption (`change-sequence.ts`).
  *
- * A slow subscriber never holds memory without bound: of a key only the newest change waits.
+ * A slow subscriber needs bounded memory: only the newest change of each key waits.
  *
- * With the hot store down a stream opens all the same and is silent until it is back; then it begins with what changed
- * since it was opened.
+ * If the hot store is down, the stream opens and stays silent until the store is back. It then begins with the changes since it was opened.
  */
 import type { Businesses } from '../../../config/businesses.ts'
 import type { Clock, Timer } from '../../../core/clock.ts'
@@ -18,7 +17,7 @@ import type { HotStore, KeyChange } from '../stores/hot-store.ts'
 import { makeChangeSequence, coalescingKeyOf, versionOf, type Missed } from './change-sequence.ts'
 import type { HistoryService } from '../write/service.ts'
 
-/** Milliseconds before the hot store is asked again. */
+/** Milliseconds between two attempts to read the hot store. */
 const AGAIN_MS = 1_000
 
 export function tokenOf(change: ProgressChange): string {
@@ -51,7 +50,7 @@ export async function openChangeStream(
   const sequence = makeChangeSequence(readMissed, sinceVersion ?? openedAt, queue.push)
 
   async function begin(catchesUp: boolean): Promise<void> {
-    // Before following: a change may come in the same breath as the word that following has begun.
+    // Before following, since a change may arrive together with the confirmation.
     if (catchesUp) sequence.hold()
     const unfollow = await service.follow(viewer, sequence.live, (side) => {
       if (side === 'begins') return sequence.hold()
@@ -77,9 +76,9 @@ export async function openChangeStream(
 }
 
 /**
- * What the hot store still knows of what changed. Settings have one version for all that they hold, so a clearing may be
- * told again, to which the answer is the same; it goes first and brings the subscriber's token no further, for what
- * follows it may be older. Settings are read last: what they cleared is then left out of the changes.
+ * The changes that the hot store still has. Settings have one version for all their values, so a clearing may be sent again, which is
+ * harmless. A clearing comes first and does not advance the subscriber's token, since later changes in the list may be older. Settings are
+ * read last, so that changes before a clearing are left out.
  */
 async function readMissedChanges(hot: HotStore, businesses: Businesses, viewer: string, since: number): Promise<Missed> {
   const changes = await hot.listChanges(viewer, businesses.numbers, since)
@@ -102,7 +101,7 @@ async function readMissedChanges(hot: HotStore, businesses: Businesses, viewer: 
   }
 }
 
-/** Tries, now and then, until it succeeds or the subscriber has gone. What is wrong besides a store that is down, the stream ends with. */
+/** Retries until the task succeeds or the subscriber is gone. An error other than a store that is down ends the stream. */
 function repeatLater(clock: Clock, queue: ChangeQueue, task: () => Promise<void>): void {
   let timer: Timer | undefined
   queue.onEnd(() => timer?.cancel())
@@ -119,7 +118,7 @@ function repeatLater(clock: Clock, queue: ChangeQueue, task: () => Promise<void>
 
 type ChangeQueue = ReturnType<typeof makeChangeQueue>
 
-/** Newest change per key, in order of version of first waiting; changes of a business that left the configuration are dropped. */
+/** The newest change per key, in the order in which keys began to wait. Changes of a business that left the configuration are dropped. */
 function makeChangeQueue(businesses: Businesses) {
   const waiting = new Map<string, ProgressChange>()
   const endings: (() => void)[] = []
@@ -161,7 +160,7 @@ function makeChangeQueue(businesses: Businesses) {
     return: end,
     throw: end,
   }
-  /** Calls `ending` when the subscriber has gone, at once if he has. */
+  /** Calls `ending` when the subscriber is gone, at once if that has happened already. */
   function onEnd(ending: () => void): void {
     if (ended) ending()
     else endings.push(ending)

@@ -1,23 +1,29 @@
 /**
  * One page of a viewer's history, without a seam between the hot store and the record store.
  *
- * The hot store is read first. The record store is read for the rest, only if the timeline was truncated and the page
- * runs past its floor; nothing is written back. The rows are then looked up like any key. A row counts if it still stands
- * where it was listed: others have moved (watched again) or are gone (deleted, cleared).
+ * The hot store is read first. The record store is read for the rest, only if the timeline was truncated and the page runs past its floor;
+ * nothing is written back. The rows are then looked up like any key. A row counts if its record still has the listed time. Other rows have
+ * moved (watched again) or are gone (deleted, cleared).
  *
- * The order of reads matters: an entry is trimmed from the hot store only after it is in the record store. The
- * second read therefore finds entries trimmed before the first read. Entries trimmed in between are found twice and kept
- * once. The lookup comes last, because a listed row may be outdated: 1. The row is listed; the viewer has watched again,
- * and only the hot store has that. 2. The new record is persisted and trimmed, or cleared. 3. The hot store has no record,
- * but the listed row is outdated.
+ * The order of reads matters: an entry is trimmed from the hot store only after it is in the record store. The second read therefore finds
+ * entries trimmed before the first read. Entries trimmed in between are found twice and kept once. The lookup comes last, because a listed
+ * row may be outdated:
  *
- * A subject watched again between the reads would be in neither: 1. The hot store is read; the subject is below its floor.
- * 2. The viewer watches it again. 3. Its row, if listed, is outdated. The hot store is therefore read once more at the
- * end: the subject is at its top.
+ * 1. The row is listed. The viewer has watched again, and only the hot store has that visit.
+ * 2. The new record is persisted and trimmed, or cleared.
+ * 3. The hot store has no record, but the listed row is outdated.
  *
- * With the hot store down, the page has the persisted entries of the record store, with the same cursors. With the record
- * store down, the page ends at the floor and says that there is more: a client that goes on after its last entry gets the
- * rest later. With both down, the page is empty, and its cursor stays valid.
+ * A subject watched again between the reads would be in neither:
+ *
+ * 1. The hot store is read; the subject is below its floor.
+ * 2. The viewer watches it again.
+ * 3. Its row, if listed, is outdated.
+ *
+ * The hot store is therefore read once more at the end: the subject is at its top.
+ *
+ * If the hot store is down, the page has the persisted entries of the record store, with the same cursors. If the record store is down, the
+ * page ends at the floor and reports more entries: a client that continues after its last entry gets the rest later. If both are down, the
+ * page is empty, and its cursor stays valid.
  */
 import { complete, type Degraded, noteOrThrow } from '../../../core/outage/degraded.ts'
 import type { BusinessNumber, Place, TimelineEntry, ViewerId } from '../../../core/domain.ts'
@@ -84,9 +90,9 @@ async function readBoth(
 }
 
 /**
- * What the hot store alone has, up to the first floor: of what lies beyond, older neighbours may be missing, and a cursor
- * after it would skip them for good. Past the floor a page is empty and ends the list, or clients would ask for ever; the
- * same cursor finds the rest later.
+ * The entries of the hot store alone, up to the first floor. Beyond it, older neighbours may be missing, and a cursor after it would skip
+ * them for good. Past the floor, a page is empty and ends the list, so that clients do not ask for ever. The same cursor finds the rest
+ * later.
  */
 function cutAtFloors(page: HotPage, before: Place | undefined, first: number): TimelinePage {
   const whole = page.entries.filter((entry) => page.truncated.every(({ floor }) => comparePlaces(placeOf(entry), floor) < 0))
@@ -94,7 +100,7 @@ function cutAtFloors(page: HotPage, before: Place | undefined, first: number): T
   return { entries: before === undefined ? page.entries.slice(0, first) : [], hasNextPage: false }
 }
 
-/** The page as the record store alone has it. */
+/** The page from the record store alone. */
 async function readRecords(
   records: RecordStore,
   viewer: ViewerId,
@@ -141,9 +147,9 @@ async function readOlder(
   }
 }
 
-/** Where the record store's part begins: after `before`, and no earlier than the moment of the floor. */
+/** The start of the record store's part: after `before`, and no earlier than the moment of the floor. */
 function startAt(floor: Place, before: Place | undefined): Place {
-  // Business 0 is no tenant: this place comes before every entry of its moment, and the floor itself is included.
+  // No business has number 0, so this place comes before every entry of its moment, and the floor itself is included.
   const aboveFloor = { viewedAt: floor.viewedAt, business: 0, oid: '0' }
   return before !== undefined && comparePlaces(before, aboveFloor) > 0 ? before : aboveFloor
 }

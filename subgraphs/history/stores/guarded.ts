@@ -1,7 +1,7 @@
 /**
- * The three ports as the service uses them, each behind a breaker, so that a failed store costs a request nothing. A limit that follows its
- * latency protects the record store as well (`record-reads.ts`): with the hot store down, every read of every viewer would go there, and it
- * is not sized for that. Jobs use the ports without breakers: they may wait, and they retry without limit.
+ * The three ports as the service uses them, each behind a breaker, so that a failed store costs a request nothing. The record store also
+ * has a limit that follows its latency (`record-reads.ts`): if the hot store is down, every read of every viewer would go there, and it is
+ * not sized for that. Jobs use the ports without breakers: they may wait, and they retry without limit.
  *
  * The hot store's breaker has one part per part of the store (`part-breaker.ts`): lost regions of a Cluster do not affect the others.
  *
@@ -29,7 +29,7 @@ export type Stores = { hot: HotStore; log: Log; records: RecordStore }
 export type GuardedStores = Stores & {
   breakers: StoreBreakers
   recordReads(): RecordReadsFigures
-  /** Ends the asking; the stores stay open. */
+  /** Ends the checks; the stores stay open. */
   stop(): void
 }
 
@@ -65,7 +65,7 @@ function guardHot(hot: HotStore, breaker: PartBreaker): HotStore {
   return {
     ...guarded,
     confirmRewards: (rewards) => confirmByParts(rewards, breaker, hot.confirmRewards),
-    // Following has connections of its own: their failure says nothing about reads and writes.
+    // Following has its own connections. Their failure tells nothing about reads and writes.
     followProgress: (viewer, listener, onGap) => {
       const follow = () => hot.followProgress(viewer, listener, onGap)
       return isOpenFor(viewer) ? run([viewer], follow) : follow()

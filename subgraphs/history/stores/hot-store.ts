@@ -1,14 +1,14 @@
 /**
- * Port: the hot store, where a write is readable at once. Timelines, contents, dirty marks, settings and day flags of
- * the viewers; one viewer belongs to one region, and everything of a region can be changed in one atomic step.
+ * Port: the hot store, where a write is readable at once. It has the timelines, contents, dirty marks, settings and day flags of the
+ * viewers. A viewer belongs to one region, and data of one region can change in one atomic step.
  *
- * Every adapter passes `test/contracts/history/hot-store.ts`. Failures of the store itself surface as `TidemarkError` with code
- * `HOT_STORE_UNAVAILABLE` (retryable) or `STORE_FULL`; a call that failed so may have been executed all the same.
+ * Every adapter passes `test/contracts/history/hot-store.ts`. Failures of the store surface as `TidemarkError` with code
+ * `HOT_STORE_UNAVAILABLE` (retryable) or `STORE_FULL`. A failed call may have been executed.
  *
- * Who repeats a call: putting, clearing dirty marks, dropping, confirming and purging may be repeated at any time, and a
- * repetition changes nothing. Deleting, clearing and pausing mean "as of the moment of the call": what somebody wrote after
- * a failed call that was executed, its repetition by the caller removes. Repetitions that an adapter makes by itself within
- * a call, because an answer was lost, remove nothing of that and bring the first answer.
+ * Puts, and the clearing, dropping, confirming and purging calls, may be repeated at any time without further effect. Deletions, clearings
+ * of history and switches mean "as of the moment of the call": if a failed call was executed, its repetition by the caller removes writes
+ * made in between. An adapter may repeat them within a call after a lost answer; such repetitions remove nothing and return the first
+ * answer.
  */
 import type {
   BusinessNumber,
@@ -27,24 +27,24 @@ export type ProgressWrite = {
   viewer: ViewerId
   business: BusinessNumber
   oid: string
-  /** What the report says. `version` and `since` are assigned by the store, whatever stands here. */
+  /** The record of the report. The store assigns `version` and `since`; values given here are ignored. */
   record: ProgressRecord
   /**
-   * True if the record would win over anything older than itself. A write that is not decisive, or older than the
-   * timeline's floor, needs the record that was trimmed before it can be merged.
+   * True if the record would win over anything older than itself. A write that is not decisive, or is older than the timeline's floor, can
+   * be merged only with the trimmed record, if there is one.
    */
   decisive: boolean
-  /** What the record store has for this key: absent = not looked up, null = nothing there. */
+  /** The record store's row for this key. Absent = not looked up, null = none. */
   base?: ProgressRecord | null
-  /** `asOf` of the answer that asked for the base. Absent: the base is taken as it is, however old. */
+  /** `asOf` of the answer that asked for the base. If absent, the base is taken however old it is. */
   baseAsOf?: number
   /**
-   * True if `record` and `base` are what the record store has, to be merged with a report that was put with `base: null` while
-   * it was down. Nothing new was watched: so the viewer's pause is no obstacle, `since` of the record counts, and where
-   * nothing is held there is nothing to merge with (stale).
+   * True if `record` and `base` are the row of the record store, to be merged with a report that was put with `base: null` during an
+   * outage. Nothing new was watched, so the viewer's pause does not apply, and `since` of the record counts. If the hot store has no
+   * record, there is nothing to merge with (stale).
    */
   merges?: true
-  /** The day (UTC, days since the epoch) to claim as the viewer's first of this business; absent = do not check. */
+  /** The day (UTC, days since the epoch) to claim as the viewer's first of this business. If absent, no day is claimed. */
   day?: number
 }
 
@@ -60,19 +60,18 @@ export type PutOutcome =
    * `repeated`: the report was sent twice, for example because an answer was lost. It may have been stored before it was overtaken.
    */
   | { status: 'stale'; record: ProgressRecord | undefined; voidUntil: number; repeated?: true }
-  /** The viewer paused his history; nothing changed. */
+  /** The viewer paused history; nothing changed. */
   | { status: 'paused' }
   /**
-   * Only the record store knows what this must be merged with: call again with `base`, read after this answer, and
-   * `baseAsOf: asOf`. Nothing changed. It may be asked again: what was trimmed after `asOf` may be newer than the base.
-   * `repeated`: as above.
+   * The write must be merged with a row that only the record store has. Call again with `base`, read after this answer, and `baseAsOf:
+   * asOf`. Nothing changed. The answer may repeat, since an entry trimmed after `asOf` may be newer than the base. `repeated`: as above.
    */
   | { status: 'needs-base'; asOf: number; repeated?: true }
 
 export type PutOptions = {
   /** The server's clock, ms since the epoch. */
   now: number
-  /** Timeline entries kept per viewer and business. The oldest clean ones beyond it leave, with their contents. */
+  /** Timeline entries kept per viewer and business. Beyond it, the oldest clean entries are trimmed with their contents. */
   timelineCap: number
 }
 
@@ -85,8 +84,8 @@ export type HotPage = {
   /** Newest first, at most `limit`, all after `before`. */
   entries: TimelineEntry[]
   /**
-   * One per asked business whose timeline was truncated: entries at or after `floor` (in timeline order: that or older)
-   * may be missing here and stand in the record store, where only those newer than `clearedAt` count.
+   * One per requested business with a truncated timeline. Entries at or after `floor` in timeline order, that is as old or older, may be
+   * missing here and exist in the record store. There, only entries newer than `clearedAt` count.
    */
   truncated: { business: BusinessNumber; floor: Place; clearedAt: number }[]
 }
@@ -94,28 +93,33 @@ export type HotPage = {
 /** A change of one key. */
 export type KeyChange = Exclude<ProgressChange, { kind: 'cleared' }>
 
-/** A dirty key as the persist step reads it. `record` is undefined if its content is missing (explained, not fatal). */
+/** A dirty key for the persist step. `record` is undefined if its content is missing, which is not an error. */
 export type DirtyProgress = { key: ProgressKey; record: ProgressRecord | undefined }
 
 export interface HotStore {
   /**
-   * Writes each record unless something newer exists; per write, in order: paused → dropped; viewed at or before the
-   * business's clearedAt, or merged to no change (`mergeProgress`) → stale; else timeline entry, content and dirty mark
-   * (the time of the first unpersisted change is kept), then the day flag (a first of the day leaves a
-   * pending reward); after the last write the timelines are trimmed, so that a base stays true through a call. Atomic per region; durable and readable in every process when the promise resolves.
-   * Outcomes in the order of `writes`. A key may occur several times; later ones see earlier ones.
+   * Writes each record unless a newer one exists. Per write, in order:
+   *
+   * 1. If the viewer paused, the write is dropped.
+   * 2. If it was viewed at or before the business's clearedAt, or the merge changes nothing (`mergeProgress`), it is stale.
+   * 3. Otherwise timeline entry, content and dirty mark are written; the mark keeps the time of the first unpersisted change.
+   * 4. The day flag is claimed. A first of the day leaves a pending reward.
+   *
+   * After the last write the timelines are trimmed, so that a base stays valid through a call. Atomic per region; durable and readable in
+   * every process when the promise resolves. Outcomes in the order of `writes`. A key may occur several times; later writes see earlier
+   * ones.
    */
   putProgress(writes: readonly ProgressWrite[], options: PutOptions): Promise<PutOutcome[]>
 
   /**
-   * Writes a tombstone per key, at `max(now, what is stored)`, removes it from the timeline, marks it dirty.
-   * A tombstone is written for unknown keys too: the record store may hold them. Atomic per region. In key order.
+   * Writes a tombstone per key, at the later of `now` and the stored time, removes it from the timeline, and marks it dirty. Unknown keys
+   * get a tombstone too, since the record store may have them. Atomic per region. In key order.
    */
   deleteProgress(keys: readonly ProgressKey[], now: number): Promise<DeleteOutcome[]>
 
   /**
-   * Sets the business's watermark to `max(now, the newest entry)`, empties its timeline, marks the settings dirty.
-   * Atomic. Returns the watermark.
+   * Sets the business's watermark to the later of `now` and the newest entry, empties its timeline, and marks the settings dirty. Atomic.
+   * Returns the watermark.
    */
   clearProgress(viewer: ViewerId, business: BusinessNumber, now: number): Promise<number>
 
@@ -130,48 +134,47 @@ export interface HotStore {
   listTimeline(viewer: ViewerId, businesses: readonly BusinessNumber[], before: Place | undefined, limit: number): Promise<HotPage>
 
   /**
-   * What a follower missed: visible records and tombstones of these businesses that changed after this version and are
-   * still held, in order of version. Clearings are the settings'.
+   * The changes that a follower missed: visible records and tombstones of these businesses that changed after this version and are still
+   * held, in order of version. Clearings are part of the settings.
    */
   listChanges(viewer: ViewerId, businesses: readonly BusinessNumber[], sinceVersion: number): Promise<KeyChange[]>
 
-  /** For the persist step: records as they are, tombstones included, dirty or not. In key order. */
+  /** For the persist step: the stored records, tombstones included, dirty or not. In key order. */
   readDirtyProgress(keys: readonly ProgressKey[]): Promise<DirtyProgress[]>
   /** For the persist step: settings of these viewers, in order. */
   readDirtySettings(viewers: readonly ViewerId[]): Promise<ViewerSettings[]>
-  /** Removes each key's dirty mark if its version has not moved since; then trims. Settings keys included. */
+  /** Removes each key's dirty mark if its version has not moved, then trims. Settings keys included. */
   clearDirty(keys: readonly { key: ProgressKey; version: number }[], timelineCap: number): Promise<void>
-  /** Removes dirty marks whose content is missing (what a lost hot store leaves behind). */
+  /** Removes dirty marks without content, such as those that remain after a loss of data. */
   dropDirty(keys: readonly ProgressKey[]): Promise<void>
   /** Keys of these regions whose oldest unpersisted change is at or before `dirtyBefore`; at most `limit`, oldest first per region. */
   listDirty(regions: readonly number[], dirtyBefore: number, limit: number): Promise<ProgressKey[]>
-  /** How many keys are dirty in all regions. */
+  /** The number of dirty keys in all regions. */
   countDirty(): Promise<number>
 
   /** Rewards claimed at or before `claimedBefore` and not yet confirmed, of these regions; at most `limit`. */
   listPendingRewards(regions: readonly number[], claimedBefore: number, limit: number): Promise<RewardEvent[]>
-  /** The log has them. */
+  /** Removes rewards that the log has taken. */
   confirmRewards(rewards: readonly RewardEvent[]): Promise<void>
 
-  /** Removes clean records (and tombstones) last written before this moment, at most `limit`. Returns how many went; 0 = done. */
+  /** Removes clean records and tombstones last written before this moment, at most `limit`. Returns the number removed; 0 = done. */
   purgeExpired(writtenBefore: number, limit: number): Promise<number>
 
   /**
-   * Calls `listener` after each visible change of this viewer, made by any process, once it is readable. At most once
-   * per change; a listener that throws is the caller's bug. Resolves when following has begun; returns how to stop.
-   * Following may be interrupted, by a connection that is lost: `onGap` is called before the first change behind such a gap,
-   * and again when everything behind it will come.
+   * Calls `listener` after each visible change of this viewer, made by any process, once it is readable. At most once per change; the
+   * listener must not throw. Resolves when following has begun, with a function that ends it. Following may be interrupted by a lost
+   * connection: `onGap` is called before the first change after such a gap, and again when all further changes will arrive.
    */
   followProgress(viewer: ViewerId, listener: (change: ProgressChange) => void, onGap?: (side: GapSide) => void): Promise<() => void>
 
   /**
-   * Resolves if the store answers and takes writes; rejects with what is wrong. With a part: of that part only, and in
-   * whatever state of it a write would fail.
+   * Resolves if the store answers and accepts writes; rejects with the reason otherwise. With a part: checks that part only, and rejects in
+   * every state in which a write to it would fail.
    */
   check(part?: number): Promise<void>
   /**
-   * The part of the store that this viewer's data is in, where parts fail one by one; then calls reject with a `PartOutage`
-   * that says whom it concerns. Absent: the store fails as a whole.
+   * The part of the store that has this viewer's data, if parts fail one by one. Calls then reject with a `PartOutage`, which lists the
+   * affected viewers. If absent, the store fails as a whole.
    */
   partOf?(viewer: ViewerId): number
   close(): Promise<void>

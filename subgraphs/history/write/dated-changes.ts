@@ -1,10 +1,11 @@
 /**
- * Deletions, clearings and switches from a journal. The port's calls mean "as of now", while the entry means "as of its moment". Each therefore
- * looks first at the stored records, and spares changes after the moment: a record viewed *and* written later (its version says when),
- * a later switch. Changes by earlier entries of the same replay do not count as later, whatever their versions say: `own` remembers them.
+ * Deletions, clearings and switches from a journal. The port's calls mean "as of now", while an entry means "as of its moment". Each change
+ * therefore reads the stored records first, and spares later changes: a record viewed *and* written after the moment (its version shows
+ * when), or a later switch. Changes by earlier entries of the same replay do not count as later, whatever their versions are: `own`
+ * remembers them.
  *
- * 1. The replay looks. 2. Another process puts a report of this viewer. 3. The replay deletes. Two calls of one process lie between 1 and 3.
- * Closing that gap takes a port whose deletions have a moment of their own.
+ * A race remains: 1. The replay reads. 2. Another process puts a report of this viewer. 3. The replay deletes. Two calls of one process lie
+ * between 1 and 3. Closing that gap takes a port whose deletions have a moment of their own.
  */
 import type { BusinessNumber, FlushedKey, Place, ProgressKey, ProgressRecord, ViewerId } from '../../../core/domain.ts'
 import { keyText, settingsKey } from '../../../core/progress-key.ts'
@@ -13,7 +14,7 @@ import type { HotStore } from '../stores/hot-store.ts'
 import type { RecordStore } from '../stores/record-store.ts'
 
 export type DatedChangeHooks = {
-  /** The hot store has this key's change: it may be flushed. */
+  /** The hot store has this key's change, so it may be flushed. */
   aggregate(key: FlushedKey): void
   /** A change came too late to count: a newer one is stored. */
   dropped(count: number): void
@@ -57,7 +58,7 @@ export function makeDatedChanges(hot: HotStore, records: RecordStore, own: Map<s
     }
   }
 
-  /** Clearing has one watermark, which would reach what is later. So everything that is not later is deleted one by one. */
+  /** Clearing has one watermark, which would cover later changes too. Everything that is not later is therefore deleted one by one. */
   async function removeAll(viewer: ViewerId, business: BusinessNumber, now: number): Promise<void> {
     const pages = [
       async (before: Place | undefined) => (await hot.listTimeline(viewer, [business], before, PAGE)).entries,
@@ -84,7 +85,7 @@ export function makeDatedChanges(hot: HotStore, records: RecordStore, own: Map<s
     if (settings.paused !== paused) {
       const changedAt = momentOf(settings.version)
       const clearedAt = Math.max(0, ...Object.values(settings.clearedAt))
-      // The version does not say what was changed. A clearing as new as the version is what it was.
+      // The version does not tell which setting changed. A clearing as new as the version is the change.
       if (changedAt > now && clearedAt < changedAt && own.get(keyText(key)) !== settings.version) return hooks.dropped(1)
       own.set(keyText(key), (await hot.setPaused(viewer, paused, now)).version)
     }

@@ -49,7 +49,7 @@ function mistakeOf({ viewer, change }: JournalEntry): string | undefined {
     case 'pause':
       return typeof paused === 'boolean' ? undefined : 'it does not say whether history is paused'
     default:
-      return `it is of a kind that this version of history does not know: ${JSON.stringify(kind)}`
+      return `its kind is unknown to this version of history: ${JSON.stringify(kind)}`
   }
 }
 

@@ -35,7 +35,7 @@ export function makeJournaledProgressPut(
     return outcomes.map((outcome) => (outcome.status === 'needs-base' ? (journaled.shift() as WriteOutcome) : outcome))
   }
 
-  /** A viewer whose pausing waits is paused: what comes behind it would be dropped when it is applied. */
+  /** A viewer whose waiting switch is "paused" counts as paused: later reports would be dropped at the replay. */
   async function journal(writes: readonly ProgressWrite[], now: number, degraded: Degraded): Promise<WriteOutcome[]> {
     degraded.add('hotStore')
     const counting = writes.filter((write) => pausedBy(write.viewer) !== true)

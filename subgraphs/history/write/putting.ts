@@ -1,20 +1,20 @@
-/** Putting progress into the hot store with the help of the record store: for the service, and for what is replayed. */
+/** Puts progress into the hot store with the help of the record store. Used by the service and by the replay. */
 import { asRepeated } from '../../../core/clock-differences.ts'
 import type { ProgressRecord } from '../../../core/domain.ts'
 import { saysDown } from '../../../core/outage/degraded.ts'
 import type { HotStore, ProgressWrite, PutOptions, PutOutcome } from '../stores/hot-store.ts'
 import type { RecordStore } from '../stores/record-store.ts'
 
-/** Each further read takes a report of another device, its persisting and its trimming in between: two are rare. */
+/** Each further read needs a report of another device that is persisted and trimmed in between, so even two are rare. */
 export const BASE_READS_MAX = 20
 
 /**
- * Puts; what the hot store cannot decide alone is put again with what the record store has. It may ask once more: while
- * a base was read, another device's report may have been persisted and trimmed, and then the base is an old one.
+ * Puts the writes. Writes that the hot store cannot decide alone are put again with the rows of the record store. It may ask once more:
+ * while a base was read, another device's report may have been persisted and trimmed, and the base is then outdated.
  *
- * With the record store down, `withoutBase` is told first, durably, which writes go without; then they are put as if there
- * was nothing to merge with, so that they are readable. What the record store has is merged in later. Without that function
- * the put rejects. An outcome may be left 'needs-base' only then.
+ * If the record store is down, `withoutBase` first notes durably which writes go without. They are then put as if there was nothing to
+ * merge with, so that they are readable, and the rows are merged in later. Without that function the put rejects. Only then an outcome may
+ * remain 'needs-base'.
  */
 export async function putProgress(
   hot: HotStore,
@@ -44,7 +44,7 @@ export async function putProgress(
   return outcomes
 }
 
-/** Where the record store was not asked, no age of the base is told, so that nothing is asked again. */
+/** If the record store was not asked, the base has no age, so that the hot store does not ask again. */
 function withBase(
   write: ProgressWrite,
   bases: readonly (ProgressRecord | undefined)[] | undefined,

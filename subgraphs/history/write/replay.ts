@@ -1,9 +1,9 @@
 /**
- * Applies the entries of a journal to the hot store, a viewer's entries in order. An entry may be applied twice (a process dies before it
- * removes it) and late (other processes wrote meanwhile, or the journal was a dead process's).
+ * Applies the entries of a journal to the hot store, a viewer's entries in order. An entry may be applied twice, if a process dies before
+ * it removes it. It may also be applied late: other processes wrote meanwhile, or the journal belonged to a dead process.
  *
- * Reports merge, so both are harmless for them. `dated-changes.ts` applies deletions, clearings and switches. A report that is replayed after
- * its viewer paused is dropped, even if it was made before: when in doubt, nothing is recorded.
+ * Reports merge, so both are harmless for them. `dated-changes.ts` applies deletions, clearings and switches. A report that is replayed
+ * after its viewer paused is dropped, even if it was made before: when in doubt, nothing is recorded.
  */
 import type { FlushedKey, ProgressKey, RewardEvent } from '../../../core/domain.ts'
 import type { ErrorCode } from '../../../core/errors.ts'
@@ -20,16 +20,16 @@ import type { StageWritten } from '../../../core/written-reports.ts'
 import type { WriteOutcome } from './write-outcome.ts'
 
 export type ReplayHooks = {
-  /** The hot store has this key's change: it may be flushed. */
+  /** The hot store has this key's change, so it may be flushed. */
   aggregate(key: FlushedKey): void
   /** Stages plays of written reports; the persist step stages the rest. */
   stageWritten?: StageWritten | undefined
   reward(events: readonly RewardEvent[]): void
-  /** Notes durably that these were put without what the record store has. */
+  /** Notes durably that these were put without the rows of the record store. */
   withoutBase(writes: readonly ProgressWrite[], now: number): Promise<void>
-  /** May a put that began then still reach the hot store? */
+  /** True if a put that began then may still reach the hot store. */
   mayBeUnderWay(since: number): boolean
-  /** A change that came too late to count: something newer is there, or the viewer paused. */
+  /** Called for changes that came too late to count: a newer one is stored, or the viewer paused. */
   dropped(count: number): void
 }
 
@@ -57,12 +57,17 @@ export function makeReplay(hot: HotStore, records: RecordStore, timelineCap: num
   }
 
   /**
-   * What was put as if there was nothing to merge with is merged with what there is, whether the viewer has paused meanwhile
-   * or not. Two reports that were put without a base are one record by now: a deletion between them cannot part them any more.
+   * Merges the rows of the record store into records that were put without them, whether the viewer has paused meanwhile or not. Two
+   * reports that were put without a base are one record by now, and a deletion between them can no longer separate them.
    *
-   * The entry is older than the put it belongs to. 1. The entry is durable. 2. The record store is back, and the entry is
-   * applied. 3. The put, which was under way all the time, arrives. So it is applied again until no put that began then can
-   * be under way any more, also none of a process that has died since. False: again.
+   * The entry is older than the put it belongs to:
+   *
+   * 1. The entry is durable.
+   * 2. The record store is back, and the entry is applied.
+   * 3. The put, which was under way all the time, arrives.
+   *
+   * The entry is therefore applied again until no put that began then can still be under way, including those of dead processes. False:
+   * apply it again.
    */
   async function mergeBases(keys: readonly ProgressKey[], now: number): Promise<boolean> {
     const rows = await records.getProgressMany(keys)
@@ -110,7 +115,7 @@ export function makeReplay(hot: HotStore, records: RecordStore, timelineCap: num
   }
 }
 
-/** Errors of a write's content. The same write fails for ever. */
+/** Errors of a write's content. The same write always fails. */
 const REFUSALS: ReadonlySet<ErrorCode> = new Set([
   'BUSINESS_UNKNOWN',
   'ID_INVALID',

@@ -1,8 +1,7 @@
 /**
- * The write path of the history subgraph: check, put into the hot store, hand the keys to the aggregator, answer.
- * When a call resolves the write is readable by every read that starts now, in every process, and durable. While the hot
- * store is down it is durable in the journal (`writes.ts`), and readable once the hot store is back; the caller's
- * collector says so.
+ * The service of the history subgraph: checks the input, puts it into the hot store, passes the keys to the aggregator, and answers. When a
+ * call resolves, the write is durable, and readable by every read that starts now, in every process. While the hot store is down, the write
+ * is durable in the journal (`writes.ts`) and readable once the hot store is back; the caller's collector notes that.
  */
 import type { Aggregator } from '../../../writeback/aggregator.ts'
 import type { Businesses } from '../../../config/businesses.ts'
@@ -30,7 +29,7 @@ export { rewardOf } from '../../../core/rewards.ts'
 
 export type HistoryServiceOptions = { regions: number; timelineCap: number }
 
-/** One answer per report. `key` names what `record` is stored under. */
+/** One answer per report. `key` is the key under which `record` is stored. */
 export type ReportAnswer =
   | {
       outcome: 'ACCEPTED'
@@ -49,9 +48,9 @@ type Rejected = { outcome: 'REJECTED'; code: ErrorCode; message: string }
 export type HistoryFigures = Record<'accepted' | 'stale' | 'paused' | 'rejected', number>
 
 export type HistoryService = {
-  /** In the order of `inputs`. Throws INPUTS_TOO_MANY, or the code of a store that failed; then nothing is promised. */
+  /** In the order of `inputs`. Throws INPUTS_TOO_MANY, or the code of a store that failed; the reports may then be written or not. */
   report(viewer: Viewer, inputs: readonly ProgressInput[], degraded: Degraded): Promise<ReportAnswer[]>
-  /** The ids that were in the hot history. Throws BUSINESS_UNKNOWN, IDS_TOO_MANY, ID_INVALID. */
+  /** Returns the ids that were in the hot history. Throws BUSINESS_UNKNOWN, IDS_TOO_MANY, ID_INVALID. */
   deleteHistory(viewer: Viewer, business: string, ids: readonly string[], degraded: Degraded): Promise<string[]>
   /** The watermark. Throws BUSINESS_UNKNOWN. */
   clearHistory(viewer: Viewer, business: string, degraded: Degraded): Promise<number>
@@ -63,8 +62,8 @@ export type HistoryService = {
 }
 
 /**
- * `reward` takes claims that must reach the log; what it cannot deliver is left to the sweeper. `writes` is how changes are
- * made; by default straight into the hot store.
+ * `reward` takes claims for the log; the sweeper sends those that it cannot deliver. `writes` applies changes; by default directly to the
+ * hot store.
  */
 export function makeHistoryService(
   clock: Clock,
@@ -124,7 +123,7 @@ export function makeHistoryService(
     }
     const key: ProgressKey = { viewer: write.viewer, business: write.business, oid: write.oid }
     const day = dayOf(now)
-    // A token says that the day was claimed; what claimed nothing earns none.
+    // A token says that the day was claimed. A write that claimed nothing gets no token.
     if (outcome.status === 'stale') {
       const isCleared = write.record.viewedAt <= outcome.voidUntil
       return { outcome: 'STALE', key, record: outcome.record, clearedAt: isCleared ? outcome.voidUntil : undefined }

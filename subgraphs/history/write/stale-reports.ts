@@ -29,8 +29,8 @@ export function overtakenReports(businesses: Pick<Businesses, 'byNumber'>): Over
 type StaleAnswer = { outcome: 'STALE'; key: ProgressKey; record: ProgressRecord | undefined; clearedAt: number | undefined }
 
 /**
- * Sets the record of stale answers without one. A report older than a clearing is refused without reading behind the hot timeline, where a
- * newer record may be. The report is answered in any case.
+ * Sets the record of stale answers without one. A report older than a clearing is refused without a read of the record store, which may
+ * have a newer record. The report is answered in any case.
  */
 export async function lookUpStale(
   hot: HotStore,

@@ -1,7 +1,6 @@
 /**
- * The parts of a process that takes writes, put together: the ports behind their breakers, the journal for when the hot
- * store is down, the aggregator, the way to the log, and the service on top. The subgraph is made of it, and so is a
- * process of the simulator, so that what is simulated is what runs.
+ * The parts of a process that takes writes: the ports behind their breakers, the journal for outages of the hot store, the aggregator, the
+ * way to the log, and the service on top. Both the subgraph and a process of the simulator use it, so the simulation runs the real code.
  */
 import type { AggregatorOptions } from '../../../writeback/aggregator.ts'
 import type { Businesses } from '../../../config/businesses.ts'
@@ -32,7 +31,7 @@ export type HistoryStores = Stores & {
 export type WritePathOptions = {
   regions: number
   timelineCap: number
-  /** Rows one purge statement removes at most. */
+  /** Maximum rows per purge statement. */
   purgeRowsMax: number
   aggregator: AggregatorOptions
   flusher: FlusherOptions
@@ -42,15 +41,15 @@ export type WritePathOptions = {
 }
 
 export type WritePath = {
-  /** The stores as the service sees them; the job takes them as they are: it may wait, and retries without limit. */
+  /** The stores of the service. The job uses them without breakers: it may wait, and retries without limit. */
   guarded: GuardedStores
   writeBack: WriteBack
   service: HistoryService
-  /** Does something of this viewer's wait in the journal that the hot store does not have? To be asked before a read. */
+  /** True if the journal has writes of this viewer that the hot store lacks. To be called before a read. */
   mayLack: MayLack
-  /** Persists these keys from store to store, guarded by nothing. */
+  /** Persists these keys from store to store, without breakers. */
   persist(keys: readonly FlushedKey[]): Promise<PersistReport>
-  /** Applies what is journaled, if the hot store answers, sends everything aggregated to the log and waits until it is there. */
+  /** Applies the journal if the hot store answers, sends all aggregated keys to the log, and waits for them to arrive. */
   drain(): Promise<void>
 }
 

@@ -1,10 +1,10 @@
 /**
- * The four ways to change a viewer's history, as the service makes them: straight into the hot store, or, while it is
- * down, into the journal. `journaled` says that the hot store does not know of it yet; its keys must not be flushed.
+ * The four changes to a viewer's history, as the service makes them: directly in the hot store, or in the journal while the hot store is
+ * down. `journaled` means that the hot store does not have the change yet; its keys must not be flushed.
  *
- * The rule for new writes while others wait: a viewer's writes stay in order. As long as one of his waits in this
- * process's journal, his next go behind it, even if the hot store is back; other viewers' go straight. Writes of one
- * viewer through several processes have no order but their own times; `replay.ts` says how it minds that.
+ * A viewer's writes stay in order. While one of them waits in this process's journal, the viewer's next writes go behind it, even if the
+ * hot store is back. Other viewers' writes go directly. Writes of one viewer through several processes are ordered by their own times only;
+ * `replay.ts` describes the consequences.
  */
 import type { BusinessNumber, ProgressKey, ViewerId, ViewerSettings } from '../../../core/domain.ts'
 import { saysDown, type Degraded, type MayLack } from '../../../core/outage/degraded.ts'
@@ -20,13 +20,13 @@ import type { WriteOutcome } from './write-outcome.ts'
 export type HistoryWrites = {
   /** In the order of `writes`. */
   put(writes: readonly ProgressWrite[], now: number, degraded: Degraded): Promise<WriteOutcome[]>
-  /** `existed`: was it in the history? In key order. */
+  /** `existed`: true for keys that were in the history. In key order. */
   delete(keys: readonly ProgressKey[], now: number, degraded: Degraded): Promise<{ existed: boolean[]; journaled: boolean }>
   clear(viewer: ViewerId, business: BusinessNumber, now: number, degraded: Degraded): Promise<{ clearedAt: number; journaled: boolean }>
   setPaused(viewer: ViewerId, paused: boolean, now: number, degraded: Degraded): Promise<{ settings: ViewerSettings; journaled: boolean }>
-  /** Does something of this viewer's wait that the hot store does not have? To be asked before a read. */
+  /** True if the journal has writes of this viewer that the hot store lacks. To be called before a read. */
   mayLack: MayLack
-  /** The switch as a write that waits sets it; undefined = none waits. */
+  /** The newest waiting switch; undefined if none waits. */
   pausedBy(viewer: ViewerId): boolean | undefined
 }
 
@@ -48,7 +48,7 @@ export function makeJournaledWrites(hot: HotStore, records: RecordStore, journal
   /** The newest waiting switch of a viewer. It counts only while an entry of the viewer waits. */
   const pausing = new Map<ViewerId, boolean>()
 
-  /** Tries the hot store unless the viewer's writes wait; what it does not answer goes into the journal. */
+  /** Tries the hot store unless the viewer's writes wait. If the hot store does not answer, the change goes into the journal. */
   async function tryOrJournal<T>(
     viewer: ViewerId,
     now: number,
@@ -75,7 +75,7 @@ export function makeJournaledWrites(hot: HotStore, records: RecordStore, journal
     return pausing.get(viewer)
   }
 
-  /** What the record store shows. Nobody is kept from deleting because it is down as well. */
+  /** The visible rows of the record store. A deletion succeeds even if the record store is down as well. */
   async function existedInRecords(keys: readonly ProgressKey[], degraded: Degraded): Promise<boolean[]> {
     try {
       return (await lookUpInRecords(records, keys)).map((record) => record !== undefined)

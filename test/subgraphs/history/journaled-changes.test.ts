@@ -5,8 +5,8 @@ import { report, write } from '../../contracts/reports.ts'
 const KEY = { viewer: '7', business: 1, oid: 'a' }
 
 test.each([
-  [{ kind: 'merge' }, 'of a kind that this version of history does not know: "merge"'],
-  [{ kind: 'mark', writes: [KEY] }, 'of a kind that this version of history does not know: "mark"'],
+  [{ kind: 'merge' }, 'its kind is unknown to this version of history: "merge"'],
+  [{ kind: 'mark', writes: [KEY] }, 'its kind is unknown to this version of history: "mark"'],
   [{ kind: 'put', writes: [KEY] }, 'this is not a write'],
   [{ kind: 'delete', keys: [] }, 'it has no keys'],
   [{ kind: 'base', keys: [KEY, { ...KEY, viewer: '8' }] }, 'one of its keys is of viewer 8'],

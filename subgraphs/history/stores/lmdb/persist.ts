@@ -1,4 +1,4 @@
-/** Dirty keys as the persist step and the sweeper see them, and rewards that wait for the log. */
+/** Dirty keys for the persist step and the sweeper, and rewards that wait for the log. */
 import type { ProgressKey } from '../../../../core/domain.ts'
 import { isSettingsKey } from '../../../../core/progress-key.ts'
 import type { DirtyProgress } from '../hot-store.ts'
@@ -15,7 +15,7 @@ export function readDirty(work: HotWork, key: ProgressKey): DirtyProgress {
   return { key, record: readHeld(work, shelf, key.oid)?.content }
 }
 
-/** Clears the marks whose versions have not moved, then trims the timelines they stood in. */
+/** Clears the marks whose versions have not moved, then trims their timelines. */
 export function clearDirty(work: HotWork, marks: readonly { key: ProgressKey; version: number }[], timelineCap: number): void {
   const touched = new Set<ShelfWork>()
   for (const { key, version } of marks) {

@@ -1,8 +1,8 @@
 /**
- * Retention in the hot store: clean records and tombstones that were last written before a moment leave. The table is
- * walked in steps outside the write lock; what is found is looked at again inside the transaction that removes it.
+ * Retention in the hot store: removes clean records and tombstones last written before a moment. The table is scanned in steps outside the
+ * write lock; the transaction that removes the records examines them again.
  *
- * There is no index by time of writing: it would move with every write, and a purge comes once an hour.
+ * There is no index by time of writing: every write would move an entry, while a purge runs once an hour.
  */
 import { unpackId } from '../../../../core/keys.ts'
 import { VERSIONS_PER_MS } from '../../../../core/version.ts'
@@ -50,7 +50,7 @@ function removeExpired(work: HotWork, keys: readonly Buffer[], writtenBefore: nu
   return removed
 }
 
-/** A viewer who left takes his counts along, or they would stay for ever. Whatever was trimmed is older than what expired last. */
+/** Removes the counts of a viewer who is gone, or they would stay for ever. Every trimmed entry is older than the last expired one. */
 function dropStats(work: HotWork, shelf: ShelfWork, writtenBefore: number): void {
   if ((shelf.stats.lastDay + 1) * DAY_MS > writtenBefore) return
   void work.tables.viewers.remove(plainKey(shelf, STATS))

@@ -1,9 +1,9 @@
 /**
  * Timelines of the hot store: pages over several businesses, and the cap.
  *
- * Trimming takes entries from the oldest end, with their contents, and stops at the first dirty one, which the persist
- * step has yet to read. So what is missing lies at or below the floor, the newest place ever trimmed, and whatever lies
- * above it is complete here. Late entries below the floor stand in the timeline until they are clean.
+ * Trimming removes entries from the oldest end, with their contents, up to the first dirty one, which is not yet persisted. Missing entries
+ * are therefore at or below the floor, the newest place ever trimmed, and everything above it is complete here. Late entries below the
+ * floor stay in the timeline until they are clean.
  */
 import type { BusinessNumber, Place, TimelineEntry, ViewerId } from '../../../../core/domain.ts'
 import { comparePlaces } from '../../model/places.ts'
@@ -33,7 +33,7 @@ export function listTimeline(
   }
 }
 
-/** Sorted lists to one. They are short, and mostly there is one. */
+/** Merges sorted lists. They are short, and usually there is one. */
 export function mergePlaces(lists: readonly Place[][]): Place[] {
   return lists.length === 1 ? (lists[0] ?? []) : lists.flat().sort(comparePlaces)
 }
@@ -49,7 +49,7 @@ function entryAt(work: HotWork, shelf: ShelfWork, { business, oid }: Place): Tim
   return held === undefined ? [] : [{ business, oid, record: held.content }]
 }
 
-/** Everything the shelves hold is looked through: followers ask for it once, when they come back. */
+/** Scans all records of these businesses. A follower needs it once per reconnect. */
 export function listChanges(work: HotWork, viewer: ViewerId, businesses: readonly BusinessNumber[], sinceVersion: number): KeyChange[] {
   const owner = viewerWork(work, viewer)
   const changes: KeyChange[] = []

@@ -1,9 +1,9 @@
 /**
- * The record store on LMDB: one table, laid out like the hot store's (viewer-keys.ts) but without marks and stats. Tombstones
- * stand in the timeline too, with a value that says so: clearing then removes them by the same range as everything else.
+ * The record store on LMDB: one table with the layout of the hot store's (viewer-keys.ts), but without marks and stats. Tombstones are in
+ * the timeline too, with a value that identifies them: clearing then removes them by the same range as everything else.
  *
- * It shares the environment's writer lock with the hot store, so large batches are written in pieces, between which
- * reports get their turn. Rows merge, so a batch that stops half way is repeated without harm.
+ * It shares the environment's writer lock with the hot store. Large batches are therefore written in pieces, with reports in between. Rows
+ * merge, so an incomplete batch can be repeated without harm.
  */
 import { SETTINGS_BUSINESS, type ProgressRow } from '../../../../core/domain.ts'
 import type { Place, ProgressRecord, TimelineEntry, ViewerId, ViewerSettings } from '../../../../core/domain.ts'
@@ -35,7 +35,7 @@ const ROWS_PER_WRITE = 500
 const LIVE = Buffer.allocUnsafeSlow(0)
 const TOMBSTONE = Buffer.from([1])
 
-/** The environment stays open when the store is closed: others may use it. */
+/** The environment stays open when the store is closed, since others may use it. */
 export function openLmdbRecordStore(environment: Environment): RecordStore {
   const table = environment.table('records')
   const findExpired = makeFinder(environment, table, isExpired)
@@ -151,7 +151,7 @@ function isExpired({ key, value }: Entry, writtenBefore: number): boolean {
   return readViewerKey(key).kind === RECORD && decodeProgress(value).version < writtenBefore * VERSIONS_PER_MS
 }
 
-/** Found outside the transaction, so each is looked at again. */
+/** The keys were found outside the transaction, so each is examined again. */
 function removeExpired(table: Bytes, keys: readonly Buffer[], writtenBefore: number): number {
   let removed = 0
   for (const key of keys) {

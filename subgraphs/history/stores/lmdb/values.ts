@@ -1,12 +1,11 @@
 /**
- * Values of the hot store's tables, to bytes and back.
+ * Values of the hot store's tables, encoded and decoded.
  *
  *     a record, settings   dirtySince (6 bytes, 0 = clean) · protobuf
  *     stats                u32 entries · u32 last day + 1 · (if truncated) trimmedAt (f64) · floor: viewedAt (6 bytes) · packed oid
  *
- * `dirtySince` is the time of the first change that was not persisted, so a key that is written again while it is dirty
- * needs no look at the dirty marks. Encoders write into one buffer: the bytes are valid until the next one encodes, which
- * is long enough inside a transaction, where LMDB copies at once.
+ * `dirtySince` is the time of the first unpersisted change, so writing a dirty key again needs no lookup of its dirty mark. Encoders share
+ * one buffer: the bytes are valid until the next call. That is sufficient inside a transaction, where LMDB copies at once.
  */
 import type { Place, ProgressRecord, ViewerSettings } from '../../../../core/domain.ts'
 import { PACKED_ID_BYTES_MAX, packId, unpackId } from '../../../../core/keys.ts'
@@ -15,8 +14,8 @@ import { decodeProgress, decodeSettings, encodeProgress, encodeSettings } from '
 export type Held<T> = { dirtySince: number; content: T }
 
 /**
- * What is known of a viewer's timeline in one business. `floor` is the newest place ever trimmed; `trimmedAt` the last version
- * that had been given out when something was last trimmed, so that no version ever trimmed is above it.
+ * The stats of a viewer's timeline in one business. `floor` is the newest place ever trimmed. `trimmedAt` is the last assigned version at
+ * the last trimming, so that no trimmed version is above it.
  */
 export type Stats = { entries: number; lastDay: number; floor: Place | undefined; trimmedAt: number }
 

@@ -23,7 +23,7 @@ import { SETTINGS, STATS, makeShelf, plainKey, recordKey, timelineKey } from '..
 import type { Shelf } from '../../../../stores/lmdb/viewer-keys.ts'
 
 export type HotTables = {
-  /** Records, timelines, stats and settings, viewer by viewer. */
+  /** Records, timelines, stats and settings, by viewer. */
   viewers: Bytes
   dirty: Bytes
   rewards: Bytes
@@ -136,7 +136,7 @@ export function storeSettings(work: HotWork, owner: ViewerWork, content: ViewerS
   writeSettings(work, owner)
 }
 
-/** Removes the dirty mark of settings, not the settings. */
+/** Removes the dirty mark of settings, but not the settings. */
 export function cleanSettings(work: HotWork, owner: ViewerWork): void {
   void work.tables.dirty.remove(dirtyMark(owner.settings.dirtySince, owner.region, settingsKey(owner.viewer)))
   owner.settings = { dirtySince: 0, content: owner.settings.content }
@@ -148,7 +148,7 @@ function writeSettings(work: HotWork, owner: ViewerWork): void {
   void work.tables.viewers.put(key, encodeHeldSettings(owner.settings.dirtySince, owner.settings.content))
 }
 
-/** Writes back the stats and the counter. The last thing a writing call does in its transaction. */
+/** Writes back the stats and the counter. The last step of a writing call in its transaction. */
 export function settle(work: HotWork): void {
   for (const owner of work.viewers.values()) {
     for (const shelf of owner.shelves.values()) {

@@ -1,16 +1,15 @@
 /**
- * The record store on MySQL 8, MariaDB 10.11 or TiDB. Tests run it on MariaDB; the SQL is the subset all three document.
+ * The record store on MySQL 8, MariaDB 10.11 or TiDB. Tests run it on MariaDB; the SQL is the subset that all three document.
  *
- * A call of `putProgress` becomes multi-row upserts that merge inside the database (`statements.ts`), several at a time,
- * as many and as large as the database's latency allows (`write-window.ts`). A statement is atomic and repeatable, a
- * call is a number of statements: if one fails the call rejects, and the job sends all of it again. Rows go in the order
- * of the primary key, so that writers meet in one order; where they still deadlock, the loser sends its statement again.
+ * A call of `putProgress` becomes multi-row upserts that merge inside the database (`statements.ts`), several at a time. Their number and
+ * size follow the database's latency (`write-window.ts`). A statement is atomic and repeatable, and a call is several statements: if one
+ * fails the call rejects, and the job sends all of it again. Rows are in the order of the primary key, so that writers lock in one order.
+ * If they still deadlock, the loser sends its statement again.
  *
- * Viewers whose ids were given out one after the other make no hot spot: no index begins with a time or a counter, every
- * key begins with the viewer, and the viewers who write in one minute are spread over all who ever joined. The index by
- * `written_hour` is entered once an hour per row. On TiDB that one index, and `purgeExpired` with it, would rather be a
- * TTL table (a DATETIME of the last write, `TTL = written_at + INTERVAL 90 DAY`): its nodes then scan and delete
- * expired rows by themselves, each in its own key range.
+ * Viewers with consecutive ids make no hot spot: no index begins with a time or a counter, every key begins with the viewer, and the
+ * viewers who write in one minute are spread over all viewers. A row enters the index by `written_hour` once an hour. On TiDB, a TTL table
+ * would be better for that index and for `purgeExpired` (a DATETIME of the last write, `TTL = written_at + INTERVAL 90 DAY`): its nodes
+ * then scan and delete expired rows by themselves, each in its own key range.
  */
 import { type Clock, sleep, systemClock } from '../../../../core/clock.ts'
 import type { ProgressRecord, TimelineEntry, ViewerId } from '../../../../core/domain.ts'
@@ -43,24 +42,24 @@ export type MysqlRecordStoreOptions = CheckedOptions & WriteWindowOptions
 
 export type MysqlRecordStore = RecordStore & { figures(): MysqlFigures }
 
-/** Keys a lookup statement carries. */
+/** Keys per lookup statement. */
 const KEYS_MAX = 128
-/** Businesses a page statement reads. */
+/** Businesses per page statement. */
 const PAGES_MAX = 16
-/** Rows of the hour in which expiry lies now that one purge step looks at. The rest of them wait until the hour is over. */
+/** Rows of the expiring hour that one purge step examines. The remaining rows wait until the hour is over. */
 const HOUR_ROWS_MAX = 20_000
 const TRIES_MAX = 8
 const RETRY_MS = 10
-/** Operators who count have time. */
+/** Counts are for operators, who can wait. */
 const COUNT_TIMEOUT_MS = 600_000
 const HOUR_MS = 3_600_000
-/** A version is milliseconds times this, plus a count. */
+/** A version is milliseconds times this number, plus a count. */
 const VERSION_UNIT = 1_024
 
 /**
- * Rejects with DATA_INCOMPATIBLE if the schema is missing, old or newer, or of another region count, and with
- * CONFIG_INVALID if the options are wrong or the server refuses us. A server that does not answer is no reason not to
- * start: the store opens, and its calls reject with RECORD_STORE_UNAVAILABLE until the server is there and was checked.
+ * Rejects with DATA_INCOMPATIBLE if the schema is missing, old or newer, or has another region count, and with CONFIG_INVALID if the
+ * options are wrong or the server rejects the credentials. A server that does not answer does not prevent the start: the store opens, and
+ * its calls reject with RECORD_STORE_UNAVAILABLE until the server answers and has been checked.
  */
 export async function openMysqlRecordStore(
   options: MysqlRecordStoreOptions,
@@ -74,7 +73,7 @@ export async function openMysqlRecordStore(
 function makeRecordStore(database: Database, window: WriteWindow, clock: Clock, random: Random): MysqlRecordStore {
   let retries = 0
 
-  /** Sends a change; again, after a moment, if another statement held its rows. */
+  /** Sends a change, and sends it again after a moment if another statement held its rows. */
   async function change(sql: string): Promise<number> {
     for (let tries = 1; ; tries += 1) {
       try {
@@ -94,7 +93,7 @@ function makeRecordStore(database: Database, window: WriteWindow, clock: Clock, 
     putProgress: put.putProgress,
 
     async putSettings(rows) {
-      // A viewer's rows stay in one statement: they are one fact.
+      // A viewer's rows belong together, so they stay in one statement.
       const sorted = rows.map((row) => ({ order: packedHex(row.viewer), texts: settingsLiterals(row) })).sort(byOrder)
       for (const chunk of chunked(sorted, KEYS_MAX)) await change(upsertSettings(chunk.flatMap((row) => row.texts)))
     },

@@ -1,6 +1,6 @@
 /**
- * Records as rows and back. What orders and merges records stands in columns; the resume point is a protobuf Progress
- * with nothing else in it, chosen whole by the upsert. Numbers are BIGINT and stay below 2^53.
+ * Records as rows, encoded and decoded. Values that order and merge records are columns. The resume point is a protobuf Progress with
+ * nothing else in it, which the upsert takes as a whole. Numbers are BIGINT and stay below 2^53.
  */
 import type { ProgressKey, ProgressRecord, ViewerId, ViewerSettings, ProgressRow } from '../../../../core/domain.ts'
 import { decodeProgress, encodeProgress } from '../../model/record-codec.ts'
@@ -15,7 +15,7 @@ export function progressLiteral({ key, record }: ProgressRow): string {
   return `(${idLiteral(key.viewer)},${numberLiteral(key.business)},${idLiteral(key.oid)},${numbers},${record.deleted ? 1 : 0},${bytesLiteral(resume)})`
 }
 
-/** Texts that order as the primary key does. */
+/** Texts in the order of the primary key. */
 export function orderOf(key: ProgressKey): string {
   return packedHex(key.viewer) + key.business.toString(16).padStart(4, '0') + packedHex(key.oid)
 }
@@ -48,7 +48,7 @@ export function settingsLiterals({ viewer, settings }: SettingsRow): string[] {
   return [`(${id},${SWITCHES},${settings.paused ? 1 : 0},0,${version})`, ...watermarks]
 }
 
-/** The settings of each viewer that has a row among these of viewer, business, paused, cleared_at, version. */
+/** The settings of each viewer with a row among these of viewer, business, paused, cleared_at, version. */
 export function settingsOf(rows: readonly Row[]): Map<ViewerId, ViewerSettings> {
   const found = new Map<ViewerId, { paused: boolean; clearedAt: Record<number, number>; version: number }>()
   for (const row of rows) {

@@ -1,17 +1,16 @@
 /**
- * Every statement the adapter sends, but for the migrations. The subset of SQL that MySQL 8, MariaDB 10.11 and TiDB
- * document; MariaDB is what the tests run. `sampleStatements` has one of each, for the parser of another database.
+ * All statements of the adapter, except migrations, in the subset of SQL that MySQL 8, MariaDB 10.11 and TiDB document. Tests run MariaDB.
+ * `sampleStatements` returns one of each, for the parser of another database.
  *
- * - The upsert merges as `subgraphs/history/model/merge.ts` does. MySQL and MariaDB assign from left to right and read what was assigned
- *   before; TiDB documents for UPDATE that it reads the old values. So an assignment here reads only its own column and
- *   columns to the right of it, and means the same either way. It relies on what every record of ours keeps:
- *   `since <= viewed_at`. `VALUES(column)` is deprecated in MySQL 8 and works in all three; row aliases do not.
- * - Many keys are looked up by joining them as a table: MariaDB 10.11 then reads each by the primary key (`eq_ref`), 128
- *   keys in 1 ms and 512 in 4. Joined by OR, 512 keys take it 43 ms: the optimizer's work grows with their square.
- *   What it does with `(a, b, c) IN (…)` changes with their number and with the statement.
- * - A page names its index: the optimizer of MariaDB 10.11 otherwise answers a cursor in the middle of a tie from two
- *   indexes and sorts. TiDB parses DESC in an index and ignores it: there a page reads the viewer's rows of a business
- *   and keeps the top ones.
+ * - The upsert merges as in `subgraphs/history/model/merge.ts`. MySQL and MariaDB assign from left to right and read values assigned
+ *   before; TiDB documents for UPDATE that it reads the old values. Each assignment here therefore reads only its own column and columns to
+ *   the right of it, and has the same result in both cases. It relies on an invariant of every record: `since <= viewed_at`.
+ *   `VALUES(column)` is deprecated in MySQL 8 and works in all three; row aliases do not.
+ * - Many keys are looked up by a join with a table of keys: MariaDB 10.11 then reads each by the primary key (`eq_ref`), 128 keys in 1 ms
+ *   and 512 in 4. Joined by OR, 512 keys take 43 ms: the optimizer's work grows with their square. Its plan for `(a, b, c) IN (…)` varies
+ *   with their number and with the statement.
+ * - A page names its index: otherwise the optimizer of MariaDB 10.11 answers a cursor in the middle of a tie from two indexes, and sorts.
+ *   TiDB parses DESC in an index and ignores it: a page there reads the viewer's rows of a business and keeps the top ones.
  */
 import type { BusinessNumber, Place, ProgressKey, ViewerId } from '../../../../core/domain.ts'
 import { idLiteral, numberLiteral } from '../../../../stores/mysql/literals.ts'
@@ -62,7 +61,7 @@ export function selectProgress(keys: readonly ProgressKey[]): string {
 FROM (${keyTable(keys)}) k STRAIGHT_JOIN history h ON h.viewer = k.v AND h.business = k.b AND h.oid = k.o`
 }
 
-/** The keys as a table (i, v, b, o). The hint in the join is for TiDB; the others take it for a comment. */
+/** The keys as a table (i, v, b, o). The hint in the join is for TiDB; the others treat it as a comment. */
 function keyTable(keys: readonly ProgressKey[]): string {
   const [first, ...others] = keys.map((key, index) => [index, idLiteral(key.viewer), numberLiteral(key.business), idLiteral(key.oid)])
   if (first === undefined) throw new Error('a table of keys needs a key')
@@ -88,7 +87,7 @@ ORDER BY viewed_at DESC, oid LIMIT ${numberLiteral(limit)}`,
   return pages.length === 1 ? (pages[0] as string) : pages.map((page) => `(${page})`).join(' UNION ALL ')
 }
 
-/** What comes after a place in the timeline of one business; see `comparePlaces`. */
+/** The condition for rows after a place in the timeline of one business; see `comparePlaces`. */
 function after(before: Place | undefined, business: BusinessNumber): string {
   if (before === undefined) return ''
   const moment = numberLiteral(before.viewedAt)
@@ -102,19 +101,19 @@ export function deleteCleared(viewer: ViewerId, business: BusinessNumber, cleare
 AND viewed_at <= ${numberLiteral(clearedAt)} LIMIT ${numberLiteral(limit)}`
 }
 
-/** Removes rows of hours that are wholly before `hour`. */
+/** Removes rows of hours that are completely before `hour`. */
 export function deleteHoursBefore(hour: number, limit: number): string {
   return `DELETE FROM history WHERE written_hour < ${numberLiteral(hour)} LIMIT ${numberLiteral(limit)}`
 }
 
-/** Of the first `scanned` rows of an hour, up to `limit` that are below a version. Columns: viewer, business, oid. */
+/** Among the first `scanned` rows of an hour, up to `limit` rows below a version. Columns: viewer, business, oid. */
 export function selectExpiredOfHour(hour: number, version: number, scanned: number, limit: number): string {
   return `SELECT viewer, business, oid FROM (SELECT viewer, business, oid, version FROM history FORCE INDEX (history_written)
 WHERE written_hour = ${numberLiteral(hour)} ORDER BY viewer, business, oid LIMIT ${numberLiteral(scanned)}) h
 WHERE version < ${numberLiteral(version)} LIMIT ${numberLiteral(limit)}`
 }
 
-/** Removes those of the keys that are still below the version. */
+/** Removes the rows of these keys that are still below the version. */
 export function deleteExpired(keys: readonly ProgressKey[], version: number): string {
   return `DELETE h FROM (${keyTable(keys)}) k STRAIGHT_JOIN history h ON h.viewer = k.v AND h.business = k.b AND h.oid = k.o
 WHERE h.version < ${numberLiteral(version)}`
@@ -122,7 +121,7 @@ WHERE h.version < ${numberLiteral(version)}`
 
 export const COUNT_PROGRESS = 'SELECT COUNT(*) FROM history WHERE deleted = 0'
 
-/** One of each statement, with every branch of those that have branches. */
+/** One of each statement, with every branch. */
 export function sampleStatements(): string[] {
   const key = { viewer: '42', business: 2, oid: 'a' }
   const other = { viewer: 'v', business: 1, oid: '7' }

@@ -1,11 +1,10 @@
 /**
- * Followers of viewers' changes, in this process, over sharded publish/subscribe. The scripts publish within the write,
- * to one channel per viewer: so a process hears only of the viewers it follows, however many others write, and a viewer
- * whom nobody follows costs the put script one look at a table. The channel has the region's hash tag: on a Cluster it
- * lives on the node that runs the script.
+ * Followers of viewers' changes in this process, over sharded publish/subscribe. The scripts publish as part of the write, to one channel
+ * per viewer. A process therefore receives only changes of viewers that it follows. For a viewer without followers, the put script needs
+ * one lookup. The channel has the region's hash tag: on a Cluster it is on the node that runs the script.
  *
- * Messages are told at most once and may be lost while a connection is made again or a slot moves; then followers are told
- * of the gap, and ask for the present state.
+ * Messages arrive at most once, and may be lost during a reconnect or while a slot moves. Followers are then notified of the gap, and read
+ * the current state.
  */
 import type { ProgressChange, ViewerId, GapSide } from '../../../../core/domain.ts'
 import { unpackId } from '../../../../core/keys.ts'
@@ -32,7 +31,7 @@ export function makeFollowing(connection: Connection, layout: Layout) {
   }
 }
 
-/** As the scripts publish: a letter, the business (2), then of a record its oid after its length (1) and the record. */
+/** The format of the scripts: a letter, the business (2), then, for a record, its oid after its length (1) and the record. */
 function decodeChange(viewer: ViewerId, message: Buffer): ProgressChange {
   const letter = String.fromCharCode(message[0] as number)
   const business = message.readUInt16BE(1)

@@ -1,10 +1,10 @@
 /**
- * The hot store on Redis 7 or later, or Valkey: a single server or a Cluster. `keys.ts` says what stands where, the
- * scripts do each write in one atomic step per region, `connection.ts` bounds every wait.
+ * The hot store on Redis 7 or later, or Valkey: a single server or a Cluster. `keys.ts` describes the layout, the scripts do each write in
+ * one atomic step per region, and `connection.ts` bounds every wait.
  *
- * Opening connects in the background and never fails, so that a process may start while Redis is down. The first call
- * that gets an answer writes down the region count, or finds another deployment's and rejects with DATA_INCOMPATIBLE, as
- * does every call after it: call `checkRedisAtStart` (`verification.ts`) at start.
+ * Opening connects in the background and never fails, so that a process may start while Redis is down. The first call that gets an answer
+ * stores the region count. If it finds that of another deployment, it rejects with DATA_INCOMPATIBLE, as does every later call. Call
+ * `checkRedisAtStart` (`verification.ts`) at start.
  */
 import type { HotStore } from '../hot-store.ts'
 import { connect } from '../../../../stores/redis/connection.ts'
@@ -20,11 +20,11 @@ import { makeWriting } from './put.ts'
 export type RedisHotStoreOptions = RedisConnectionOptions & {
   /** Shards of viewers: 1 to 16384, fixed for the life of a deployment. */
   regions: number
-  /** What all keys begin with, for deployments that share a server. No braces. Default "tm". */
+  /** Prefix of all keys, for deployments that share a server. No braces. Default "tm". */
   prefix?: string
   /**
-   * Milliseconds without a write after which a viewer's timeline in a business leaves memory: at least the retention of the
-   * record store, since what has left is not looked for there. Default 0: never. Minimum otherwise one day.
+   * Milliseconds without a write after which a viewer's timeline in a business is dropped. Use at least the retention of the record store,
+   * since dropped entries are not looked up there. Default 0: never. Minimum otherwise one day.
    */
   expireMs?: number
 }

@@ -1,23 +1,19 @@
 /**
- * What stands where. Every key carries its region's hash tag; viewers and businesses are readable text, so that an
- * operator finds them with `redis-cli`; what repeats per record is packed (`values.ts`).
+ * The keys of history. Every key has its region's hash tag. Viewers and businesses are readable text, so that an operator finds them with
+ * `redis-cli`; data per record is packed (`values.ts`).
  *
- * | key | type | holds |
- * |---|---|---|
- * | `tm{TAG}c1:42` | hash | contents of viewer 42 in business 1: packed oid → record; empty field → the timeline's state |
- * | `tm{TAG}t1:42` | sorted set | his timeline: score −viewedAt, member packed oid |
- * | `tm{TAG}s42` | hash | his settings: `paused`, `version`, `c1` = clearedAt of business 1. Never expires |
- * | `tm{TAG}d` | sorted set | dirty marks: score = time of the first unpersisted change, member packed viewer + business + oid |
- * | `tm{TAG}x` | sorted set | tombstones: score = time of deletion, members alike. May name what is none any more |
- * | `tm{TAG}r` | sorted set | rewards not yet in the log: score = time of the claim, member packed viewer + business + day |
- * | `tm{TAG}v` | string | the last version given in this region |
- * | `tm{TAG}f42` | shard channel | changes of viewer 42, for his followers; of database 3 `tm{TAG}3f42` |
- * | `tm{TAG}a…` | string | the answer of a deletion, clearing or pausing, for a minute: see `answer.lua` |
- * | `tm{TAG}n` | – | never there: see `probe.lua` |
- * | `tm-meta` | hash | the format and the region count these keys were written with |
+ * | key | type | holds | |---|---|---| | `tm{TAG}c1:42` | hash | contents of viewer 42 in business 1: packed oid → record; empty field →
+ * the timeline's state | | `tm{TAG}t1:42` | sorted set | the viewer's timeline: score −viewedAt, member packed oid | | `tm{TAG}s42` | hash
+ * | the viewer's settings: `paused`, `version`, `c1` = clearedAt of business 1. Never expires | | `tm{TAG}d` | sorted set | dirty marks:
+ * score = time of the first unpersisted change, member packed viewer + business + oid | | `tm{TAG}x` | sorted set | tombstones: score =
+ * time of deletion, same members. An entry may outlive its tombstone | | `tm{TAG}r` | sorted set | rewards not yet in the log: score = time
+ * of the claim, member packed viewer + business + day | | `tm{TAG}v` | string | the last version assigned in this region | | `tm{TAG}f42` |
+ * shard channel | changes of viewer 42, for followers; of database 3 `tm{TAG}3f42` | | `tm{TAG}a…` | string | the answer of a deletion,
+ * clearing or pausing, for a minute: see `answer.lua` | | `tm{TAG}n` | – | never present: see `probe.lua` | | `tm-meta` | hash | the format
+ * and the region count these keys were written with |
  *
- * The score is negative so that a timeline in the set's own order is newest first, and entries of one moment are in the
- * order of their packed oids: exactly `comparePlaces`.
+ * Scores are negative so that a timeline in the set's own order is newest first, with entries of one moment in the order of their packed
+ * oids. This is exactly `comparePlaces`.
  */
 import type { BusinessNumber, ProgressKey, ViewerId } from '../../../../core/domain.ts'
 import { PACKED_ID_BYTES_MAX, packId, unpackId } from '../../../../core/keys.ts'
@@ -25,12 +21,12 @@ import { regionOf } from '../../../../core/regions.ts'
 import { regionTags, slotOf } from '../../../../stores/redis/region-tags.ts'
 import { unpackGroup } from '../../../../stores/redis/packing.ts'
 
-/** Written into `tm-meta`; raised when the layout changes in a way older code would misread. */
+/** Stored in `tm-meta`; raised when the layout changes in a way that older code would misread. */
 export const FORMAT = '1'
 
 export type Layout = ReturnType<typeof makeLayout>
 
-/** `database`: the number of the one that the keys are in. Channels belong to none, so it stands in their names, except 0. */
+/** `database`: the database of the keys. Channels belong to no database, so their names include its number, except 0. */
 export function makeLayout(prefix: string, regions: number, database = 0) {
   const tags = regionTags(regions)
   const roots = tags.map((tag) => `${prefix}{${tag}}`)
@@ -52,14 +48,14 @@ export function makeLayout(prefix: string, regions: number, database = 0) {
     version: (region: number) => `${rootOf(region)}v`,
     answer: (region: number, call: string) => `${rootOf(region)}a${call}`,
     never: (region: number) => `${rootOf(region)}n`,
-    /** The region of a key; undefined where it has none of our tags. */
+    /** The region of a key; undefined if it has none of this layout's tags. */
     regionOfKey(key: string): number | undefined {
       const region = tags.indexOf(/\{(.*?)\}/s.exec(key)?.[1] ?? '')
       return region === -1 ? undefined : region
     },
-    /** What SCAN is asked for to find every contents key of a node. Finds a few others too: see `contentsOf`. */
+    /** The SCAN pattern for every contents key of a node. It matches a few other keys too: see `contentsOf`. */
     contentsPattern: `${prefix.replaceAll(/[*?[\]\\^-]/g, '\\$&')}{*}c*`,
-    /** Whose contents stand under this key; undefined for any other key. */
+    /** The viewer and business of a contents key; undefined for any other key. */
     contentsOf(key: string): { region: number; viewer: ViewerId; business: BusinessNumber } | undefined {
       const parts = /^\{[0-9a-z]+\}c(\d+):(.+)$/s.exec(key.slice(prefix.length))
       if (!key.startsWith(prefix) || parts === null) return undefined

@@ -1,6 +1,4 @@
-/**
- * What the job does: dirty marks listed, cleared and dropped, and rewards handed to the log.
- */
+/** The job's part: dirty marks are listed, cleared and dropped, and rewards are passed to the log. */
 import type { ProgressKey } from '../../../../core/domain.ts'
 import { SETTINGS_BUSINESS } from '../../../../core/domain.ts'
 import { PACKED_ID_BYTES_MAX, packId } from '../../../../core/keys.ts'
@@ -17,7 +15,7 @@ import { lengthBefore, writeVersion, packGroup } from '../../../../stores/redis/
 
 type CleanKey = { key: ProgressKey; version: number }
 
-/** Keys one script takes, so that none holds up its server for more than about a millisecond. */
+/** Keys per script, so that it blocks its server for about a millisecond at most. */
 const KEYS_PER_SCRIPT = 500
 
 export function makePersisting(connection: Connection, layout: Layout) {

@@ -1,7 +1,7 @@
 /**
- * Retention. Tombstones are found by their index; other records by walking over all contents (`walking.ts`).
+ * Retention. Tombstones are found by their index; other records by a scan of all contents (`walking.ts`).
  *
- * Mostly there is little to find: timelines are trimmed to their cap, and what idle viewers leave expires by itself.
+ * There is usually little to find: timelines are trimmed to their cap, and the data of idle viewers expires in Redis.
  */
 import type { BusinessNumber, ViewerId } from '../../../../core/domain.ts'
 import { scriptCommand } from '../../../../stores/redis/connection.ts'
@@ -42,7 +42,7 @@ export function makePurging(connection: Connection, layout: Layout) {
 
   async function purgeTombstones(region: number, writtenBefore: number, limit: number): Promise<number> {
     let gone = 0
-    // Dirty ones stay where they are, and are stepped over.
+    // Dirty tombstones stay, and are skipped.
     for (let from = 0; gone < limit;) {
       const count = Math.min(CHUNK, limit - gone)
       const [answer] = await connection.send([
@@ -58,7 +58,10 @@ export function makePurging(connection: Connection, layout: Layout) {
     return gone
   }
 
-  /** Some of the records behind these keys, at most `limit`. Each may give its part of that; what it has beyond is found later. */
+  /**
+   * Purges some of the records under these keys, at most `limit`, with an equal share for each key. Records beyond the share are found
+   * later.
+   */
   async function purgeFound(names: readonly string[], writtenBefore: number, limit: number): Promise<number> {
     const founds = names.flatMap((name) => layout.contentsOf(name) ?? [])
     let gone = 0

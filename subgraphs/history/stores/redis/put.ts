@@ -1,9 +1,9 @@
 /**
- * What viewers do: progress written, deleted, cleared, and history paused. One script per region and call.
+ * The viewer's actions: progress is written, deleted or cleared, and history is paused. One script per region and call.
  *
- * A script whose answer is lost is sent again, by `connection.ts` or by ioredis. Putting again changes nothing. The others
- * mean "as of now", and would take with them what was written since; so their commands carry a name, under which the
- * region keeps the answer for a minute (`answer.lua`): longer than any command is tried.
+ * A script whose answer is lost is sent again, by `connection.ts` or by ioredis. A repeated put changes nothing. The other actions mean "as
+ * of now", and a repetition would remove later writes. Their commands therefore carry a name, under which the region keeps the answer for a
+ * minute (`answer.lua`). That is longer than any command is retried.
  */
 import { randomBytes } from 'node:crypto'
 import type { BusinessNumber, ProgressKey, ProgressRecord, ViewerId, ViewerSettings } from '../../../../core/domain.ts'
@@ -28,7 +28,7 @@ const CLAIMS_DAY = 8
 const MERGES = 16
 
 export function makeWriting(connection: Connection, layout: Layout, expireMs: number) {
-  /** Sends one script per region and hands each item's answer to `take`. */
+  /** Sends one script per region and passes each item's answer to `take`. */
   async function perRegion<T>(
     batches: readonly RegionBatch<T>[],
     commandOf: (batch: RegionBatch<T>) => Command,
@@ -107,7 +107,7 @@ export function makeWriting(connection: Connection, layout: Layout, expireMs: nu
   }
 }
 
-/** One for each command that must not be executed twice: however often it is sent, it is the same. */
+/** A name per command that must not be executed twice. It stays the same for every repetition. */
 function newCall(): string {
   return randomBytes(12).toString('base64url')
 }
@@ -122,7 +122,7 @@ const BASE_AS_OF_BYTES = 7
 const STALE_BYTES = 1 + 6
 const WRITE_BYTES = 2 + 1 + 6 + 7 + 4 + 1 + 1 + 1
 
-/** As `put-progress.lua` says. */
+/** The format of `put-progress.lua`. */
 function packWrites(items: readonly Grouped<ProgressWrite>[]): Buffer {
   let bytes = 0
   for (const { item } of items) {
@@ -154,7 +154,7 @@ function packWrites(items: readonly Grouped<ProgressWrite>[]): Buffer {
   return target.subarray(0, end)
 }
 
-/** A base without a time is taken as it is. */
+/** A base without a time is taken unconditionally. */
 function writeBase(base: ProgressRecord | null, asOf: number | undefined, target: Buffer, offset: number): number {
   const end = writeVersion(asOf ?? Number.MAX_SAFE_INTEGER, target, offset)
   return base === null ? end : writeRecord(base, target, end)

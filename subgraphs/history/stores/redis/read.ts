@@ -1,7 +1,7 @@
 /**
- * What viewers ask: progress of subjects, a page of the timeline, their settings. Point lookups are one HMGET per viewer
- * and business, all in one round trip: single-key commands, which a Cluster serves even while their slot moves. A page is
- * one script, because the range and its contents must be of one moment.
+ * The viewer's reads: progress of subjects, a page of the timeline, and settings. Point lookups are one HMGET per viewer and business, all
+ * in one round trip. They are single-key commands, which a Cluster serves even while their slot moves. A page is one script, because the
+ * range and its contents must be of one moment.
  */
 import type {
   BusinessNumber,
@@ -27,7 +27,7 @@ import { STATE_FIELD, decodeRecord, decodeState } from './values.ts'
 import type { TimelineState } from './values.ts'
 
 export function makeReading(connection: Connection, layout: Layout) {
-  /** Every key's record as stored, and its timeline's state, handed to `take`. */
+  /** Passes the stored record of every key, and its timeline's state, to `take`. */
   async function getContents(
     keys: readonly ProgressKey[],
     take: (index: number, record: ProgressRecord | undefined, state: TimelineState) => void,
@@ -70,7 +70,7 @@ export function makeReading(connection: Connection, layout: Layout) {
       const lookups: HotLookup[] = Array.from({ length: keys.length })
       await getContents(keys, (index, record, { clearedAt, floor }) => {
         const visible = record !== undefined && !record.deleted && record.viewedAt > clearedAt
-        // A tombstone is all there is to know; only where nothing is stored may the record store know more.
+        // A tombstone is final. The record store may know more only if nothing is stored here.
         const older = record === undefined && floor !== undefined ? { clearedAt } : undefined
         lookups[index] = { record: visible ? record : undefined, older }
       })

@@ -1,7 +1,7 @@
-/** A viewer's settings as their hash holds them: `paused` (0 or 1), `version`, and `c` + business → clearedAt. */
+/** A viewer's settings, decoded from their hash: `paused` (0 or 1), `version`, and `c` + business → clearedAt. */
 import type { BusinessNumber, ViewerSettings } from '../../../../core/domain.ts'
 
-/** Of what HGETALL answers: an object where ioredis knows the command, fields and values in turn where a script ran it. */
+/** Takes the reply of HGETALL: an object if ioredis knows the command, fields and values in turn if a script ran it. */
 export function decodeSettings(reply: unknown): ViewerSettings {
   const fields = Array.isArray(reply) ? pairs(reply) : Object.entries(reply as Record<string, Buffer>)
   const clearedAt: Record<BusinessNumber, number> = {}

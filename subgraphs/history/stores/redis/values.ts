@@ -1,14 +1,14 @@
 /**
- * What stands in a contents hash, byte by byte. `scripts/record.lua` says the same in Lua; `test/stores/redis` holds them
- * together. Numbers are big endian.
+ * The values of a contents hash, byte by byte. `scripts/record.lua` is the same in Lua; `test/subgraphs/history/stores/redis` compares them. Numbers are big
+ * endian.
  *
- * A record: flags (1), viewedAt (6), version (7), then `since` (6) if it is not 0, then `rank` (7) if it is not the one
- * that a real visit at `viewedAt` has under the rule "newest", then the resume point, which scripts move and never read:
- * position × 2 + finished and duration as varints, and the device. A tombstone ends after its version: its `since` is its
- * viewedAt, its rank 0. A video's record with the device "phone" takes 25 bytes; up to 64 a hash stays a listpack.
+ * A record: flags (1), viewedAt (6), version (7), then `since` (6) if it is not 0, then `rank` (7) if it differs from that of a real visit
+ * at `viewedAt` under the rule "newest", then the resume point. Scripts move the resume point without reading it: position × 2 + finished
+ * and duration as varints, and the device. A tombstone ends after its version: its `since` is its viewedAt, its rank 0. A video's record
+ * with the device "phone" takes 25 bytes; a hash with values of up to 64 bytes stays a listpack.
  *
- * A timeline's state: clearedAt (6), the floor's viewedAt (6), day last claimed + 1 (4), day of the last expiry (4); where
- * something was trimmed, the region's last version at the last time (7), and the floor's packed oid.
+ * A timeline's state: clearedAt (6), the floor's viewedAt (6), day last claimed + 1 (4), day of the last expiry (4). After a trimming, the
+ * region's last version at that time (7) and the floor's packed oid follow.
  */
 import type { BusinessNumber, Place, ProgressRecord } from '../../../../core/domain.ts'
 import { unpackId } from '../../../../core/keys.ts'
@@ -21,7 +21,7 @@ const RANKED = 4
 const TOMBSTONE_BYTES = 14
 const RECORD_BYTES_MAX = TOMBSTONE_BYTES + 6 + 7 + 5 + 5
 
-/** The most bytes `writeRecord` takes for a device of this many UTF-16 units. */
+/** Maximum bytes of `writeRecord` for a device of this many UTF-16 units. */
 export function recordBytesMax(device: string): number {
   return RECORD_BYTES_MAX + device.length * 3
 }

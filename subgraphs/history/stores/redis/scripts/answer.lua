@@ -1,5 +1,5 @@
--- answer: what a call said that may not be executed twice. Whoever gets no answer sends the call again, and by then somebody
--- may have written what a second execution would remove. Included by the scripts of such calls, which begin by asking.
+-- answer: keeps the answers of calls that must not be executed twice. A caller without an answer sends the call again, and a
+-- second execution might remove later writes. The scripts of such calls include this one, and begin with `answerGiven`.
 local ANSWER_KEPT = 60000
 
 local function answerGiven(key)

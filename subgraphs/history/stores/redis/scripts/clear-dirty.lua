@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
--- clear-dirty: removes dirty marks whose version has not moved since it was read, then trims. What was cleared meanwhile,
--- and waited to be persisted, goes now.
+-- clear-dirty: removes dirty marks whose version has not moved since it was read, then trims. Records that were cleared but
+-- not yet persisted are removed as well.
 -- KEYS[1] dirty marks (zset)  KEYS[2] last version (string)
 -- KEYS[3..] per viewer and business: contents (hash), timeline (zset); for settings: settings (hash), twice
 -- ARGV[1] timeline cap

@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
--- clear-progress: moves the watermark of one viewer and business to the later of now and his newest entry, empties the
--- timeline, marks the settings dirty. Clean contents go at once, dirty ones when they are persisted; tombstones stay.
+-- clear-progress: moves the watermark of one viewer and business to the later of now and the newest entry, empties the timeline,
+-- and marks the settings dirty. Clean contents are removed at once, dirty ones when they are persisted; tombstones stay.
 -- KEYS[1] last version (string)  KEYS[2] dirty marks (zset)  KEYS[3] contents (hash)  KEYS[4] timeline (zset)
 -- KEYS[5] settings (hash)  KEYS[6] the answer of this call (string)   all with the region's hash tag
 -- ARGV[1] now (ms)  ARGV[2] expiry of idle viewers (ms; 0 never)  ARGV[3] packed viewer + business
@@ -17,7 +17,7 @@ group.state = unpackState(redis.call('HGET', KEYS[3], ''))
 
 local newest = redis.call('ZRANGE', KEYS[4], 0, 0, 'WITHSCORES')
 local before = tonumber(redis.call('HGET', KEYS[5], 'c' .. business) or '0')
--- What was trimmed may lie ahead of the clock, as far as the floor does.
+-- Trimmed entries may lie ahead of the clock, up to the floor.
 local clearedAt = math.max(now, before, group.state.floorAt, newest[2] and -tonumber(newest[2]) or 0)
 
 while true do

@@ -1,5 +1,6 @@
 #!lua
--- delete-progress: writes a tombstone per key, at the later of now and what is stored (of what was trimmed: the floor), and marks it dirty. Atomic per region.
+-- delete-progress: writes a tombstone per key, at the later of now and the stored time (the floor for trimmed entries), and
+-- marks it dirty. Atomic per region.
 -- KEYS[1] last version (string)  KEYS[2] dirty marks (zset)  KEYS[3] tombstones (zset)
 -- KEYS[4] the answer of this call (string)
 -- KEYS[5..] per viewer and business: contents (hash), timeline (zset)   all with the region's hash tag

@@ -1,5 +1,5 @@
 #!lua flags=no-writes
--- list-changes: what changed in businesses of a viewer after a version: visible records and tombstones.
+-- list-changes: changes in businesses of a viewer after a version: visible records and tombstones.
 -- KEYS[1..] per business: contents (hash)   all with the region's hash tag
 -- ARGV[1] version
 -- returns per business oids and records in turn

@@ -2,13 +2,13 @@
 -- list-timeline: one page per business of a viewer, newest first, strictly after a place.
 -- KEYS[1..] per business: timeline (zset), contents (hash)   all with the region's hash tag
 -- ARGV[1] limit  ARGV[2] viewedAt to begin after; '' from the newest  ARGV[3] packed oid to begin after
--- ARGV[4..] per business: -1, 0 or 1: entries of that very moment were all listed, up to the oid, not at all
+-- ARGV[4..] per business: of the entries at that very moment, all (-1), those up to the oid (0) or none (1) were listed
 -- returns per business its state, then oids and records in turn
 -- include: record timeline
 local limit, viewedAt, after = tonumber(ARGV[1]), ARGV[2], ARGV[3]
 
--- The rank of the first entry behind the place. Entries of one moment are in byte order: a binary search finds an oid that
--- is not there any more as well.
+-- The rank of the first entry behind the place. Entries of one moment are in byte order. The binary search also works for an
+-- oid that is no longer there.
 local function rankBehind(timeline, place)
   local first = redis.call('ZCOUNT', timeline, '-inf', '(-' .. viewedAt)
   if place > 0 then return first end

@@ -1,9 +1,9 @@
 #!lua flags=allow-oom
 -- purge-records: removes clean records of one viewer and business that were last written before a moment.
 -- KEYS[1] dirty marks (zset)  KEYS[2] tombstones (zset)  KEYS[3] contents (hash)  KEYS[4] timeline (zset)
--- ARGV[1] written before (ms)  ARGV[2] at most so many  ARGV[3] packed viewer + business
--- ARGV[4..] the oids to look at: tombstones' index entries, dropped where they name no tombstone; none = all of the hash
--- returns how many records went, and how many index entries
+-- ARGV[1] written before (ms)  ARGV[2] limit  ARGV[3] packed viewer + business
+-- ARGV[4..] the oids to examine: tombstones' index entries, dropped if they name no tombstone; none = the whole hash
+-- returns the number of removed records, and of removed index entries
 -- include: record
 local writtenBefore, limit, prefix = tonumber(ARGV[1]), tonumber(ARGV[2]), ARGV[3]
 local gone, dropped = 0, 0

@@ -3,13 +3,13 @@
 -- KEYS[1] last version (string)  KEYS[2] dirty marks (zset)  KEYS[3] pending rewards (zset)
 -- KEYS[4..] per viewer and business: contents (hash), timeline (zset), settings (hash)   all with the region's hash tag
 -- ARGV[1] now (ms)  ARGV[2] timeline cap  ARGV[3] expiry of idle viewers (ms; 0 never)
--- ARGV[4] the writes, one after another: place in groups from 0 (2 bytes), bits (1): 1 decisive, 2 base known, 4 there is
---         one, 8 claims a day, 16 the base is what is put, to be merged; viewedAt (6), rank (7), day (4), oid, resume point and base, each after its length (1).
---         Before a known base stands what it is as of (7)
+-- ARGV[4] the writes, one after another: place in groups from 0 (2 bytes), bits (1): 1 decisive, 2 base known, 4 base present,
+--         8 claims a day, 16 the base itself is put, to be merged; viewedAt (6), rank (7), day (4), oid, resume point and base,
+--         each after its length (1). A known base begins with its asOf (7)
 -- ARGV[5..] per viewer and business: packed viewer + business, channel of the viewer
--- returns per write its status (1 byte: 0 stale, 1 written, 2 paused, 3 needs base, 4 written, first of the day). Then with 1
---         and 4 the length of the merged record (1), the record, and the one before it, if any; with 0 the newest clearing or
---         deletion (6), and what is stored and visible; with 3 what the base must be as of (7)
+-- returns per write its status (1 byte: 0 stale, 1 written, 2 paused, 3 needs base, 4 written, first of the day). Status 1 and 4
+--         are followed by the length of the merged record (1), the record, and the previous record, if any; status 0 by the newest
+--         clearing or deletion (6), and the stored visible record, if any; status 3 by the required asOf of the base (7)
 -- include: record timeline
 local now, cap, expireMs, writes = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3]), ARGV[4]
 local STALE, WRITTEN, PAUSED, NEEDS_BASE, FIRST = '\0', '\1', '\2', '\3', '\4'
@@ -27,7 +27,7 @@ local function openGroup(place)
   group.channel = ARGV[6 + place * 2]
   group.paused = switches[1] == '1'
   group.state = unpackState(redis.call('HGET', group.contents, ''))
-  -- The settings never expire, contents do: what was cleared stays cleared.
+  -- Settings never expire, but contents do: a clearing must outlive them.
   local clearedAt = tonumber(switches[2] or '0')
   if clearedAt > group.state.clearedAt then
     group.state.clearedAt = clearedAt
@@ -49,7 +49,7 @@ local function claimDay(group, day)
   return true
 end
 
--- `baseAsOf` is -1 where no base is known.
+-- `baseAsOf` is -1 if no base is known.
 local function put(group, oid, incoming, decisive, baseAsOf, base, day, merges)
   if group.paused and not merges then return PAUSED end
   local clearedAt = group.state.clearedAt
@@ -69,7 +69,7 @@ local function put(group, oid, incoming, decisive, baseAsOf, base, day, merges)
     local answer = STALE .. struct.pack('>I6', math.max(clearedAt, stored and stored.since or 0))
     return visible(stored, clearedAt) and answer .. packRecord(stored) or answer
   end
-  -- A base may carry a version of before the hot store was lost: ours never fall behind it.
+  -- A base may have a version from before the hot store was lost. New versions never fall behind it.
   lastVersion = math.max(lastVersion, incoming.version, merged.version)
   local packed = packRecord(merged)
   redis.call('HSET', group.contents, oid, packed)
@@ -87,7 +87,7 @@ local function put(group, oid, incoming, decisive, baseAsOf, base, day, merges)
   return (day and claimDay(group, day) and FIRST or WRITTEN) .. string.char(#packed) .. packed .. (before or '')
 end
 
--- One look at the followers for all viewers of the call: most have none, and then nothing is published.
+-- Asks for the followers of all viewers of the call at once. Most viewers have none, and nothing is published for them.
 local channels = {}
 for at = 6, #ARGV, 2 do channels[#channels + 1] = ARGV[at] end
 local followers = redis.call('PUBSUB', 'SHARDNUMSUB', unpack(channels))
@@ -110,7 +110,7 @@ end
 
 for _, group in pairs(groups) do
   if group.written then
-    -- Only now, so that a base stays true through the call.
+    -- After all writes, so that a base stays valid through the call.
     if group.grown then trim(group, KEYS[2], cap, lastVersion) end
     putOffExpiry(group, now, expireMs, group.begun)
     storeState(group)

@@ -1,5 +1,6 @@
--- record: how a stored record and a timeline's state are packed, and the merge rule. Included by the scripts that change
--- contents. subgraphs/history/stores/redis/values.ts describes the bytes; subgraphs/history/model/merge.ts is the rule. Lua numbers are doubles: all below 2^53.
+-- record: the packing of a stored record and of a timeline's state, and the merge rule. Included by the scripts that change
+-- contents. subgraphs/history/stores/redis/values.ts describes the bytes; subgraphs/history/model/merge.ts is the rule. Lua
+-- numbers are doubles: all values stay below 2^53.
 local DELETED, SINCE, RANKED = 1, 2, 4
 local REAL = 4398046511104
 
@@ -32,7 +33,7 @@ local function packRecord(record)
   return struct.pack('>BI6I7', flags, record.viewedAt, record.version) .. since .. rank .. record.resume
 end
 
--- Returns one of the two tables where it wins as a whole, so that callers can tell "nothing changed".
+-- Returns one of the two tables if it wins completely, so that callers can detect "nothing changed".
 local function merge(stored, incoming)
   if not stored or stored.viewedAt <= incoming.since then return incoming end
   if incoming.viewedAt <= stored.since then return stored end
@@ -49,8 +50,8 @@ local function merge(stored, incoming)
   }
 end
 
--- floorOid is '' where nothing was ever trimmed. trimmedAt: the region's last version when something was last trimmed, so
--- that no version ever trimmed is above it. expiredOn: the day on which the expiry of the keys was last put off.
+-- floorOid is '' if nothing was ever trimmed. trimmedAt: the region's last version at the last trimming, so that no trimmed
+-- version is above it. expiredOn: the day on which the expiry of the keys was last renewed.
 local function unpackState(value)
   if not value then return { clearedAt = 0, floorAt = 0, day = 0, expiredOn = 0, trimmedAt = 0, floorOid = '' } end
   local clearedAt, floorAt, day, expiredOn, at = struct.unpack('>I6I6I4I4', value)

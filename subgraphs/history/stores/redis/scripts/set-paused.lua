@@ -1,5 +1,5 @@
 #!lua
--- set-paused: sets a viewer's switch and marks his settings dirty.
+-- set-paused: sets a viewer's switch and marks the settings dirty.
 -- KEYS[1] last version (string)  KEYS[2] dirty marks (zset)  KEYS[3] settings (hash)
 -- KEYS[4] the answer of this call (string)   all with the region's hash tag
 -- ARGV[1] now (ms)  ARGV[2] 1 paused, 0 not  ARGV[3] dirty mark of the settings

@@ -11,7 +11,7 @@ local function bytesBefore(a, b)
   return #a < #b
 end
 
--- Only clean entries leave, from the oldest end, and the first dirty one stops it: what is unpersisted is nowhere else.
+-- Removes clean entries from the oldest end, up to the first dirty one: an unpersisted entry is nowhere else.
 -- `lastVersion` is the region's.
 local function trim(group, dirtyKey, cap, lastVersion)
   local excess = redis.call('ZCARD', group.timeline) - cap
@@ -41,8 +41,8 @@ local function trim(group, dirtyKey, cap, lastVersion)
   end
 end
 
--- Idle viewers leave memory. Put off once a day, not at each write: each call here is one more line in the append-only
--- file. `renewed` says that a key may have been made anew, without an expiry.
+-- Renews the expiry of idle viewers' keys, once a day instead of at each write: each call adds a line to the append-only file.
+-- `renewed`: a key may be new and have no expiry.
 local DAY = 86400000
 local function putOffExpiry(group, now, expireMs, renewed)
   if expireMs == 0 then return end
