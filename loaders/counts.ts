@@ -16,7 +16,7 @@ export type CountReadsOptions = {
   hotTtlMs: number
   /** Bytes the process's own cache may take. */
   hotBytesMax: number
-  /** Is the count cache known to be down? */
+  /** True if the count cache is known to be down. */
   isCacheDown(): boolean
 }
 

@@ -10,7 +10,7 @@ import { keyText } from '../core/progress-key.ts'
 export type SeenReason = 'ISSUED' | 'PLAYED' | 'PLAYED_PROBABLY'
 
 export type ExistenceLoaders = {
-  /** Whether a viewer was served a subject lately, or watched it; null if neither, as far as the stores that answer know. */
+  /** Whether a viewer was served a subject lately, or watched it; null if neither, as far as the available stores know. */
   seen: DataLoader<ProgressKey, SeenReason | null, string>
 }
 

@@ -14,7 +14,7 @@ import { getProgressMany, type MayHavePlayed } from './progress.ts'
 import { makeSharedLookup } from './lookup/shared.ts'
 
 export type Loaders = {
-  /** A viewer's progress in a subject; undefined where there is none. */
+  /** A viewer's progress in a subject; undefined if there is none. */
   progress: DataLoader<ProgressKey, ProgressRecord | undefined, string>
 }
 
@@ -38,7 +38,7 @@ export function makeLoaders(
   mayHavePlayed?: MayHavePlayed,
   mayLack?: MayLack,
 ): (degraded: Degraded, lasting?: boolean) => Loaders {
-  // Lookups of many viewers leave together: where a part of the hot store is down, the others' are whole all the same.
+  // Lookups of many viewers leave together. If a part of the hot store is down, viewers of other parts get complete results.
   const progress = makeSharedLookup<ProgressKey, ProgressRecord | Incomplete | undefined>(
     (keys) => apartIfPartIsOut(keys, lookUpTogether),
     keyText,
@@ -51,7 +51,7 @@ export function makeLoaders(
   }
 
   async function lookUp(keys: readonly ProgressKey[], degraded: Degraded): Promise<(ProgressRecord | undefined)[]> {
-    // Before the lookup, and of each request by itself: it is shared with those of others.
+    // Noted before the lookup and for each request by itself, since requests share lookups.
     noteLack(new Set(keys.map(({ viewer }) => viewer)), mayLack, degraded)
     const found = await progress(keys)
     return found.map((each) => {

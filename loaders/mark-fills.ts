@@ -1,12 +1,12 @@
 /**
- * Bringing a viewer's marks of a business into the hot store, from which then all his reads and writes are answered. One
- * fill per viewer and business is under way at a time, whoever asks.
+ * Brings a viewer's marks of a business into the hot store. All reads and writes of that viewer are answered from there afterwards. One
+ * fill per viewer and business is in flight at a time, for all callers.
  *
- * Joining a fill that has begun is right because nobody takes its rows for the answer: whoever waited for it asks the
- * hot store again. That refuses the rows if something of this viewer left it since the fill began, and whatever it held
- * stays as it is; so the rows may be old, and what is seen is not.
+ * Joining a fill in flight is correct because no caller uses its rows as the answer: each caller reads the hot store again. The hot store
+ * rejects the rows if a mark of this viewer left it since the fill began, and keeps the marks that it has. The rows may therefore be
+ * outdated, but the answers are not.
  *
- * A hot store that is full takes no rows, and that is nobody's error: what it lacks is read where the rows are.
+ * A full hot store accepts no rows. That is not an error: missing marks are read from the record store.
  */
 import { DamagedMarks } from '../subgraphs/thumbup/model/damaged-marks.ts'
 import { saysFull } from '../core/outage/degraded.ts'
@@ -18,11 +18,11 @@ import type { MarkStore } from '../subgraphs/thumbup/stores/hot-store.ts'
 export type ViewerBusiness = { viewer: ViewerId; business: BusinessNumber }
 
 export type Fills = {
-  /** Rejects with the code of the store that failed. It may have filled nothing: ask the hot store again. */
+  /** Rejects with the code of the store that failed. It may have filled nothing: read the hot store again. */
   bring(of: ViewerBusiness): Promise<void>
-  /** Resolves when none is under way: one may outlive who asked for it, if another that he waited for failed first. */
+  /** Resolves when no fill is in flight. A fill may outlive its caller, if another awaited fill failed first. */
   settled(): Promise<void>
-  /** Fills that were made. */
+  /** The number of fills. */
   count(): number
 }
 
@@ -38,7 +38,7 @@ export function makeFills(
     const cap = capOf(business)
     const asOf = await hot.beginFill(viewer, business)
     const rows = await records.listMarks(viewer, business, ['LIKE', 'DISLIKE'], undefined, cap + 1).catch((error: unknown) => {
-      // Who waits for several viewers at once is to know whose it is.
+      // A caller that waits for several viewers needs to know whose marks are damaged.
       throw saysDamaged(error) ? new DamagedMarks([{ viewer, business }], error) : error
     })
     await hot.fillMarks(viewer, business, rows.slice(0, cap), { cap, asOf, whole: rows.length <= cap })

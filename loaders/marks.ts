@@ -1,11 +1,11 @@
 /**
- * Point lookups of marks: one multi-get of the hot store. Of a viewer whose marks are complete there a miss is an answer;
- * unknown ones are filled first; what is missed of truncated ones is read from the record store in one bounded batch.
+ * Point lookups of marks: one multi-get of the hot store. If a viewer's marks are complete there, a miss is an answer. Unknown marks are
+ * filled first. Misses in truncated marks are read from the record store in one bounded batch.
  *
- * The hot store comes first: what leaves it has been persisted before, so what the first read misses the second finds.
+ * The hot store comes first: a mark is persisted before it leaves the hot store, so the second read finds marks that the first missed.
  *
- * With the hot store down the record store answers alone, without marks that are not persisted yet. With the record store
- * down, marks that only it has are null. The lookup names the missing store in the collector.
+ * If the hot store is down, the record store answers alone, without unpersisted changes. If the record store is down, marks that only it
+ * has are null. The lookup returns the partial answer and names the missing store in the collector.
  */
 import { saysDown, type Degraded, noteOrThrow } from '../core/outage/degraded.ts'
 import type { Mark, MarkKey } from '../core/domain.ts'
@@ -14,12 +14,12 @@ import { concernsSomeOnly } from '../core/outage/part-outage.ts'
 import type { MarkRecords } from '../subgraphs/thumbup/stores/record-store.ts'
 import type { HotMark, MarkStore } from '../subgraphs/thumbup/stores/hot-store.ts'
 
-/** As the viewer sees it, and as everybody's counts have it. */
+/** The viewer's mark, and the mark in the public counts. */
 export type ShownMark = Pick<HotMark, 'mark' | 'counted' | 'pending' | 'undone'>
 
 /**
- * Viewers that one lookup fills; more are looked up this time. Lookups of many requests are one: were none filled where
- * many are unknown, all of them would stay so for as long as the load lasts, and each read go to the record store.
+ * Viewers that one lookup fills; the marks of others are looked up without a fill. One lookup serves many requests. If it filled none when
+ * many are unknown, all would stay unknown as long as the load lasts, and each read would go to the record store.
  */
 const FILLS_MAX = 8
 
@@ -28,8 +28,8 @@ const NOBODY: ReadonlySet<string> = new Set()
 export type MarkSources = { hot: Pick<MarkStore, 'getMarkMany'>; records: Pick<MarkRecords, 'getMarkMany'>; fills: Pick<Fills, 'bring'> }
 
 /**
- * In key order; null where no store that answers knows. It rejects only if the hot store is down for some of several viewers:
- * read these separately (`apartIfPartIsOut`).
+ * In key order; null if no available store knows. It rejects only if the hot store is down for some of several viewers: read these
+ * separately (`apartIfPartIsOut`).
  */
 export async function getMarkMany(sources: MarkSources, keys: readonly MarkKey[], degraded: Degraded): Promise<(ShownMark | null)[]> {
   try {
@@ -64,7 +64,7 @@ async function lookUp(sources: MarkSources, keys: readonly MarkKey[], degraded: 
   return found
 }
 
-/** Whose marks are in the hot store now: nobody's if there was nothing to fill, or no record store to fill from. */
+/** The viewers whose marks are in the hot store now; none if there was nothing to fill, or no record store to fill from. */
 async function fillUnknown(
   { fills }: MarkSources,
   keys: readonly MarkKey[],

@@ -1,15 +1,14 @@
 /**
- * Point lookups of progress: one multi-get of the hot store. A miss is an answer, because nearly every lookup is for a
- * subject that the viewer never watched. A miss in a truncated timeline may read the record store, if the viewer's
- * played filters or staged plays say "probably". All such reads of a call are one bounded batch. A storm of misses
- * therefore costs the record store only the filters' error rate. Without filters (`existence.guardsResume`) each such
- * miss is read.
+ * Point lookups of progress: one multi-get of the hot store. A miss is an answer, because nearly every lookup is for a subject that the
+ * viewer never watched. A miss in a truncated timeline may read the record store, if the viewer's played filters or staged plays say
+ * "probably". All such reads of a call are one bounded batch. A storm of misses therefore costs the record store only the filters' error
+ * rate. Without filters (`existence.guardsResume`), each such miss is read.
  *
- * The order matters: the hot store is read before the filters. Trimming stages an entry first
- * (`subgraphs/history/persist/persist.ts`), so staging or a filter already has every entry that the hot store lost.
+ * The order matters: the hot store is read before the filters. Trimming stages an entry first (`subgraphs/history/persist/persist.ts`), so
+ * staging or a filter already has every entry that the hot store lost.
  *
- * With the hot store down the record store answers alone, without unpersisted changes. With the record store down its
- * records are missing. The lookup returns the partial answer and names the store in the collector.
+ * If the hot store is down, the record store answers alone, without unpersisted changes. If the record store is down, its records are
+ * missing. The lookup returns the partial answer and names the missing store in the collector.
  */
 import { saysDown, type Degraded, noteOrThrow } from '../core/outage/degraded.ts'
 import type { ProgressKey, ProgressRecord } from '../core/domain.ts'
@@ -21,17 +20,16 @@ import type { RecordStore } from '../subgraphs/history/stores/record-store.ts'
 type Found = (ProgressRecord | undefined)[]
 
 /**
- * In key order: may the viewer have played it? False is certain within the months that filters are kept for. If a store
- * is missing, its name is in the collector, and false is a guess.
+ * In key order: true if the viewer may have played it. False is certain within the months of the filters. If a store is missing, its name
+ * is in the collector, and false is a guess.
  */
 export type MayHavePlayed = (keys: readonly ProgressKey[], degraded: Degraded) => Promise<boolean[]>
 
 /**
- * In key order; undefined where the viewer has no progress, or the progress is deleted or cleared. It rejects
- * only if the hot store is down for some of several viewers: read these separately (`apartIfPartIsOut`).
+ * In key order; undefined if the viewer has no progress, or the progress is deleted or cleared. It rejects only if the hot store is down
+ * for some of several viewers: read these separately (`apartIfPartIsOut`).
  *
- * Do not pass `mayHavePlayed` for keys that are known to be in the record store, such as those of a page: filters forget
- * months.
+ * Do not pass `mayHavePlayed` for keys that are known to be in the record store, such as those of a page: filters forget months.
  */
 export async function getProgressMany(
   hot: HotStore,

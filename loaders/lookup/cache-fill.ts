@@ -1,7 +1,7 @@
-/** Puts loaded values into the cache of a lookup. Of two loads of a key the later begun wins. */
+/** Puts loaded values into the cache of a lookup. Of two loads of a key, the one that began later wins. */
 import type { Cacheable, LocalCache } from './local-cache.ts'
 
-/** A value as it is cached: loads are numbered as they begin. */
+/** A cached value. Loads are numbered in the order in which they begin. */
 export type CachedLoad<V> = { value: V; load: number; begunAt: number }
 
 /** The measured overhead of an entry beside its value and its text: the wrapper, a share of the map, the columns of the cache. */

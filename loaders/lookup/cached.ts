@@ -37,8 +37,8 @@ export type CachedLookupOptions<K, V> = {
   /** Whole bytes, without the key. */
   bytesOf(value: V): number
   /**
-   * Says that a value brings nothing new: the one that is kept stays, and the other is gone before the garbage collector has
-   * to move it. Default: they are the same object.
+   * True if the loaded value equals the kept one. The kept one then stays, and the garbage collector need not move the other. Default: they
+   * are the same object.
    */
   isSame?(kept: V, loaded: V): boolean
   /** Keep the values of cold keys too, as last known values. Default true. */
@@ -46,14 +46,14 @@ export type CachedLookupOptions<K, V> = {
 }
 
 export type CachedLookupFigures = {
-  /** Keys answered from the cache, by a load under way, by a load of their own. */
+  /** Keys answered from the cache, by a load in flight, and by their own load. */
   cached: number
   joined: number
   loaded: number
 }
 
 export type CachedLookup<K, V> = {
-  /** In key order. The values are shared: nobody may change them. Rejects as its loads do. */
+  /** In key order. Callers share the values and must not change them. Rejects if a load rejects. */
   getMany(keys: readonly K[]): Promise<V[]>
   /**
    * Call it after a write of this process has reached the store and before the acknowledgement. Removes the last known
@@ -88,7 +88,7 @@ export function makeCachedLookup<K, V extends Cacheable>(
     const joined: Promise<unknown>[] = []
     const wanted: Wanted<K> = { keys: [], texts: [], hot: [], places: [], again: [], since: latest() }
     const rows = new Map<string, number>()
-    // All texts first: if one cannot be had, nothing has begun.
+    // All texts first: if one fails, no load has begun.
     const texts = keys.map((key) => textOf(key))
     texts.forEach((text, place) => {
       const hot = isHot(text)
@@ -145,7 +145,7 @@ export function makeCachedLookup<K, V extends Cacheable>(
 
   async function callLoad(keys: readonly K[]): Promise<readonly V[]> {
     const answers = await load(keys)
-    assert(answers.length === keys.length, `${keys.length} keys were loaded, and ${answers.length} values came`)
+    assert(answers.length === keys.length, `${keys.length} keys were loaded, but ${answers.length} values returned`)
     return answers
   }
 

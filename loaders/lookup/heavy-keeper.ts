@@ -4,20 +4,20 @@
  */
 import type { Random } from '../../core/random.ts'
 
-/** The base of the decay that the paper found best. */
+/** The decay base that the paper found best. */
 const DECAY_BASE = 1.08
-/** The chance that a count of this index loses one. From 256 on it is below 3 in a thousand million: taken as never. */
+/** The chance that a count of this index loses one. From 256 on it is below 3 in a thousand million and counts as zero. */
 const DECAY_CHANCES = Float64Array.from({ length: 256 }, (_, count) => DECAY_BASE ** -count)
 
 /** Two rows of 2^`widthBits` buckets each. `lastWeight`: the part of the last pane that the window still covers. */
 export function makeHeavyKeeper(widthBits: number, random: Random) {
   const width = 2 ** widthBits
-  /** Two rows of `width` buckets of four: fingerprint and count of one pane, then of the other, in one line of the CPU's cache. */
+  /** Two rows of `width` buckets of four words: fingerprint and count of one pane, then of the other, in one line of the CPU's cache. */
   const buckets = new Uint32Array(2 * width * 4)
-  /** 0 or 2: where in a bucket the current pane is; the last one is at the other. */
+  /** 0 or 2: the place of the current pane in a bucket; the last pane is at the other. */
   let pane = 0
 
-  /** Counts, and returns the estimate with it. */
+  /** Counts the key, and returns the new estimate. */
   function add(print: number, count: number, lastWeight: number): number {
     const bits = mixed(print)
     const first = firstBucket(bits)
@@ -34,7 +34,7 @@ export function makeHeavyKeeper(widthBits: number, random: Random) {
     return (width + (Math.imul(bits, 0x9e3779b1) >>> (32 - widthBits))) * 4
   }
 
-  /** The key's count in this bucket after `count` more; 0 if the bucket stays another's. */
+  /** The key's count in this bucket after `count` more; 0 if the bucket still belongs to another key. */
   function countIn(bucket: number, print: number, count: number): number {
     const at = bucket + pane
     const had = buckets[at + 1] as number
@@ -82,7 +82,7 @@ export function makeHeavyKeeper(widthBits: number, random: Random) {
   return { add, estimate, turnPane }
 }
 
-/** The finalizer of MurmurHash3 (A. Appleby, public domain): every bit of the print moves every bit of the place. */
+/** The finalizer of MurmurHash3 (A. Appleby, public domain): every bit of the print affects every bit of the place. */
 function mixed(print: number): number {
   let bits = Math.imul(print ^ (print >>> 16), 0x85ebca6b)
   bits = Math.imul(bits ^ (bits >>> 13), 0xc2b2ae35)

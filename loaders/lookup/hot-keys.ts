@@ -1,24 +1,24 @@
 /**
- * Which keys are hot now: a HeavyKeeper sketch (Gong, Yang, Zhang et al.: "HeavyKeeper: An Accurate Algorithm for Finding
- * Top-k Elephant Flows", USENIX ATC '18) over a sliding window.
+ * Finds the keys that are hot now: a HeavyKeeper sketch (Gong, Yang, Zhang et al.: "HeavyKeeper: An Accurate Algorithm for Finding Top-k
+ * Elephant Flows", USENIX ATC '18) over a sliding window.
  *
- * A key has one bucket in each of two rows: a fingerprint and a count. It counts in a bucket that is its own or empty. A
- * bucket of another key loses one with probability 1.08^-count, and changes hands at 0: small counts are worn away by the
- * crowd, large ones practically never. The larger of a key's two counts is its estimate; keys themselves are kept only of
- * what is hot, for `list`. A threshold decides instead of the paper's heap: at most 1 / `shareMin` keys can be hot.
+ * A key has one bucket in each of two rows: a fingerprint and a count. It counts in a bucket that is its own or empty. A bucket of another
+ * key loses one with probability 1.08^-count, and changes hands at 0: small counts are worn away, large ones practically never. The larger
+ * of a key's two counts is its estimate. Only hot keys are kept by name, for `list`. A threshold decides instead of the paper's heap: at
+ * most 1 / `shareMin` keys can be hot.
  *
- * The window slides over two panes. A key has what it took in this pane plus that part of the last pane which the window
- * still covers, as if it had come evenly: current + previous x (1 - elapsed / window). So a burst counts from its first
- * addition on, and is forgotten two windows after its last one at the latest.
+ * The window slides over two panes. A key has its count of this pane, plus the part of the last pane that the window still covers, as if
+ * that count had come evenly: current + previous x (1 - elapsed / window). A burst therefore counts from its first addition on, and is
+ * forgotten at most two windows after its last one.
  *
- * Error: never above the truth of the panes, but where two keys share a 32-bit fingerprint and a bucket. Of a key with n of
- * a pane's N additions a row loses N / (w n (1.08 - 1)) on average at most, with w buckets a row, and eN or more with
- * probability 1 / (e w n (1.08 - 1)) at most (the paper's bound; N/w others meet it in its bucket, evenly). With the defaults
- * (w = 4096) a key of 1% of 20,000 additions a window loses 0.3 of its 200 on average, and a tenth of them in a row with 1.5%
- * at most; the better row counts.
+ * Error: the estimate never exceeds the true count of the panes, unless two keys share a 32-bit fingerprint and a bucket. For a key with n
+ * of a pane's N additions and w buckets per row, a row loses at most N / (w n (1.08 - 1)) on average. It loses eN or more with a
+ * probability of at most 1 / (e w n (1.08 - 1)). That is the paper's bound; N/w others meet the key in its bucket, evenly. With the
+ * defaults (w = 4096), a key of 1% of 20,000 additions per window loses 0.3 of its 200 on average. A row loses a tenth of them with a
+ * probability of at most 1.5%, and the better row counts.
  *
- * Memory: 32 bytes x w, w = 32 / `shareMin` to 64 / `shareMin` (128 KiB by default), and at most 8 / `shareMin` listed keys.
- * The hash is seeded by chance, so that nobody outside can choose keys that collide.
+ * Memory: 32 bytes x w, w = 32 / `shareMin` to 64 / `shareMin` (128 KiB by default), and at most 8 / `shareMin` listed keys. The hash has a
+ * random seed, so that clients cannot choose keys that collide.
  */
 import assert from 'node:assert/strict'
 import type { Clock } from '../../core/clock.ts'
@@ -37,10 +37,10 @@ export type HotKeysOptions = {
 export type HotKey = { key: string; share: number; perSecond: number }
 
 export type HotKeys = {
-  /** Counts, and tells whether the key is hot with it. `count` is a whole number from 1. */
+  /** Counts the key, and returns whether it is hot now. `count` is a whole number from 1. */
   add(key: string, count?: number): boolean
   isHot(key: string): boolean
-  /** The hottest first. */
+  /** Hottest first. */
   list(): HotKey[]
 }
 
@@ -53,7 +53,7 @@ const ADDS_PER_CLOCK_READING = 16
 
 export function makeHotKeys(clock: Clock, random: Random, options: Partial<HotKeysOptions> = {}): HotKeys {
   const { windowMs, shareMin, countMin } = { ...DEFAULTS, ...options }
-  assert(windowMs >= 1 && shareMin >= 0.0001 && shareMin <= 1 && countMin >= 1, 'a hot key has a share, a count and a window')
+  assert(windowMs >= 1 && shareMin >= 0.0001 && shareMin <= 1 && countMin >= 1, 'windowMs, shareMin and countMin must be in their ranges')
   const widthBits = Math.ceil(Math.log2(32 / shareMin))
   const sketch = makeHeavyKeeper(widthBits, random)
   const seed = Math.floor(random() * 2 ** 32)

@@ -1,10 +1,11 @@
 /**
  * Reads counts down a ladder:
- *   1. the local cache of this process, for hot keys
- *   2. the count cache, by multi-get
- *   3. the record store for the misses, in one batch shared by all waiting requests
- *   4. the last known value
- *   5. null
+ *
+ * 1. the local cache of this process, for hot keys
+ * 2. the count cache, by multi-get
+ * 3. the record store for the misses, in one batch shared by all waiting requests
+ * 4. the last known value
+ * 5. null
  */
 import { saysDown, type Degraded, type StoreName } from '../../core/outage/degraded.ts'
 import type { Clock } from '../../core/clock.ts'
@@ -18,7 +19,7 @@ import { makeSharedLookup } from './shared.ts'
 export type LadderStores<K, V> = {
   /** In order; undefined = not cached. */
   getCached(keys: readonly K[]): Promise<readonly (V | undefined)[]>
-  /** In order, all of them. */
+  /** All values, in order. */
   getStored(keys: readonly K[]): Promise<readonly V[]>
   /** Caches values read from the record store. */
   putCached(keys: readonly K[], values: readonly V[]): Promise<void>
@@ -33,14 +34,14 @@ export type LadderOptions<K, V> = {
   isHot(text: string): boolean
   /** Equal texts for equal keys only. */
   textOf(key: K): string
-  /** The same value: the one that is kept may stay. */
+  /** True if both are the same value; the kept one may then stay. */
   isSame(kept: V, read: V): boolean
 }
 
 export type Ladder<K, V> = {
-  /** In order; null where no store that answers knows. Names the stores that are down in the collector. */
+  /** In order; null if no available store knows. Names the stores that are down in the collector. */
   getMany(keys: readonly K[], degraded: Degraded): Promise<(V | null)[]>
-  /** As `getMany`, but as the stores have it now. */
+  /** As `getMany`, but with the stores' current values. */
   getFresh(keys: readonly K[], degraded: Degraded): Promise<(V | null)[]>
   /**
    * Reports a new value, written by this process or learnt from another. It replaces the cached one and becomes the last
@@ -60,7 +61,7 @@ export type LadderFigures = {
   lastKnown: number
 }
 
-/** With the stores it was found without. */
+/** A value, with the stores that did not answer. */
 type Found<V> = { value: V | null; without: readonly StoreName[] }
 
 /** A value and its wrapper, roughly. */

@@ -7,13 +7,13 @@
  * countdown, not fifty promises.
  */
 export type SharedLookupOptions = {
-  /** Store calls under way at once. Minimum 1. Default 4. */
+  /** Concurrent store calls. Minimum 1. Default 4. */
   callsMax: number
   /** Keys in one store call. Default 1000. */
   keysMax: number
 }
 
-/** `value` is there once its store call has ended. */
+/** `value` is set once its store call has ended. */
 type Wanted<K, V> = { key: K; value: V | undefined; lookups: Lookup<K, V>[] }
 type Lookup<K, V> = { wanted: Wanted<K, V>[]; left: number; resolve(values: V[]): void; reject(error: unknown): void }
 

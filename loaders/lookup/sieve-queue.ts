@@ -13,7 +13,7 @@ export function makeSieveQueue(cellsMax: number) {
   const older = new Int32Array(cellsMax)
   let newest = NO_CELL
   let oldest = NO_CELL
-  /** Where the last eviction ended; NO_CELL: it begins at the oldest again. */
+  /** The end of the last eviction; NO_CELL: the next one begins at the oldest entry. */
   let hand = NO_CELL
   let free = NO_CELL
   clear()

@@ -16,14 +16,14 @@ import type { Cacheable, LocalCache } from './local-cache.ts'
 import { makeSieveQueue, NO_CELL } from './sieve-queue.ts'
 
 export type SieveCacheOptions = {
-  /** Entries it may hold. Minimum 1. */
+  /** Maximum number of entries. Minimum 1. */
   entriesMax: number
-  /** The sum of the sizes that it may hold. Minimum 1. */
+  /** Maximum sum of the sizes. Minimum 1. */
   bytesMax: number
 }
 
 export function makeSieveCache<V extends Cacheable>(clock: Clock, { entriesMax, bytesMax }: SieveCacheOptions): LocalCache<V> {
-  assert(Number.isInteger(entriesMax) && entriesMax >= 1 && bytesMax >= 1, 'a cache has room for something')
+  assert(Number.isInteger(entriesMax) && entriesMax >= 1 && bytesMax >= 1, 'entriesMax and bytesMax must be at least 1')
   const cells = new Map<string, number>()
   const keys = Array.from({ length: entriesMax }, () => '')
   const values = Array.from<V | undefined>({ length: entriesMax })
@@ -58,7 +58,7 @@ export function makeSieveCache<V extends Cacheable>(clock: Clock, { entriesMax, 
   }
 
   function set(key: string, value: V, size: number, ttlMs = Infinity): boolean {
-    assert(Number.isSafeInteger(size) && size >= 0 && ttlMs >= 0, `a size of ${size} bytes or ${ttlMs} ms to live cannot be`)
+    assert(Number.isSafeInteger(size) && size >= 0 && ttlMs >= 0, `a size of ${size} bytes with ${ttlMs} ms to live is not valid`)
     let cell = cells.get(key) ?? NO_CELL
     if (size > bytesMax) {
       if (cell !== NO_CELL) remove(cell)

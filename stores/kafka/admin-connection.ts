@@ -1,4 +1,4 @@
-/** The connection for questions to Kafka: one for all of them, and a new one after a question failed. */
+/** The connection for administrative requests to Kafka: one for all of them, and a new one after a request failed. */
 import type { Admin, Kafka } from 'kafkajs'
 import { again } from './asking.ts'
 import { REQUEST_MAX_MS, bounded, type KafkaConnection } from './client.ts'

@@ -1,4 +1,4 @@
-/** Appends that wait to be sent, as requests of a bounded size. Each has a deadline, and all together a bounded memory. */
+/** Appends that wait to be sent, as requests of a bounded size. Each append has a deadline, and all together have a memory limit. */
 import type { IHeaders, Message } from 'kafkajs'
 import type { Clock } from '../../core/clock.ts'
 import { TidemarkError } from '../../core/errors.ts'
@@ -16,9 +16,9 @@ export type AppenderOptions = {
   waitingBytesMax: number
 }
 
-/** The bytes that one request carries: below what a broker takes as one batch, for it may all be one partition's. */
+/** Maximum bytes of one request: below the batch limit of a broker, since all messages may be in one partition. */
 const REQUEST_BYTES_MAX = BATCH_BYTES_MAX - 65_536
-/** What a message costs beside its value: numbers, key, time. */
+/** Overhead of a message beside its value: numbers, key, time. */
 const OVERHEAD_BYTES = 64
 
 export type WaitingAppend = { messages: readonly Outgoing[]; bytes: number; isSettled: boolean; settle(error?: TidemarkError): void }
@@ -27,12 +27,12 @@ export function makeAppendQueue(connection: KafkaConnection, clock: Clock, { app
   let waiting: WaitingAppend[] = []
   let waitingBytes = 0
   let lastError: unknown
-  /** Appends that go one by one, because one of them is too large for its topic and the others are not to fail with it. */
+  /** Appends sent one by one, because one of them is too large for its topic and must not fail the others. */
   let alone = 0
 
   function add({ messages, bytes }: Request): Promise<void> {
     if (waitingBytes + bytes > waitingBytesMax) {
-      const message = `${waitingBytes} bytes wait to be sent to Kafka, and at most ${waitingBytesMax} may: it takes them too slowly`
+      const message = `${waitingBytes} bytes wait to be sent to Kafka, above the limit of ${waitingBytesMax}: Kafka accepts them too slowly`
       return Promise.reject(new TidemarkError('LOG_UNAVAILABLE', message, { cause: lastError }))
     }
     return new Promise((resolve, reject) => {

@@ -1,14 +1,16 @@
 /**
- * The appender sends messages to Kafka, one request at a time: while a request is under way, what comes meanwhile waits
- * and leaves together as the next one. So many small appends cost few requests, and a partition keeps the order of calls.
+ * The appender sends messages to Kafka, one request at a time. Messages that arrive during a request wait, and leave together as the next
+ * request. Many small appends therefore cost few requests, and a partition keeps the order of calls.
  *
- * After a failed send the producer is thrown away. An idempotent producer numbers the messages of each partition, and
- * kafkajs takes the numbers back when a send fails:
- *   1. A batch is sent, stored by the broker, and its answer is lost; kafkajs reports a failure and takes the numbers back.
- *   2. The next batch, with other messages, carries the same numbers.
- *   3. The broker takes it for a repetition of the first, drops it, and answers that it is stored.
- * An acknowledged message would be lost. A new producer has an id of its own, so its numbers mean nothing old; the price
- * is that a batch whose answer was lost may be stored twice, which the log's promise (at least once) allows.
+ * After a failed send the producer is discarded. An idempotent producer numbers the messages of each partition, and kafkajs takes the
+ * numbers back when a send fails:
+ *
+ * 1. A batch is sent and stored by the broker, but its answer is lost. kafkajs reports a failure and takes the numbers back.
+ * 2. The next batch, with other messages, carries the same numbers.
+ * 3. The broker takes it for a repetition of the first, drops it, and answers that it is stored.
+ *
+ * An acknowledged message would be lost. A new producer has its own id, so its numbers cannot repeat old ones. A batch whose answer was
+ * lost may then be stored twice, which the log's promise (at least once) allows.
  */
 import type { Kafka } from 'kafkajs'
 import type { Clock } from '../../core/clock.ts'
@@ -22,7 +24,7 @@ import { makeProducer } from './producer.ts'
 export type Appender = {
   /** Resolves when all in-sync replicas have the messages. Rejects with LOG_UNAVAILABLE or TOPIC_MISSING. */
   append(messages: readonly Outgoing[]): Promise<void>
-  /** Sends what waits, then disconnects. */
+  /** Sends the waiting messages, then disconnects. */
   close(): Promise<void>
 }
 
@@ -68,7 +70,7 @@ export function makeAppender(
         queue.returnAlone(entries)
         continue
       }
-      if (failures++ === 0) logger.warn({ err: error }, 'the log does not take messages; trying again')
+      if (failures++ === 0) logger.warn({ err: error }, 'Kafka does not accept messages; trying again')
       if (isLasting(error)) for (const entry of entries) entry.settle(logError(connection, error))
       if (queue.returnUnsettled(entries)) await sleep(clock, Math.min(RETRY_MAX_MS, RETRY_MIN_MS * 2 ** Math.min(failures, 10)))
     }

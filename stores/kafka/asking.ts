@@ -1,14 +1,14 @@
-/** Questions to Kafka that are asked now and then: each on a connection of its own, within a bounded time. */
+/** Occasional requests to Kafka: each on its own connection, within a bounded time. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Admin, Kafka } from 'kafkajs'
 import { type KafkaConnection, REQUEST_MAX_MS, bounded } from './client.ts'
 import { isWithoutCoordinator } from './errors.ts'
 
 const ASK_AGAIN_MS = 100
-/** Leaders of many new partitions are not there at once, and a busy broker takes its time. */
+/** Leaders of many new partitions are elected one after another, and a busy broker is slow. */
 const AGAIN_MAX_MS = 20_000
 
-/** Asks again, for a bounded time, while what goes wrong passes by itself; kafkajs does so with some questions and not with others. */
+/** Repeats a request for a bounded time while its error is transient; kafkajs repeats some requests but not others. */
 export async function again<T>(isPassing: (error: unknown) => boolean, ask: () => Promise<T>, maxMs: number = AGAIN_MAX_MS): Promise<T> {
   for (const end = Date.now() + maxMs; ; await sleep(ASK_AGAIN_MS)) {
     try {
@@ -41,18 +41,18 @@ export async function askOnce<T>(
 export async function lagOf(admin: Admin, topic: string, groupId: string): Promise<number> {
   const [ends, groups] = await Promise.all([admin.fetchTopicOffsets(topic), admin.fetchOffsets({ groupId, topics: [topic] })])
   const committed = new Map(groups[0]?.partitions.map(({ partition, offset }) => [partition, Number(offset)]))
-  // Nothing committed is -1: then everything that is still kept counts, and so it does where messages expired unread.
+  // -1 means that nothing is committed: all kept messages count then, as they do if messages expired unread.
   return ends.reduce((sum, { partition, high, low }) => sum + Number(high) - Math.max(Number(low), committed.get(partition) ?? -1), 0)
 }
 
-/** Of each partition, the offset of the message that comes next. */
+/** The offset of the next message, per partition. */
 export async function endOf(admin: Admin, topic: string): Promise<number[]> {
   const end: number[] = []
   for (const { partition, high } of await admin.fetchTopicOffsets(topic)) end[partition] = Number(high)
   return end
 }
 
-/** Has the group committed, or the topic forgotten, all that was before this end? */
+/** True if the group has committed, or the topic has deleted, all messages before this end. */
 export async function hasCommitted(admin: Admin, topic: string, groupId: string, end: readonly number[]): Promise<boolean> {
   const [ends, groups] = await Promise.all([admin.fetchTopicOffsets(topic), admin.fetchOffsets({ groupId, topics: [topic] })])
   const committed = new Map(groups[0]?.partitions.map(({ partition, offset }) => [partition, Number(offset)]))

@@ -1,6 +1,6 @@
 /**
- * What Kafka hands over, as batches of the port: decoded, bounded, with what nobody can read set aside. A part is the
- * unit that is persisted and committed; a fetch of a megabyte may hold far more keys than one persist step should take.
+ * Fetched messages as batches of the port: decoded and bounded, with unreadable messages set apart. A part is persisted and committed as a
+ * unit; a fetch of a megabyte may have far more keys than one persist step should take.
  */
 import type { KafkaMessage } from 'kafkajs'
 
@@ -13,7 +13,7 @@ export type Part<M> = {
   nextOffset: string
 }
 
-/** `apart`: what could not be read of it, as a message of its own. */
+/** `apart`: the unreadable part, as its own message. */
 export type Decoded<M> = { content: M; apart?: { value: Buffer; reason: string } } | { reason: string }
 
 /** Cuts messages into parts that together weigh at most `weightMax`. */

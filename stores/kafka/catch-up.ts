@@ -1,15 +1,15 @@
-/** Reports the moment up to which a consumer has read and persisted all that was appended. */
+/** Reports the moment up to which a consumer has read and persisted all appended messages. */
 import type { Consumer, EachBatchPayload } from 'kafkajs'
 import type { Clock } from '../../core/clock.ts'
 
-/** Of all partitions together: what kafkajs asks for is 10 MiB, headers included. */
+/** Limit for all partitions together: kafkajs fetches up to 10 MiB, headers included. */
 const FETCH_ROOM_BYTES = 5 * 1_048_576
 
 type Batch = EachBatchPayload['batch']
 export type CatchUp = ReturnType<typeof makeCatchUp>
 
 export function makeCatchUp(clock: Clock) {
-  /** When a batch was taken that was not all there was. */
+  /** The time of the last batch that was not complete. */
   let behindAt = 0
 
   return {
@@ -18,8 +18,8 @@ export function makeCatchUp(clock: Clock) {
     },
 
     /**
-     * A fetch whose batches reach the ends of their partitions, or that brought none, says that all its broker had before is here.
-     * kafkajs does not tell, so it is concluded when the next one begins, for which it waits until the batches are done.
+     * If the batches of a fetch reach the ends of their partitions, or it brought none, all earlier messages of its broker have arrived.
+     * kafkajs does not report that. It is concluded when the next fetch begins, since that waits until the batches are done.
      */
     follow(consumer: Consumer, isIdle: () => boolean, caughtUp: (until: number) => void): void {
       const begun = new Map<string, number>()
@@ -39,7 +39,7 @@ export function makeCatchUp(clock: Clock) {
   }
 }
 
-/** Is there more in its partition, or could there be no room left for another partition in the fetch? */
+/** True if the partition has more messages, or the fetch may have had no room for another partition. */
 function isBehind(batch: Batch, partitionsOwned: number): boolean {
   if (BigInt(batch.lastOffset()) + 1n < BigInt(batch.highWatermark)) return true
   const bytes = batch.messages.reduce((sum, { value }) => sum + (value?.length ?? 0), 0)

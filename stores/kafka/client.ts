@@ -1,20 +1,19 @@
 /**
- * The way to Kafka: addresses, TLS and credentials as kafkajs wants them, bounded times for everything, and what kafkajs
- * says passed on at the level that it deserves.
+ * The kafkajs client: addresses, TLS and credentials, time limits for everything, and the messages of kafkajs at the right log level.
  *
- * kafkajs is mandated and unmaintained. What it does badly is put right in this folder: idle-timer.ts (a timer without
- * end), appender.ts (sequence numbers after a failed send), consumer.ts (restarts, hangs).
+ * kafkajs is required but unmaintained. This folder corrects its defects: idle-timer.ts (a timer without end), appender.ts (sequence
+ * numbers after a failed send), consumer.ts (restarts, hangs).
  */
 import { Kafka, type KafkaConfig, type LogEntry, type SASLOptions, logLevel } from 'kafkajs'
 import { logError } from './errors.ts'
 import { tameIdleTimer } from './idle-timer.ts'
 
 export type KafkaConnection = {
-  /** host:port of one or more brokers; the others are learned from them. */
+  /** host:port of one or more brokers; the client learns the others from them. */
   brokers: readonly string[]
-  /** What brokers call this process in their logs and quotas. Default "tidemark". */
+  /** The name of this process in the brokers' logs and quotas. Default "tidemark". */
   clientId?: string
-  /** True for TLS with the system's authorities, or PEM texts. */
+  /** True for TLS with the system's authorities, or an object with PEM texts. */
   tls?: boolean | { ca?: string; cert?: string; key?: string; servername?: string }
   sasl?: { mechanism: 'plain' | 'scram-sha-256' | 'scram-sha-512'; username: string; password: string }
   /** Milliseconds to connect, TLS included. Minimum 100. Default 3000. */
@@ -23,13 +22,13 @@ export type KafkaConnection = {
   requestMaxMs?: number
 }
 
-/** The little of a logger (pino's, for one) that this folder needs. */
+/** The part of a logger (pino's, for example) that this folder needs. */
 export type KafkaLogger = Record<'debug' | 'info' | 'warn' | 'error', (fields: object, message: string) => void>
 
 export const CONNECT_MAX_MS = 3_000
 export const REQUEST_MAX_MS = 10_000
 
-/** Few and quick: whoever calls kafkajs here has a longer loop of his own, with a new client at each turn. */
+/** Few and quick retries: callers of kafkajs here have a longer loop of their own, with a new client at each turn. */
 export const RETRY = { retries: 3, initialRetryTime: 100, maxRetryTime: 1_000, factor: 0.2, multiplier: 2 }
 
 export function makeClient(connection: KafkaConnection, logger: KafkaLogger): Kafka {
@@ -51,13 +50,13 @@ export function makeClient(connection: KafkaConnection, logger: KafkaLogger): Ka
 
 const REPEAT_MS = 10_000
 const KEPT_MAX = 100
-/** That a connection failed is what its callers get as an error, and say in their own words. */
+/** Callers get a connection failure as an error, and report it themselves. */
 const CONNECTIONS = 'Connection'
 
 /**
- * kafkajs calls nearly everything an error, and repeats it at each retry. What is an error is for its callers here to
- * say, who know whether anything failed in the end; so its errors are warnings, each at most once in ten seconds, what
- * it tries again by itself is for debugging, and so is the rest.
+ * kafkajs calls nearly everything an error, and repeats it at each retry. Only the callers here know whether something failed in the end.
+ * Errors of kafkajs are therefore logged as warnings, each at most once in ten seconds. Errors that it retries, and everything else, are
+ * logged for debugging.
  */
 function makeLogRouter(logger: KafkaLogger): (entry: LogEntry) => void {
   const saidAt = new Map<string, number>()
@@ -76,12 +75,12 @@ function makeLogRouter(logger: KafkaLogger): (entry: LogEntry) => void {
   }
 }
 
-/** "Response Heartbeat(…)" repeats what the caller gets as an error; a retry count says that another try follows. */
+/** "Response Heartbeat(…)" repeats an error that the caller gets; a retry count means that another attempt follows. */
 function isRetried(message: string, fields: Record<string, unknown>): boolean {
   return message.startsWith('Response ') || typeof fields['retryCount'] === 'number' || message.startsWith('The coordinator is not aware')
 }
 
-/** Runs `work`; whatever goes wrong, and a time over `maxMs`, becomes an error of ours. */
+/** Runs `work`. Turns every failure, and a duration over `maxMs`, into a TidemarkError. */
 export async function bounded<T>(connection: KafkaConnection, maxMs: number, work: () => Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<never>((_, reject) => {

@@ -1,15 +1,15 @@
 /**
- * Consumes the flushes as a member of the persisting group, and keeps doing so. A kafkajs consumer lives until it
- * crashes or hangs; then it is thrown away and, after a delay that grows, another one lives. What it had not committed
- * comes again: that is the log's promise, and the persist step is idempotent.
+ * Consumes the flushes as a member of the persisting group, and keeps doing so. A kafkajs consumer that crashes or hangs is discarded, and
+ * another one is started after a growing delay. Uncommitted messages come again: the log promises at-least-once delivery, and the persist
+ * step is idempotent.
  *
- * One life is one `makeMember` (member.ts). This file decides when a life ends: kafkajs reports a crash, or the watchdog
- * saw no fetch and no heartbeat for too long. Before the next one begins, the persist calls of the last have settled,
- * so that batches of a partition never overlap in this process even if kafkajs was left hanging.
+ * One life of a consumer is one `makeMember` (member.ts). This file decides when a life ends: when kafkajs reports a crash, or the watchdog
+ * saw no fetch and no heartbeat for too long. The next one begins after the persist calls of the last have settled. Batches of a partition
+ * therefore never overlap in this process, even if kafkajs was left hanging.
  *
- * Between two lives nobody knows who owns what; if Kafka is down that may last. Then the regions of the last life count as
- * owned, and all of them if there was none: they are swept, which may overlap, rather than left alone, which loses time
- * that was promised.
+ * Between two lives, the owner of each region is unknown; if Kafka is down that may last. The regions of the last life then count as owned,
+ * or all regions if there was none. Sweeping them may overlap with another process, but leaving them alone would delay persistence beyond
+ * the promised time.
  */
 import type { Kafka } from 'kafkajs'
 import { type Clock, sleep } from '../../core/clock.ts'
@@ -24,27 +24,27 @@ import type { MemberHooks } from './persist-steps.ts'
 import type { LogConsumer } from '../../core/log-consumer.ts'
 
 export type SupervisorOptions<M> = MemberOptions<M> & {
-  /** Shards of this deployment, of which a member owns those of its partitions. */
+  /** Number of regions. A member owns the regions of its partitions. */
   regions: number
-  /** Milliseconds for the first consumer to join its group where brokers do not answer. */
+  /** Milliseconds for the first consumer to join its group if brokers do not answer. */
   startMaxMs: number
-  /** Begin although no broker answers: the consumer joins when one does. */
+  /** Start even if no broker answers: the consumer joins when one does. */
   mayBeDown: boolean
-  /** Begin although the topic is missing, or we may not use it: the consumer joins when it can. */
+  /** Start even if the topic is missing or access is denied: the consumer joins when it can. */
   mayBeUnfit?: boolean
 }
 
 export type Collaborators = {
   /** Parks a message durably. */
   park(partition: number, undecodable: readonly Undecodable[]): Promise<void>
-  /** How many partitions the topic has now. */
+  /** The current number of partitions of the topic. */
   countPartitions(): Promise<number>
 }
 
 const NONE: ReadonlySet<number> = new Set()
 const RESTART_MIN_MS = 100
 const RESTART_MAX_MS = 5_000
-/** A life this long was a good one: the next restart is quick again. */
+/** After a life of this length, the next restart is quick again. */
 const GOOD_LIFE_MS = 60_000
 
 export async function superviseConsumer<M>(
@@ -86,15 +86,15 @@ export async function superviseConsumer<M>(
       if (stopped || giveUp(reason)) break
       if (clock.now() - bornAt >= GOOD_LIFE_MS) failures = 0
       restarts++
-      // Whoever waits for a topic has been told once.
+      // Whether a consumer waits for a topic is reported once.
       const level = isUnfit(reason, options) ? 'debug' : 'warn'
-      logger[level]({ err: reason, restarts }, 'the consumer of the log ended; starting another')
+      logger[level]({ err: reason, restarts }, 'the consumer of the log has ended; starting another')
       await Promise.race([sleep(clock, delayAfter(failures)), stopping])
     }
     begunOnce.reject(new TidemarkError('LOG_UNAVAILABLE', 'the consumer was stopped before it had begun'))
   }
 
-  /** Only at the beginning: a caller waits, and should hear what is wrong. Later it is tried for ever. */
+  /** Only at the start, where a caller waits for the error. Later attempts never end. */
   function giveUp(reason: unknown): boolean {
     if (hasBegun) return false
     if (isUnfit(reason, options)) begin()

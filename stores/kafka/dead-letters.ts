@@ -1,7 +1,7 @@
 /**
- * Messages nobody could read go to the dead topic, as they were and with their place, so that they can be looked at and put
- * back. One that is too large even for that topic leaves its beginning there: it still stands in its own topic, at the
- * offset that is named, for as long as that one keeps it. Whatever it is, it never blocks its partition.
+ * Unreadable messages go to the dead topic with their bytes and their place, so that an operator can examine and return them. If one is too
+ * large even for that topic, only its beginning goes there. The whole message stays in its own topic, at the named offset, for the
+ * retention of that topic. No message ever blocks its partition.
  */
 import type { Outgoing } from './append-queue.ts'
 import type { Appender } from './appender.ts'
@@ -10,7 +10,7 @@ import { isTooLarge } from './errors.ts'
 import type { TopicNames } from './topics.ts'
 
 const STUB_BYTES = 65_536
-/** What unpacks to more than this is not worth the memory of sending it again. */
+/** A message that unpacks to more than this does not justify the memory to send it again. */
 const WHOLE_BYTES_MAX = 16 * 1_048_576
 const REASON_LENGTH_MAX = 1_000
 

@@ -1,8 +1,8 @@
-/** What kafkajs throws, as errors of ours: one sentence that says what to do, the original kept as its cause. */
+/** Maps errors of kafkajs to TidemarkErrors: one sentence that says what to do, with the original as its cause. */
 import { TidemarkError, isTidemarkError } from '../../core/errors.ts'
 import { reasonsOf } from '../reasons.ts'
 
-/** kafkajs wraps errors in errors; the protocol's name of a failure (`type`) stands on one of them. */
+/** kafkajs wraps errors in errors; one of them has the protocol's name of the failure (`type`). */
 type Link = { name?: string; type?: string; message?: string; cause?: unknown; originalError?: unknown }
 
 function chain(error: unknown): Link[] {
@@ -40,7 +40,7 @@ export function logError(connection: Address, cause: unknown): TidemarkError {
       cause,
     )
   const reason = reasonsOf(errors.at(-1)?.message ?? errors[0]?.message ?? String(cause))
-  return unavailable(`Kafka at ${where} does not answer as it should (${reason}): check that it runs and can be reached`, cause)
+  return unavailable(`Kafka at ${where} failed to answer (${reason}): check that it runs and can be reached`, cause)
 }
 
 function unavailable(message: string, cause: unknown): TidemarkError {
@@ -50,29 +50,29 @@ function unavailable(message: string, cause: unknown): TidemarkError {
 const TOO_LARGE = new Set(['MESSAGE_TOO_LARGE', 'RECORD_LIST_TOO_LARGE'])
 const LASTING = new Set([...REFUSED_CREDENTIALS, ...FORBIDDEN, ...TOO_LARGE, 'INVALID_CONFIG', 'INVALID_SESSION_TIMEOUT'])
 
-/** Does Kafka want other credentials, or give these fewer rights? No use in trying again before somebody changes them. */
+/** True if Kafka rejects the credentials or the rights. A retry helps only after an operator changes them. */
 export function isRefusal(error: unknown): boolean {
   return (
     hasType(error, REFUSED_CREDENTIALS) || hasType(error, FORBIDDEN) || chain(error).some((link) => link.name?.includes('SASL') === true)
   )
 }
 
-/** Would the same call fail in the same way, whatever the time? A topic that is missing may be one that was just made. */
+/** True if the same call would always fail in the same way. A missing topic may just have been created. */
 export function isLasting(error: unknown): boolean {
   return chain(error).some((link) => (link.type !== undefined && LASTING.has(link.type)) || link.name?.includes('SASL') === true)
 }
 
-/** Brokers learn of a new topic one after the other: for some seconds it is there for one question and not for the next. */
+/** Brokers learn of a new topic one after the other: for some seconds, one request finds it and the next does not. */
 export function isMissing(error: unknown): boolean {
   return (isTidemarkError(error) && error.code === 'TOPIC_MISSING') || hasType(error, MISSING)
 }
 
-/** The same, and for who leads its partitions. */
+/** Like `isMissing`, and also for the leaders of its partitions. */
 export function isUnsettled(error: unknown): boolean {
   return hasType(error, NOT_SETTLED)
 }
 
-/** A group's coordinator is being chosen, or still reads what it must know: so it is for a moment after brokers start or move. */
+/** True while a group's coordinator is elected or loads its state, for a moment after brokers start or move. */
 export function isWithoutCoordinator(error: unknown): boolean {
   return hasType(error, NO_COORDINATOR)
 }
@@ -85,5 +85,5 @@ function hasType(error: unknown, types: ReadonlySet<string>): boolean {
   return chain(error).some((link) => link.type !== undefined && types.has(link.type))
 }
 
-/** Milliseconds for which a topic may be missing before it is believed. */
+/** Milliseconds for which a topic may be missing before that is reported. */
 export const MISSING_MAX_MS = 5_000

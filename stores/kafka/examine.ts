@@ -1,6 +1,6 @@
 /**
- * What `tidemark doctor` asks Kafka: are the topics as configured, and how many copies of what was acknowledged are there?
- * The protocol does not tell the version of a broker in a form that kafkajs reads, so it is not judged.
+ * The checks of `tidemark doctor` for Kafka: the topics' settings, and the number of copies of acknowledged data. The protocol does not
+ * give a broker's version in a form that kafkajs reads, so the version is not checked.
  */
 import type { Admin } from 'kafkajs'
 import type { StoreFindingName } from '../../config/store-findings.ts'
@@ -9,12 +9,12 @@ import { type TopicSettings, eventTopicNames, inspectTopics, topicNames } from '
 
 export type KafkaFinding = {
   name: StoreFindingName
-  /** `wrong`: it fails or loses data. `doubtful`: it may, under some circumstance. */
+  /** `wrong`: it fails or loses data. `doubtful`: it may, in some circumstances. */
   level: 'wrong' | 'doubtful'
   sentence: string
 }
 
-/** An empty list is a clean bill. Rejects with LOG_UNAVAILABLE if no broker answers. */
+/** Empty if nothing was found. Rejects with LOG_UNAVAILABLE if no broker answers. */
 export async function examineKafka(connection: KafkaConnection, settings: TopicSettings, logger: KafkaLogger): Promise<KafkaFinding[]> {
   const wrong = await inspectTopics(connection, settings, logger)
   const copies = await inspectCopies(connection, settings, logger)
@@ -22,7 +22,7 @@ export async function examineKafka(connection: KafkaConnection, settings: TopicS
 }
 
 const COPIES_MAX_MS = 15_000
-/** The number of "topic" among the kinds of things that have settings. */
+/** The number of "topic" among the resource types with settings. */
 const TOPIC = 2
 
 async function inspectCopies(connection: KafkaConnection, settings: TopicSettings, logger: KafkaLogger): Promise<KafkaFinding[]> {
@@ -48,7 +48,7 @@ async function inspectCopies(connection: KafkaConnection, settings: TopicSetting
 
 type Copies = { topic: string; replicas: number; inSyncMin: number }
 
-/** The least of all partitions. */
+/** The minimum of all partitions. */
 async function readCopies(admin: Admin, topic: string): Promise<Copies> {
   const { topics } = await admin.fetchTopicMetadata({ topics: [topic] })
   const { resources } = await admin.describeConfigs({ includeSynonyms: false, resources: [{ type: TOPIC, name: topic }] })
@@ -57,7 +57,7 @@ async function readCopies(admin: Admin, topic: string): Promise<Copies> {
   return { topic, replicas, inSyncMin: Number(inSyncMin ?? 1) }
 }
 
-/** What is in no topic is swept from the hot store, so a lost flush is late, not lost; a lost reward is lost. */
+/** A lost flush is only late, since the sweeper finds its keys in the hot store. A lost reward is lost. */
 export function judgeCopies({ topic, replicas, inSyncMin }: Copies): KafkaFinding[] {
   const doubtful = (name: StoreFindingName, sentence: string): KafkaFinding[] => [
     { level: 'doubtful', name, sentence: `topic ${topic} ${sentence}` },
@@ -65,12 +65,12 @@ export function judgeCopies({ topic, replicas, inSyncMin }: Copies): KafkaFindin
   if (replicas === 1)
     return doubtful(
       'kafka-one-copy',
-      'has one copy of each partition, so the loss of a broker loses its messages: give it three (a new deployment: stores.kafka.replicationFactor: 3)',
+      'has one copy of each partition, so the loss of a broker loses its messages: configure three (for a new deployment: stores.kafka.replicationFactor: 3)',
     )
   if (inSyncMin >= replicas)
     return doubtful(
       'kafka-min-insync',
-      `has min.insync.replicas=${inSyncMin} and ${replicas} copies, so it takes nothing while one broker is down: set it to ${replicas - 1}`,
+      `has min.insync.replicas=${inSyncMin} and ${replicas} copies, so it accepts nothing while one broker is down: set it to ${replicas - 1}`,
     )
   if (inSyncMin === 1)
     return doubtful(

@@ -1,7 +1,7 @@
 /** The first offsets of a consumer group. */
 import type { Admin } from 'kafkajs'
 
-/** A group that never committed gets its places now: a consumer would find them only with its first fetch, and miss what came before. */
+/** Commits the offsets of a group that never committed. A consumer would set them only with its first fetch, and miss earlier messages. */
 export async function beginNow(admin: Admin, groupId: string, topic: string): Promise<void> {
   const [committed] = await admin.fetchOffsets({ groupId, topics: [topic] })
   if (committed?.partitions.some(({ offset }) => Number(offset) >= 0) === true) return

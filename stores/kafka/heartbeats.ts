@@ -38,7 +38,7 @@ export function makeHeartbeats(clock: Clock, beatMs: number, ending: Promise<voi
   }
 
   return {
-    /** Sends heartbeats while `work` runs. It is always waited for; if it fails, a failed heartbeat is the first thing to say. */
+    /** Sends heartbeats while `work` runs. `work` is always awaited; if it fails too, the failed heartbeat is reported first. */
     async during(payload: Beating, work: Promise<void>): Promise<void> {
       const heart = startHeart(payload)
       try {
@@ -51,7 +51,7 @@ export function makeHeartbeats(clock: Clock, beatMs: number, ending: Promise<voi
       }
     },
 
-    /** Waits, with heartbeats; a failed one, or the end of this member, cuts the wait short. */
+    /** Waits, with heartbeats. A failed heartbeat, or the end of this member, ends the wait. */
     async pause(payload: Beating, delayMs: number): Promise<void> {
       const heart = startHeart(payload)
       const over = Promise.withResolvers<void>()

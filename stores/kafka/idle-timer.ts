@@ -1,12 +1,12 @@
 /**
- * Stops the timer that kafkajs 2.2.4 runs when there is nothing to do.
+ * Stops the timer that kafkajs 2.2.4 runs while idle.
  *
- * Every connection's `RequestQueue` looks at its waiting requests, and at the end of each look schedules the next one,
- * whether any request waits or not, after `throttledUntil - now`: a negative time, which becomes one millisecond (and a
- * TimeoutNegativeWarning on Node 24). That is a thousand looks a second per connection, about 5% of a core.
+ * Every connection's `RequestQueue` checks its waiting requests. At the end of each check it schedules the next one, whether any request
+ * waits or not, after `throttledUntil - now`. That is a negative time, which becomes one millisecond (and a TimeoutNegativeWarning on Node
+ * 24). The result is a thousand checks a second per connection, about 5% of a core.
  *
- * A look is needed only while a request waits: when the broker's throttling ends, or after a short while as a fallback,
- * since each answer looks by itself. A request that comes later schedules its own.
+ * A check is needed only while a request waits: when the broker's throttling ends, or after a short while as a fallback, since each answer
+ * triggers a check itself. A later request schedules its own.
  */
 import assert from 'node:assert'
 import { createRequire } from 'node:module'
@@ -29,7 +29,7 @@ export function tameIdleTimer(): void {
   const { prototype } = createRequire(import.meta.url)('kafkajs/src/network/requestQueue') as { prototype: RequestQueue }
   assert(
     typeof prototype.scheduleCheckPendingRequests === 'function',
-    'this kafkajs has another request queue: look at its idle timer again',
+    'this kafkajs has a different request queue: check its idle timer again',
   )
   prototype.scheduleCheckPendingRequests = function schedule(this: RequestQueue): void {
     if (this.throttleCheckTimeoutId !== null || this.pending.length === 0) return

@@ -1,14 +1,13 @@
 /**
  * One member of the persisting group: a kafkajs consumer from its first connection to its end.
  *
- * Per partition, a part of what was fetched is persisted; then what nobody could read is parked; then the offset is
- * committed; then the next part. A persist step that fails is tried again with the same messages, after a delay that
- * grows, for as long as it takes: nothing is skipped. Meanwhile heartbeats go on, so that the group does not take a slow
- * database for a dead member. When a heartbeat says that the group is rebalancing, the persist step under way is waited
- * for and committed (brokers still accept that), then the partition is let go.
+ * For each part of a partition's messages, in order: persist it, park the unreadable messages, commit the offset. A failed persist step is
+ * repeated with the same messages after a growing delay, without limit: nothing is skipped. Heartbeats continue meanwhile, so that the
+ * group does not take a slow database for a dead member. When a heartbeat reports a rebalance, the current persist step is awaited and
+ * committed (brokers still accept that), then the partition is released.
  *
- * The commit comes before `resolveOffset`, which tells kafkajs where to go on: had it been the other way round, a commit
- * that failed would never be repeated in a partition to which nothing more is appended.
+ * The commit comes before `resolveOffset`, which tells kafkajs where to continue. In the reverse order, a failed commit would never be
+ * repeated in a partition without further messages.
  */
 import { type Consumer, type EachBatchPayload, type Kafka, type KafkaMessage } from 'kafkajs'
 import type { Clock } from '../../core/clock.ts'
@@ -22,15 +21,15 @@ import { watchLife } from './watchdog.ts'
 export type MemberOptions<M> = {
   topic: string
   groupId: string
-  /** Decodes what was fetched and cuts it into what is persisted and committed at once. */
+  /** Decodes fetched messages and splits them into parts that are persisted and committed at once. */
   parts(messages: readonly KafkaMessage[]): Iterable<Part<M>>
-  /** Where a group begins that never committed: with the oldest message, or with the next to come. */
+  /** The start of a group that never committed: the oldest message if true, else the next one. */
   fromBeginning: boolean
-  /** Partitions persisted side by side. Minimum 1. Default 4. */
+  /** Partitions persisted concurrently. Minimum 1. Default 4. */
   partitionsAtOnce: number
-  /** Milliseconds without a heartbeat after which the group gives a member's partitions to others. Default 10000. */
+  /** Milliseconds without a heartbeat after which the group reassigns a member's partitions. Default 10000. */
   sessionMaxMs: number
-  /** Milliseconds the members have to finish their batches when the group changes. Default 60000. */
+  /** Milliseconds that members have to finish their batches when the group changes. Default 60000. */
   rebalanceMaxMs: number
   /** Milliseconds without a fetch or a heartbeat after which a consumer counts as hung. Default 60000. */
   hungAfterMs: number
@@ -39,13 +38,13 @@ export type MemberOptions<M> = {
 export type Member = {
   /** Resolves with the reason when this consumer crashed or hung. */
   ended: Promise<unknown>
-  /** The partitions it owns now. */
+  /** The partitions that it owns now. */
   partitions(): ReadonlySet<number>
-  /** Finishes the persist steps under way, commits, leaves the group. Never rejects. */
+  /** Finishes current persist steps, commits, and leaves the group. Never rejects. */
   end(): Promise<void>
 }
 
-/** Milliseconds a fetch waits at a broker for something new. A stop waits for the fetch under way. */
+/** Milliseconds that a fetch waits at a broker for new messages. A stop waits for the current fetch. */
 const FETCH_WAIT_MS = 500
 const FETCH_BYTES_MAX = 1_048_576
 const LEAVE_MAX_MS = 5_000
@@ -67,7 +66,7 @@ export function makeMember<M>(
     maxWaitTimeInMs: FETCH_WAIT_MS,
     maxBytesPerPartition: FETCH_BYTES_MAX,
     allowAutoTopicCreation: false,
-    // The supervisor restarts, for every reason in the same way.
+    // The supervisor restarts, for every reason alike.
     retry: { ...RETRY, restartOnFailure: () => Promise.resolve(false) },
   })
   const ending = Promise.withResolvers<void>()
@@ -114,7 +113,7 @@ export function makeMember<M>(
     const { partition, messages } = payload.batch
     catchUp.noteBatch(payload.batch, owned.size)
     const mayGoOn = () => !isEnding && payload.isRunning() && !payload.isStale()
-    // A consumer that was given up and wakes again must not fetch the same messages for ever: this ends it.
+    // A discarded consumer that wakes again must not fetch the same messages for ever. This ends it.
     if (isEnding && payload.isRunning()) throw new Replaced('this consumer was replaced')
     for (const part of options.parts(messages)) {
       if (!mayGoOn() || !(await steps.run(partition, part, payload, mayGoOn))) return
@@ -129,7 +128,7 @@ export function makeMember<M>(
     ending.resolve()
     watchdog.stop()
     owned = new Set()
-    // kafkajs waits for the batches under way, which end by themselves; if it is kafkajs that hangs, do not wait for it.
+    // kafkajs waits for current batches, which end by themselves. If kafkajs itself hangs, this does not wait for it.
     await Promise.race([disconnect(consumer), patience()])
     await steps.settled()
   }
@@ -140,7 +139,7 @@ export function makeMember<M>(
   }
 }
 
-/** What kafkajs does not try again. */
+/** An error that kafkajs does not retry. */
 class Replaced extends Error {
   readonly retriable = false
 }

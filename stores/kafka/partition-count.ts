@@ -8,7 +8,7 @@ export type PartitionCount = {
   refresh(): Promise<void>
 }
 
-/** `atFirst`: the result at the start, 0 if unknown. `stopping` resolves when nobody needs the count any more. */
+/** `atFirst`: the result at the start, 0 if unknown. `stopping` resolves when the count is no longer needed. */
 export function makePartitionCount(
   atFirst: number,
   countPartitions: () => Promise<number>,

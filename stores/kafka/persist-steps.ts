@@ -1,6 +1,6 @@
 /**
- * The persist step of one part of a partition: persist its messages, then park those that nobody could read. A step that
- * fails is repeated with the same messages, after a delay that grows.
+ * The persist step of one part of a partition: persists its messages, then parks the unreadable ones. A failed step is repeated with the
+ * same messages after a growing delay.
  */
 import type { EachBatchPayload } from 'kafkajs'
 import type { Part, Undecodable } from './batches.ts'
@@ -10,7 +10,7 @@ import { HeartbeatFailure, type Heartbeats } from './heartbeats.ts'
 export type MemberHooks<M> = {
   persist(batch: { partition: number; messages: readonly M[]; nextOffset: number }): Promise<void>
   parked?(reason: string, where?: Record<string, string | number>): void
-  /** Whatever was appended before this moment (ms since the epoch) has come and is persisted. */
+  /** All messages appended before this moment (ms since the epoch) have arrived and are persisted. */
   caughtUp?(until: number): void
 }
 
@@ -26,7 +26,7 @@ export function makePersistSteps<M>(
 ) {
   const underWay = new Set<Promise<unknown>>()
 
-  // Hooks are the caller's: one that throws at once is treated as one that rejects.
+  // A hook may throw synchronously. That is treated as a rejection.
   async function persist(partition: number, { messages, nextOffset }: Part<M>): Promise<void> {
     await hooks.persist({ partition, messages, nextOffset: Number(nextOffset) })
   }
@@ -44,7 +44,7 @@ export function makePersistSteps<M>(
   }
 
   return {
-    /** False if it was told to stop before the part was done. */
+    /** False if it was stopped before the part was done. */
     async run(partition: number, part: Part<M>, payload: EachBatchPayload, mayGoOn: () => boolean): Promise<boolean> {
       let isPersisted = part.messages.length === 0
       for (let failures = 0; ; failures++) {
@@ -65,7 +65,7 @@ export function makePersistSteps<M>(
 
     isIdle: () => underWay.size === 0,
 
-    /** Resolves when the steps that are under way now have ended. */
+    /** Resolves when the current steps have ended. */
     async settled(): Promise<void> {
       await Promise.allSettled(underWay)
     },

@@ -1,6 +1,6 @@
 /**
- * The idempotent producer of an appender. After a failed send the producer is thrown away: it numbers the messages of each
- * partition, and kafkajs takes the numbers back when a send fails (`appender.ts` shows the order of events).
+ * The idempotent producer of an appender. After a failed send the producer is discarded: it numbers the messages of each partition, and
+ * kafkajs takes the numbers back when a send fails (`appender.ts` shows the order of events).
  */
 import { CompressionTypes, type Kafka, type Message, type Producer } from 'kafkajs'
 import { partitionOf } from '../../core/regions.ts'
@@ -15,7 +15,7 @@ export function makeProducer(kafka: Kafka, connection: KafkaConnection, sendMaxM
   async function connectProducer(): Promise<Producer> {
     const made = kafka.producer({
       idempotent: true,
-      // Numbers must arrive in order; kafkajs does not see to that itself.
+      // Numbers must arrive in order; kafkajs does not ensure that itself.
       maxInFlightRequests: 1,
       allowAutoTopicCreation: false,
       retry: RETRY,
@@ -37,7 +37,7 @@ export function makeProducer(kafka: Kafka, connection: KafkaConnection, sendMaxM
   return {
     async send(topicMessages: TopicMessages[]): Promise<void> {
       try {
-        // Even a kafkajs that hangs gives way after the time that any append may take.
+        // The time limit of an append also ends a send in which kafkajs hangs.
         await bounded(connection, sendMaxMs, async () => {
           producer ??= connectProducer()
           await (await producer).sendBatch({ acks: -1, compression: CompressionTypes.GZIP, topicMessages })

@@ -1,24 +1,22 @@
 /**
- * The log's topics and how they are set up.
+ * The topics of the log and their settings.
  *
  * | topic    | partitions | kept    | holds                                                                  |
- * |----------|------------|---------|------------------------------------------------------------------------|
- * | .flushes | 12         | 7 days  | keys to persist; a region's messages are all in partition region mod n |
- * | .rewards | 12         | 30 days | first views, plays and issues of a day, for whoever pays them out      |
- * | .mark-flushes | 12    | 7 days  | keys of marks to persist, as in .flushes                               |
- * | .plays   | 12         | 7 days  | what viewers watched, from whoever reports it (Plays)                  |
- * | .mark    | 12         | 30 days | every transition of a mark (MarkEvent), in partition region mod n      |
- * | .count   | 12         | 30 days | every change of a subject's counts (CountEvent)                        |
- * | .dead    | 1          | 30 days | messages nobody could read, each with its reason in a header           |
+ * |----------|------------|---------|------------------------------------------------------------------------| | .flushes | 12         | 7
+ * days  | keys to persist; a region's messages are all in partition region mod n | | .rewards | 12         | 30 days | first views, plays
+ * and issues of a day, for the service that pays them | | .mark-flushes | 12    | 7 days  | keys of marks to persist, as in .flushes
+ * | | .plays   | 12         | 7 days  | watched subjects, from any reporter (Plays)                            | | .mark    | 12         |
+ * 30 days | every transition of a mark (MarkEvent), in partition region mod n      | | .count   | 12         | 30 days | every change of a
+ * subject's counts (CountEvent)                        | | .dead    | 1          | 30 days | unreadable messages, each with its reason in a
+ * header                  |
  *
- * A business with stores of its own has .mark-flushes, .rewards and .dead under a prefix of its own: what waits for its
- * database makes nobody else wait.
+ * A business with its own stores has .mark-flushes, .rewards and .dead under its own prefix: messages that wait for its database delay no
+ * other business.
  *
- * All are deleted by age, never compacted: their keys are regions, and compaction would keep one message of each. Losing
- * a flush that is too old is no loss of data, since the sweeper persists whatever stays dirty.
+ * All topics are deleted by age, never compacted: their keys are regions, and compaction would keep one message of each. The loss of an old
+ * flush loses no data, since the sweeper persists all keys that stay dirty.
  *
- * The dead topic takes larger batches than the others: what is parked is a message of theirs, as large as they allow,
- * and its reason.
+ * The dead topic accepts larger batches than the others: a parked message is one of theirs, as large as they allow, and its reason.
  */
 import type { Admin } from 'kafkajs'
 import { TidemarkError } from '../../core/errors.ts'
@@ -38,17 +36,17 @@ export function topicNames(prefix: string, stream: Stream = 'history'): TopicNam
 
 export type EventTopicNames = { marks: string; counts: string }
 
-/** The outgoing events; part of what other teams build on. */
+/** The outgoing events, part of the contract with other teams. */
 export function eventTopicNames(prefix: string): EventTopicNames {
   return { marks: `${prefix}.mark`, counts: `${prefix}.count` }
 }
 
 export type TopicSettings = {
-  /** 'marks': only the topics that a stream of marks by itself needs; absent: all. */
+  /** 'marks': only the topics that a separate stream of marks needs; if absent, all topics. */
   only?: 'marks'
-  /** What the topics' names begin with. Default "tidemark". */
+  /** Prefix of the topics' names. Default "tidemark". */
   topicPrefix?: string
-  /** Partitions of flushes and rewards: the most consumers that can share the work. Minimum 1. Default 12. */
+  /** Partitions of flushes and rewards, which limit the number of concurrent consumers. Minimum 1. Default 12. */
   partitions?: number
   /** Copies of each partition. Default -1: the brokers' own default. */
   replicationFactor?: number
@@ -59,7 +57,7 @@ export type TopicSettings = {
 }
 
 export const PARTITIONS = 12
-/** Bytes of a batch as the brokers see it, compressed. The appender stays below it even uncompressed. */
+/** Maximum bytes of a batch for the brokers, compressed. The appender stays below it even uncompressed. */
 export const BATCH_BYTES_MAX = 1_048_576
 const DEAD_BYTES_MAX = 2 * BATCH_BYTES_MAX
 
@@ -95,13 +93,13 @@ export function wantedTopics(settings: TopicSettings): WantedTopic[] {
 }
 
 export type KafkaMigration = {
-  /** Topics that did not exist and do now. */
+  /** Topics created by this run. */
   created: string[]
-  /** One sentence per topic that exists and differs from what is configured. Nothing about it was changed. */
+  /** One sentence per existing topic that differs from the configuration. The topic is not changed. */
   findings: string[]
 }
 
-/** Creates the missing topics; leaves the others as they are and says where they differ. May be repeated. */
+/** Creates missing topics; leaves the others unchanged and reports their differences. May be repeated. */
 export async function migrateKafka(connection: KafkaConnection, settings: TopicSettings, logger: KafkaLogger): Promise<KafkaMigration> {
   const admin = makeClient(connection, logger).admin()
   try {
@@ -119,7 +117,7 @@ export async function migrateKafka(connection: KafkaConnection, settings: TopicS
   }
 }
 
-/** What is wrong with the topics as they are, a sentence each; for a doctor. Missing ones included. */
+/** The problems of the existing topics, a sentence each, for `tidemark doctor`. Missing topics included. */
 export async function inspectTopics(connection: KafkaConnection, settings: TopicSettings, logger: KafkaLogger): Promise<string[]> {
   const admin = makeClient(connection, logger).admin()
   try {
@@ -141,7 +139,7 @@ export async function inspectTopics(connection: KafkaConnection, settings: Topic
 async function createTopics(admin: Admin, missing: readonly WantedTopic[], replicationFactor: number): Promise<void> {
   if (missing.length === 0) return
   await admin.createTopics({
-    // kafkajs' own waiting fails where a broker does not know them yet.
+    // The wait of kafkajs fails if a broker does not know the topics yet.
     waitForLeaders: false,
     topics: missing.map(({ topic, partitions, config }) => ({
       topic,
@@ -156,7 +154,7 @@ async function compare(admin: Admin, wanted: readonly WantedTopic[]): Promise<st
   if (wanted.length === 0) return []
   const { topics } = await admin.fetchTopicMetadata({ topics: wanted.map(({ topic }) => topic) })
   const partitionsOf = new Map(topics.map((topic) => [topic.name, topic.partitions.length]))
-  // 2 is the number of "topic" among the kinds of things that have settings.
+  // 2 is the number of "topic" among the resource types with settings.
   const { resources } = await admin.describeConfigs({
     includeSynonyms: false,
     resources: wanted.map(({ topic }) => ({ type: 2, name: topic })),
@@ -175,16 +173,14 @@ function comparePartitions({ topic, partitions }: WantedTopic, found: number): s
       `topic ${topic} has ${found} partitions and ${partitions} are configured: add partitions with Kafka's own tools, or configure ${found}; until then at most ${found} consumers share the work`,
     ]
   }
-  return [
-    `topic ${topic} has ${found} partitions and ${partitions} are configured: configure ${found}, since partitions cannot be taken away`,
-  ]
+  return [`topic ${topic} has ${found} partitions and ${partitions} are configured: configure ${found}, since partitions cannot be removed`]
 }
 
 function compareConfig({ topic, config }: WantedTopic, found: ReadonlyMap<string, string>): string[] {
   const findings: string[] = []
   const policy = found.get('cleanup.policy')
   if (policy !== undefined && policy !== config['cleanup.policy']) {
-    findings.push(`topic ${topic} has cleanup.policy=${policy}, which throws away messages that are still needed: set it to delete`)
+    findings.push(`topic ${topic} has cleanup.policy=${policy}, which removes messages that are still needed: set it to delete`)
   }
   const kept = Number(found.get('retention.ms') ?? -1)
   if (kept >= 0 && kept < Number(config['retention.ms'])) {

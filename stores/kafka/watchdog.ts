@@ -1,13 +1,13 @@
 /**
- * Notices a consumer of kafkajs that hangs: after trouble with a broker it may neither fetch nor crash. A consumer that
- * works shows one of two signs every few seconds: a fetch returns, or a heartbeat is answered (during long batches only
- * that). A fetch that never returns counts too, since the fetches of other brokers go on beside it.
+ * Detects a hanging kafkajs consumer: after trouble with a broker, it may neither fetch nor crash. A working consumer gives one of two
+ * signs every few seconds: a fetch returns, or a heartbeat is answered (during long batches only that). A fetch that never returns also
+ * counts as a hang, since the fetches of other brokers go on beside it.
  */
 import type { Consumer } from 'kafkajs'
 import type { Clock, Timer } from '../../core/clock.ts'
 
 export type Watchdog = {
-  /** Resolves with what was missing when the consumer hangs. */
+  /** Resolves with the missing sign when the consumer hangs. */
   hung: Promise<Error>
   stop(): void
 }

@@ -1,15 +1,15 @@
 /**
- * The followers of each address, and the way of a change to them. Listeners of this process are called directly, after
- * the write is on disk and readable everywhere. The relay, if there is one, carries changes to and from other processes
- * on the same files. Progress is followed by viewer, counts by subject.
+ * The followers of each address, and the delivery of changes to them. Listeners of this process are called directly, after the write is on
+ * disk and readable everywhere. The relay, if there is one, carries changes to and from other processes on the same files. Progress is
+ * followed by viewer, counts by subject.
  */
 import type { ProgressChange, CountedSubject } from '../../core/domain.ts'
 
-/** Carries changes between the processes that share an environment. Delivery at most once; nothing depends on it but liveness. */
+/** Carries changes between the processes that share an environment. Delivers at most once; only liveness depends on it. */
 export type Relay<Change> = {
-  /** Tells the other processes; not this one. */
+  /** Notifies the other processes, but not this one. */
   publish(change: Change): void
-  /** Calls back for each change another process published. Returns how to stop. */
+  /** Calls back for each change that another process published. Returns a function that ends it. */
   onChange(listener: (change: Change) => void): () => void
 }
 
@@ -17,14 +17,14 @@ export type ChangeRelay = Relay<ProgressChange>
 export type CountRelay = Relay<CountedSubject>
 
 export type Changes<Change> = {
-  /** True if somebody may want to know of this address; else making the change is wasted. */
+  /** True if this address may have followers. Otherwise the caller need not build the change. */
   wanted(address: string): boolean
   publish(change: Change): void
   follow(address: string, listener: (change: Change) => void): () => void
   close(): void
 }
 
-/** `addressOf` says under which address a change is followed. */
+/** `addressOf` returns the address under which a change is followed. */
 export function makeChanges<Change>(relay: Relay<Change> | undefined, addressOf: (change: Change) => string): Changes<Change> {
   const listeners = new Map<string, Set<(change: Change) => void>>()
   const stopRelay = relay?.onChange(tell)

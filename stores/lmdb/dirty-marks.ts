@@ -1,11 +1,10 @@
 /**
- * Dirty marks by age: which keys are newer in the hot store than in the record store, the oldest change first.
+ * Dirty marks by age: the keys that are newer in the hot store than in the record store, oldest change first.
  *
  *     dirtySince (6 bytes) · u16 region · packed viewer · u16 business · packed oid  →  (nothing)
  *
- * Time stands before the region, though marks are asked for by region: marks of a moment then go to one end of the table
- * instead of to a hundred places in it, and one process owns all regions here. Asking for a few regions of many costs a
- * look at the others' marks.
+ * The time comes before the region, although marks are read by region. New marks are therefore at one end of the table instead of in a
+ * hundred places, and one process owns all regions here. Reading a few of many regions examines the marks of the others too.
  */
 import type { ProgressKey } from '../../core/domain.ts'
 import { PACKED_ID_BYTES_MAX, packId, packedIdLength, unpackId } from '../../core/keys.ts'

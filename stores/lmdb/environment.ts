@@ -1,18 +1,18 @@
 /**
  * One LMDB environment holds the three embedded stores: a file in the data folder, shared by all processes that open it.
  *
- * Writes. `write` runs its action in a child transaction and resolves when it is on disk. Actions of one event turn, and
- * those that arrive while the disk is busy, share one parent transaction and one flush; that is the group commit. An
- * action that throws is rolled back whole and fails alone. Actions run one after the other under LMDB's writer lock,
- * which holds across processes: what they read is the newest state, so counters and sequences need no other guard.
- * Two options of the library are off. `overlappingSync`: without it a commit *is* the flush (in groups that costs nothing
- * measurable), and after a power failure the file is the last commit, by LMDB's own protocol and no other.
- * `eventTurnBatching`: with it, a commit that fails because the disk is full also rejects a promise that nobody holds,
- * which ends the process; transactions of one turn are grouped all the same.
+ * Writes. `write` runs its action in a child transaction and resolves when it is on disk. Actions of one event turn, and those that arrive
+ * while the disk is busy, share one parent transaction and one flush; that is the group commit. An action that throws is rolled back and
+ * fails alone. Actions run one after the other under LMDB's writer lock, which holds across processes. They read the newest state, so
+ * counters and sequences need no other guard.
  *
- * Reads. The library keeps one read transaction and renews it by a timer, so two reads of one event turn see the same
- * state, even if another process committed and acknowledged in between. `read` renews it first, for acknowledged means
- * readable in every process. Its caches stay off for the same reason.
+ * Two options of the library are off. `overlappingSync`: without it a commit *is* the flush (in groups the cost is not measurable), and
+ * after a power failure the file is the last commit, by LMDB's own protocol. `eventTurnBatching`: with it, a commit that fails because the
+ * disk is full also rejects a promise that no caller holds, which ends the process. Transactions of one turn are grouped without it too.
+ *
+ * Reads. The library keeps one read transaction and renews it by a timer. Two reads of one event turn would see the same state, even if
+ * another process committed and acknowledged in between. `read` renews it first, since acknowledged writes are readable in every process.
+ * The library's caches are off for the same reason.
  *
  * Keys and values are bytes. Local disks only: LMDB does not work on network file systems.
  */
@@ -25,9 +25,9 @@ import { FILE_MODE, makeDataFolder } from './make-folder.ts'
 import { makeRoom } from './room.ts'
 
 export type EnvironmentOptions = {
-  /** Regions of the deployment; written at first open, another count is refused. */
+  /** Number of regions of the deployment; stored at first open, and another number is rejected. */
   regions: number
-  /** The most the tables may take, in GB (2^30 bytes). More is refused with STORE_FULL; nothing is set aside on disk. */
+  /** Maximum size of the tables, in GB (2^30 bytes). Writes beyond it fail with STORE_FULL; no disk space is reserved. */
   sizeMaxGb: number
 }
 
@@ -40,13 +40,13 @@ export type Environment = {
   readonly allRegions: readonly number[]
   /** Opens a named table; opening it again is harmless. */
   table(name: string): Bytes
-  /** Runs the action atomically, with whatever it reads and writes. Resolves with its result when that is on disk. */
+  /** Runs the action atomically, with everything it reads and writes. Resolves with its result when that is on disk. */
   write<T>(action: () => T): Promise<T>
-  /** The same for what removes more than it adds: it is let through when the store is full. */
+  /** For actions that remove more than they add: they are allowed when the store is full. */
   writeToFree<T>(action: () => T): Promise<T>
   /** Runs the action on the newest state of all processes. */
   read<T>(action: () => T): T
-  /** Writes are refused for lack of room; reads work. */
+  /** True while writes are refused for lack of room; reads work. */
   isFull(): boolean
   /** Waits for pending writes, then closes. Idempotent. */
   close(): Promise<void>
@@ -55,9 +55,9 @@ export type Environment = {
 const FILE = 'tidemark.mdb'
 const FORMAT = '1'
 const TABLES_MAX = 64
-/** Address space to begin with; the library maps more when the file outgrows it. */
+/** Initial address space; the library maps more when the file outgrows it. */
 const MAP_BYTES_MAX = 2 ** 40
-/** LMDB's own limit for readers is 126: one per process and thread. */
+/** LMDB's default limit for readers is 126: one per process and thread. */
 const READERS_MAX = 512
 
 /**

@@ -17,7 +17,7 @@ const DISK_ERROR = /Input\/output error/i
 /** One commit writes a few MB; a disk with less than this may have cut it short. */
 const DISK_BYTES_MIN = 16 * 2 ** 20
 
-/** Runs `task`; what LMDB throws leaves as a TidemarkError, a bug of ours as it is: it says nothing about the store. */
+/** Runs `task`. Errors of LMDB become TidemarkErrors; a bug of Tidemark stays as it is, since it tells nothing about the store. */
 export async function failingAs<T>(code: UnavailableCode, folder: string, task: () => T | Promise<T>): Promise<T> {
   try {
     return await task()

@@ -1,9 +1,9 @@
 /**
- * One deployment per data folder: the primary process holds a lock that the kernel releases when it dies, however it
- * dies. LMDB itself lets any number of processes in, which the workers of one deployment need, so it cannot tell a
- * second deployment from a worker; workers open the environment without this lock.
+ * One deployment per data folder: the primary process holds a lock that the kernel releases when the process dies for any reason. LMDB
+ * itself admits any number of processes, since the workers of one deployment need that. It cannot distinguish a second deployment from a
+ * worker. Workers open the environment without this lock.
  *
- * Node has no file locks; its SQLite has: a transaction that holds the database file exclusively. Nothing is written.
+ * Node has no file locks, but its SQLite has: a transaction with exclusive access to the database file. Nothing is written.
  */
 import { closeSync, openSync } from 'node:fs'
 import { join } from 'node:path'
@@ -15,7 +15,7 @@ export type FolderLock = { release(): void }
 
 const FILE = 'tidemark.lock'
 const SQLITE_BUSY = 5
-/** Held for as long as the process lives, whatever the caller keeps: a collected handle would give the lock away. */
+/** Keeps the handle for the life of the process: garbage collection of a handle would release the lock. */
 const held = new Set<DatabaseSync>()
 
 /** Throws DATA_IN_USE if another process, or this one, holds the folder. */
@@ -47,7 +47,7 @@ function openLockFile(folder: string): DatabaseSync {
   makeDataFolder(folder)
   const file = join(folder, FILE)
   try {
-    // SQLite makes files as the umask says, and gives its journal the mode of the database.
+    // SQLite creates files according to the umask, and its journal gets the mode of the database.
     closeSync(openSync(file, 'a', FILE_MODE))
     return new DatabaseSync(file)
   } catch (error) {

@@ -1,6 +1,6 @@
 /**
- * Makes a folder and its parents, one by one. Node's `recursive` option loops forever where the system reports a path as
- * missing although its parent exists, as below /proc.
+ * Makes a folder and its parents, one by one. Node's `recursive` option loops forever if the system reports a path as missing although its
+ * parent exists, as below /proc.
  */
 import { existsSync, mkdirSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
@@ -8,7 +8,7 @@ import { TidemarkError } from '../../core/errors.ts'
 
 /** Other users of the machine must not read viewers' histories. An existing folder keeps its mode. */
 const FOLDER_MODE = 0o700
-/** Of every file in a data folder. */
+/** The mode of every file in a data folder. */
 export const FILE_MODE = 0o600
 
 /** Throws CONFIG_INVALID. */
@@ -22,7 +22,7 @@ export function makeDataFolder(folder: string): void {
 
 export function unusableFolder(folder: string, cause: unknown): TidemarkError {
   const reason = cause instanceof Error ? cause.message : String(cause)
-  const sentence = `the data folder ${folder} cannot be used (${reason}): name a folder this user may write with --data or TIDEMARK_DATA`
+  const sentence = `the data folder ${folder} cannot be used (${reason}): with --data or TIDEMARK_DATA, name a folder that this user may write`
   return new TidemarkError('CONFIG_INVALID', sentence, { cause })
 }
 

@@ -1,7 +1,7 @@
 import type { Clock } from '../../core/clock.ts'
 
 export type Pause = {
-  /** Resolves after `ms`, when it is woken, or at once when it was ended for good. */
+  /** Resolves after `ms`, when it is woken, or at once after its end. */
   take(ms: number): Promise<void>
   wake(): void
   end(): void

@@ -16,7 +16,7 @@ const LOOK_EVERY_MS = 50
 const DISK_BYTES_MIN = 4 * 2 ** 20
 const REFUSED_MS = 1_000
 
-/** As `getStats` of a table has them; the library does not type them. */
+/** The fields of a table's `getStats`, which the library does not type. */
 type PageCounts = { treeBranchPageCount?: number; treeLeafPageCount?: number; overflowPages?: number }
 type TableStats = PageCounts & { pageSize?: number; root?: PageCounts; free?: PageCounts }
 

@@ -1,7 +1,6 @@
 /**
- * A walk over a whole table in steps, for long work that must not block the process. Each step reads a few thousand
- * entries, then yields to the event loop. A walk remembers its position and is not a snapshot: it sees entries written
- * behind it only in the next round.
+ * Iterates over a whole table in steps, for long work that must not block the process. Each step reads a few thousand entries, then yields
+ * to the event loop. A scan remembers its position and is not a snapshot: it sees entries written behind it only in the next round.
  */
 import { setImmediate } from 'node:timers/promises'
 import type { Bytes, Environment } from './environment.ts'
@@ -11,13 +10,13 @@ const AFTER = Buffer.from([0])
 
 export type Entry = { key: Buffer; value: Buffer }
 
-/** How many entries a table has. LMDB keeps the count; no walk is needed. */
+/** The number of entries of a table. LMDB keeps the count, so no scan is needed. */
 export function countEntries(table: Bytes): number {
   const { entryCount = 0 }: { entryCount?: number } = table.getStats()
   return entryCount
 }
 
-/** Up to STEP_ENTRIES entries from `start` on; `next` is where the following step begins, undefined at the end. */
+/** Up to STEP_ENTRIES entries from `start` on; `next` is the start of the following step, undefined at the end. */
 function readStep(environment: Environment, table: Bytes, start: Buffer | undefined): { entries: Entry[]; next: Buffer | undefined } {
   const entries = environment.read(() => [...table.getRange({ ...(start === undefined ? {} : { start }), limit: STEP_ENTRIES })])
   const last = entries.at(-1)
@@ -36,8 +35,8 @@ export async function visitAll(environment: Environment, table: Bytes, visit: (e
 }
 
 /**
- * Finds entries in rounds, a bounded number per call: a call goes on where the last one of the same round stopped, and
- * one that finds nothing has come to the end. Another round begins when `round` differs.
+ * Finds entries in rounds, a bounded number per call. A call continues after the last one of the same round, and finds nothing at the end.
+ * A different `round` begins another round.
  */
 export function makeFinder(environment: Environment, table: Bytes, matches: (entry: Entry, round: number) => boolean) {
   let current: { round: number; start: Buffer | undefined; atEnd: boolean } | undefined

@@ -6,7 +6,7 @@ import type { Bytes } from './environment.ts'
 
 const KEY_BYTES = 8
 
-/** Valid for ever: a buffer of its own. */
+/** Valid for ever, since it has its own buffer. */
 export function sequenceKey(sequence: number): Buffer {
   const key = Buffer.allocUnsafe(KEY_BYTES)
   key.writeUInt32BE(Math.floor(sequence / 2 ** 32), 0)
@@ -18,12 +18,12 @@ export function sequenceOf(key: Buffer): number {
   return key.readUInt32BE(0) * 2 ** 32 + key.readUInt32BE(4)
 }
 
-/** The number that was given last; 0 where none was. Inside a transaction. */
+/** The last assigned number; 0 if there is none. To be called in a transaction. */
 export function lastNumber(counters: Bytes, name: string): number {
   return counters.getBinaryFast(Buffer.from(name))?.readDoubleBE(0) ?? 0
 }
 
-/** Appends the values and keeps at most the newest `keep`. Returns the last one's number. Inside a transaction. */
+/** Appends the values and keeps at most the newest `keep`. Returns the last one's number. To be called in a transaction. */
 export function appendAll(
   table: Bytes,
   counters: Bytes,

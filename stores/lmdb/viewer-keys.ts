@@ -1,17 +1,17 @@
 /**
- * Where a viewer's data stands in a table: everything of a viewer side by side, everything of one of his businesses side
- * by side within. A write touches the record, the timeline and the counts of one viewer; with a table for each of them it
- * would dirty three pages instead of one, and pages to flush are what limits writes.
+ * The keys of viewers' tables. All data of a viewer is side by side, and within it all data of one business. A write touches the record,
+ * the timeline and the counts of one viewer. With a table for each of them it would dirty three pages instead of one, and pages to flush
+ * are the limit of writes.
  *
  *     packed viewer · u16 business · kind · the rest
  *
- *     STATS     (nothing)                                   what is known of the timeline as a whole
+ *     STATS     (nothing)                                   stats of the whole timeline
  *     RECORD    packed oid                                  the record
  *     TIMELINE  2^48 - 1 - viewedAt (6 bytes) · packed oid  one per visible record, newest first
  *     SETTINGS  (nothing; business 0)                       the viewer's settings
  *
- * A shelf is a viewer's place for one business, with a buffer in which its keys are built: a key is valid until the next
- * one of its shelf. LMDB copies keys at once; who keeps one longer (the ends of a range) copies it.
+ * A shelf is a viewer's place for one business, with a buffer in which its keys are built: a key is valid until the next one of its shelf.
+ * LMDB copies keys at once; a caller that keeps one longer (the ends of a range) copies it.
  */
 import type { BusinessNumber, Place, ViewerId } from '../../core/domain.ts'
 import { PACKED_ID_BYTES_MAX, packId, packedIdLength, unpackId } from '../../core/keys.ts'
@@ -65,14 +65,14 @@ export function readTimelineKey(shelf: Shelf, key: Buffer): Place {
   return { viewedAt, business: shelf.business, oid: unpackId(key, shelf.kindAt + 1 + TIME_BYTES) }
 }
 
-/** The shelf's timeline strictly after `before`; `start` is to be excluded if it names an entry. */
+/** The shelf's timeline strictly after `before`; `start` is excluded if it names an entry. */
 export function timelineRange(shelf: Shelf, before: Place | undefined): { start: Buffer; end: Buffer; exclusiveStart: boolean } {
   const end = Buffer.from(plainKey(shelf, TIMELINE + 1))
   if (before === undefined) return { start: Buffer.from(plainKey(shelf, TIMELINE)), end, exclusiveStart: false }
   return { ...startAfter(shelf, before), end }
 }
 
-/** Places are ordered by time, business and oid; so a place of another business lies before or after all of its moment here. */
+/** Places are ordered by time, business and oid. A place of another business is therefore before or after all places of its moment here. */
 function startAfter(shelf: Shelf, before: Place): { start: Buffer; exclusiveStart: boolean } {
   if (before.business === shelf.business)
     return { start: Buffer.from(timelineKey(shelf, before.viewedAt, before.oid)), exclusiveStart: true }
@@ -87,7 +87,7 @@ function writeMoment(shelf: Shelf, viewedAt: number): number {
   return shelf.bytes.writeUIntBE(TIME_MAX - Math.min(viewedAt, TIME_MAX), shelf.kindAt + 1, TIME_BYTES)
 }
 
-/** From this moment on, older ones included. */
+/** This moment and older ones. */
 export function timelineFrom(shelf: Shelf, viewedAt: number): { start: Buffer; end: Buffer } {
   shelf.bytes[shelf.kindAt] = TIMELINE
   return { start: Buffer.from(shelf.bytes.subarray(0, writeMoment(shelf, viewedAt))), end: Buffer.from(plainKey(shelf, TIMELINE + 1)) }

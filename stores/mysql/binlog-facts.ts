@@ -1,4 +1,4 @@
-/** The settings of a server that decide whether its binary log can be followed. */
+/** The settings of a server that decide whether a feed can follow its binary log. */
 import type { Session } from './database.ts'
 
 export const SHOW_BINLOG_VARIABLES = `SHOW GLOBAL VARIABLES WHERE Variable_name IN
@@ -7,7 +7,7 @@ export const SHOW_BINLOG_VARIABLES = `SHOW GLOBAL VARIABLES WHERE Variable_name 
 export type BinlogFacts = {
   variables: ReadonlyMap<string, string>
   isMariadb: boolean
-  /** Can a feed begin behind a set of transactions? */
+  /** True if a feed can begin after a set of transactions. */
   hasGtids: boolean
 }
 
@@ -18,10 +18,10 @@ export async function readBinlogFacts(session: Session): Promise<BinlogFacts> {
   return { variables, isMariadb, hasGtids: isMariadb || variables.get('gtid_mode') === 'ON' }
 }
 
-/** Why no feed can be read from this server, and what to do; undefined if one can, rights not considered. */
+/** The reason why no feed can be read from this server, with the fix; undefined if there is none. Does not consider rights. */
 export function binlogObstacle({ variables }: BinlogFacts): string | undefined {
   if (/TiDB/i.test(variables.get('version') ?? ''))
-    return 'TiDB has no binary log to be followed: set feed to canal and let TiCDC write canal-json'
+    return 'TiDB has no binary log that a feed can follow: set feed to canal and let TiCDC write canal-json'
   if (variables.get('log_bin') !== 'ON') return 'the server writes no binary log: start it with log-bin, or set feed to events'
   const format = variables.get('binlog_format') ?? 'ROW'
   if (format !== 'ROW') return `binlog_format is ${format}: set it to ROW, or set feed to events`

@@ -1,4 +1,4 @@
-/** A database whose schema was checked before anything else is asked of it. */
+/** A database whose schema is checked before any other statement. */
 import type { Clock } from '../../core/clock.ts'
 import { TidemarkError, isTidemarkError } from '../../core/errors.ts'
 import { type Database, type MysqlOptions, openDatabase } from './database.ts'
@@ -6,25 +6,25 @@ import { isMissingTable } from './failures.ts'
 import { checkSchema } from './schema-version.ts'
 
 export type CheckedOptions = MysqlOptions & {
-  /** Shards of viewers of this deployment; another count than the database's is refused. */
+  /** Number of regions of this deployment; a database with another number is rejected. */
   regions: number
   /**
-   * True: one that refuses us, or whose schema does not fit, counts as down until somebody has mended it, instead of ending a
-   * start. For a database that some share and others do without. Default false.
+   * True: a database that rejects the credentials, or whose schema does not match, counts as down until an operator has repaired it,
+   * instead of preventing a start. For a database that only some businesses use. Default false.
    */
   mayBeUnfit?: boolean
 }
 
 /**
- * Rejects with DATA_INCOMPATIBLE if the schema is missing, old or newer, or of another region count, and with
- * CONFIG_INVALID if the options are wrong or the server refuses us. A server that does not answer is no reason not to
- * start: calls reject with RECORD_STORE_UNAVAILABLE until the server is there and was checked.
+ * Rejects with DATA_INCOMPATIBLE if the schema is missing, old or newer, or has another region count, and with CONFIG_INVALID if the
+ * options are wrong or the server rejects the credentials. A server that does not answer does not prevent the start: calls reject with
+ * RECORD_STORE_UNAVAILABLE until the server answers and has been checked.
  */
 export async function openCheckedDatabase(options: CheckedOptions, clock: Clock): Promise<Database> {
   const database = openDatabase(clock, options)
   let checked: Promise<void> | undefined
 
-  /** Checks the schema once; again at the next call if the server could not be asked. */
+  /** Checks the schema once, and again at the next call if the server did not answer. */
   function ready(): Promise<void> {
     checked ??= checkSchema(database, options.regions).catch(unchecked)
     return checked
@@ -36,7 +36,7 @@ export async function openCheckedDatabase(options: CheckedOptions, clock: Clock)
     throw new TidemarkError('RECORD_STORE_UNAVAILABLE', error.message, { cause: error })
   }
 
-  /** Somebody may drop or migrate a schema at any time: then it is looked at again. */
+  /** The schema may be dropped or migrated at any time; it is then checked again. */
   function onceReady<T>(work: () => Promise<T>): Promise<T> {
     return ready().then(() => work().catch((error: unknown) => (isMissingTable(error) ? unchecked(error) : Promise.reject(error))))
   }

@@ -14,48 +14,51 @@ import { SESSION } from './statements.ts'
 export type MysqlTls = {
   /** PEM of the authority to trust instead of the system's. */
   ca?: string
-  /** PEM of a client certificate and its key, where the server asks for one. */
+  /** PEM of a client certificate and its key, if the server requires one. */
   cert?: string
   key?: string
 }
 
 export type MysqlOptions = {
-  /** `mysql://user:password@host:3306/database`. User and password may be absent here and given below. */
+  /** `mysql://user:password@host:3306/database`. User and password may be given below instead. */
   url: string
   user?: string
   password?: string
-  /** True: encrypted, the server's certificate and name checked; the url must then name the server, not its address. Default false. */
+  /**
+   * True: encrypted, with the server's certificate and name verified; the url must then have the server's name, not its address. Default
+   * false.
+   */
   tls?: boolean | MysqlTls
-  /** Connections at most. Minimum 1. Default 8. */
+  /** Maximum connections. Minimum 1. Default 8. */
   connectionsMax?: number
   /** Milliseconds for connecting. Minimum 1. Default 5000. */
   connectTimeoutMs?: number
-  /** Milliseconds for a statement, waiting for a free connection not counted. Minimum 1. Default 30000. */
+  /** Milliseconds for a statement, without the wait for a free connection. Minimum 1. Default 30000. */
   statementTimeoutMs?: number
-  /** Milliseconds for waiting for a free connection. Minimum 1. Default 10000. */
+  /** Milliseconds to wait for a free connection. Minimum 1. Default 10000. */
   waitTimeoutMs?: number
 }
 
 export type Cell = number | string | Buffer | null
 export type Row = readonly Cell[]
-/** The rows of a question, how many rows a change touched, and the number that an insert was given (0 if none). */
+/** The rows of a query, the number of rows that a change affected, and the number that an insert was assigned (0 if none). */
 export type Answer = { rows: Row[]; affected: number; insertedNumber: number }
 
 export type Session = { send(sql: string, timeoutMs?: number): Promise<Answer> }
 
 export type Database = Session & {
-  /** `host:port/database`, for sentences. */
+  /** `host:port/database`, for messages. */
   server: string
   connectionsMax: number
-  /** Runs `work` on one connection, which locks of a session need. */
+  /** Runs `work` on one connection, as session locks require. */
   session<T>(work: (session: Session) => Promise<T>): Promise<T>
-  /** Ends every connection; those in use, after their statement. Idempotent. */
+  /** Ends every connection; those in use after their statement. Idempotent. */
   close(): Promise<void>
 }
 
 export const CLOSE_MAX_MS = 5_000
 
-/** Throws CONFIG_INVALID if the options are wrong. Connects when first used. */
+/** Throws CONFIG_INVALID if the options are wrong. Connects on first use. */
 export function openDatabase(clock: Clock, options: MysqlOptions): Database {
   const address = parseUrl(options)
   const server = `${address.host}:${address.port}/${address.database}`
@@ -91,7 +94,7 @@ export function openDatabase(clock: Clock, options: MysqlOptions): Database {
       const borrowed = (connection = await borrow())
       const own: Session = { send: (sql, timeoutMs = statementTimeoutMs) => send(borrowed, sql, timeoutMs) }
       if (!prepared.has(borrowed)) {
-        // The driver hears of a broken connection once, and a second time kills the process unless somebody listens.
+        // The driver reports a broken connection twice. Without a listener, the second report ends the process.
         borrowed.on('error', () => undefined)
         for (const statement of SESSION) await own.send(statement)
         prepared.add(borrowed)

@@ -20,7 +20,7 @@ export const MYSQL_FINDINGS = {
 } as const satisfies Record<string, StoreFindingName>
 
 export type MysqlFinding = {
-  /** `wrong`: does not work or loses data. `doubtful`: works, look at it. */
+  /** `wrong`: does not work or loses data. `doubtful`: works, but should be checked. */
   level: 'good' | 'doubtful' | 'wrong'
   /** The subject of the check, in one or two words. */
   subject: keyof typeof MYSQL_FINDINGS
@@ -29,12 +29,12 @@ export type MysqlFinding = {
 }
 
 const SKEW_MAX_MS = 1_000
-/** A filter of 3 MiB, which is the largest, is written as 6 MiB of hexadecimal digits. Batches of rows are much smaller. */
+/** The largest filter, 3 MiB, is written as 6 MiB of hexadecimal digits. Batches of rows are much smaller. */
 const PACKET_BYTES_MIN = 8_388_608
 
 /**
- * Rejects with the code of the failure if the server cannot be asked. `followsBinlog`: the configuration has
- * `thumbup.changes.feed: binlog`; without it nobody needs to read the binary log.
+ * Rejects with the code of the failure if the server does not answer. `followsBinlog`: the configuration has `thumbup.changes.feed:
+ * binlog`; otherwise the binary log need not be readable.
  */
 export async function checkMysql(database: Database, clock: Clock = systemClock, followsBinlog = true): Promise<MysqlFinding[]> {
   const askedAt = clock.now()
@@ -77,7 +77,7 @@ function finding(
   return good ? { level: 'good', subject, sentence: found } : { level: otherwise, subject, sentence: `${found}: ${advice}` }
 }
 
-/** MariaDB has descending indexes from 10.8 on, and 10.11 is what is tested; TiDB reports itself as a MySQL. */
+/** MariaDB has descending indexes since 10.8, and tests run 10.11. TiDB reports itself as a MySQL. */
 export function versionFinding(version: string): MysqlFinding {
   const tidb = /TiDB-v(\d+\.\d+)/.exec(version)?.[1]
   if (tidb !== undefined) return leastVersion('TiDB', version, tidb, [6, 5])
@@ -103,7 +103,7 @@ function durabilityFinding(value: string | undefined): MysqlFinding {
   return finding(value === undefined || value === '1', 'wrong', 'durability', found, 'set it to 1, or a crash loses what was acknowledged')
 }
 
-/** MySQL and MariaDB refuse READ COMMITTED where the binary log holds statements. */
+/** MySQL and MariaDB refuse READ COMMITTED if the binary log is statement-based. */
 function binlogFinding(variables: ReadonlyMap<string, string>): MysqlFinding {
   const [log, format, synced] = [
     variables.get('log_bin') ?? 'OFF',
@@ -124,7 +124,7 @@ function binlogFinding(variables: ReadonlyMap<string, string>): MysqlFinding {
 
 const MAY_REPLICATE = /GRANT ALL PRIVILEGES ON \*\.\*|REPLICATION SLAVE/i
 
-/** Without one the service's own events are followed, so this is never wrong. */
+/** Without a binary log, the service follows its own events, so this is never wrong. */
 async function feedFinding(database: Database): Promise<MysqlFinding> {
   const subject = 'change feed'
   const obstacle = binlogObstacle(await readBinlogFacts(database))
@@ -150,7 +150,7 @@ function packetFinding(bytes: number): MysqlFinding {
   )
 }
 
-/** The server's clock is not used for anything stored, but one that is wrong is often not the only one. */
+/** No stored value depends on the server's clock, but other clocks may be wrong too. */
 function skewFinding(aheadMs: number, tookMs: number): MysqlFinding {
   const off = Math.max(0, Math.abs(aheadMs - tookMs / 2) - tookMs / 2)
   const found = `the server's clock is off by ${Math.round(off)} ms`

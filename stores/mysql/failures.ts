@@ -10,7 +10,7 @@ type DriverError = Error & { code?: string; errno?: number; sqlMessage?: string;
 const DEADLOCK = 1213
 const LOCK_WAIT = 1205
 const DUPLICATE = 1062
-/** TiDB's, at the commit. */
+/** TiDB: write conflict at the commit. */
 const WRITE_CONFLICT = 9007
 const NO_TABLE = 1146
 const UNKNOWN_DATABASE = 1049
@@ -26,18 +26,18 @@ const TLS_REFUSED = new Set(['HANDSHAKE_SSL_ERROR', 'HANDSHAKE_NO_SSL_SUPPORT'])
 /** Operating system error 28, "no space left on device", as servers quote it. */
 const NO_SPACE = /(?:errcode|errno|error|os errno)[: ]+28\b|no space left/i
 
-/** Two statements wanted each other's rows: the same statement may be sent again. */
+/** Deadlock or lock timeout: the same statement may be sent again. */
 export function isContention(error: unknown): boolean {
   const number = numberOf(error)
   return number === DEADLOCK || number === LOCK_WAIT || number === WRITE_CONFLICT
 }
 
-/** Someone else has inserted the row. */
+/** Another transaction has inserted the row. */
 export function isDuplicate(error: unknown): boolean {
   return numberOf(error) === DUPLICATE
 }
 
-/** The server is overloaded: send it less. */
+/** The server is overloaded: send less to it. */
 export function isOverload(error: unknown): boolean {
   const number = numberOf(error)
   return number === LOCK_WAIT || (number !== undefined && TOO_MANY.has(number)) || codeOf(error) === 'PROTOCOL_SEQUENCE_TIMEOUT'
@@ -53,7 +53,7 @@ export function isMissingTable(error: unknown): boolean {
   return numberOf(error) === NO_TABLE
 }
 
-/** Is the connection of no use after this error? */
+/** True if the connection cannot be used after this error. */
 export function endsConnection(error: unknown): boolean {
   const { fatal, errno } = driverError(error)
   return fatal === true || errno === undefined || READ_ONLY.has(errno) || INTERRUPTED.has(errno)
@@ -78,17 +78,17 @@ export function wrapFailure(error: unknown, server: string, account: string): Ti
     return new TidemarkError('DATA_INCOMPATIBLE', `${server} lacks a table of Tidemark's (${said}): run \`tidemark migrate\``, { cause })
   }
   if (TLS_REFUSED.has(cause.code ?? ''))
-    return unavailable(`${server} and we do not agree on TLS (${said}): check tls, its ca, and the server's certificate`)
+    return unavailable(`the TLS settings do not match those of ${server} (${said}): check tls, its ca, and the server's certificate`)
   if (number !== undefined && READ_ONLY.has(number)) return unavailable(`${server} is read-only (${said}): point the url at the primary`)
   if (number !== undefined && TOO_MANY.has(number)) {
     return unavailable(`${server} has no connection left (${said}): raise its max_connections or lower connectionsMax`)
   }
   if (isContention(cause) || isDuplicate(cause))
-    return unavailable(`${server} kept refusing a lock (${said}): it is tried again; look for long transactions`)
+    return unavailable(`${server} kept refusing a lock (${said}): the statement is retried; look for long transactions`)
   if (codeOf(cause) === 'PROTOCOL_SEQUENCE_TIMEOUT')
     return unavailable(`${server} did not finish a statement in time: it is overloaded or stuck`)
   if ((number ?? 0) < 0 || cause.fatal === true || INTERRUPTED.has(number ?? 0) || (number === undefined && cause.code !== undefined)) {
-    return unavailable(`${server} does not answer (${reasonsOf(cause.code ?? said)}): see that it runs and can be reached`)
+    return unavailable(`${server} does not answer (${reasonsOf(cause.code ?? said)}): check that it runs and can be reached`)
   }
   if (said === 'Pool is closed.') return unavailable(`the connection to ${server} was closed`)
   return new TidemarkError('INTERNAL', `a statement for ${server} failed (${number ?? cause.name}: ${said})`, { cause })

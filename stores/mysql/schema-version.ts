@@ -24,7 +24,7 @@ import {
 export type Migration = { version: number; name: string; text: string }
 
 const FOLDER = join(import.meta.dirname, 'migrations')
-/** Adding an index to a large table takes its time. */
+/** Adding an index to a large table may take hours. */
 const MIGRATION_TIMEOUT_MS = 24 * 3_600_000
 
 export function readMigrations(): Migration[] {
@@ -32,7 +32,7 @@ export function readMigrations(): Migration[] {
   return names.toSorted().map((name) => ({ version: Number(name.slice(0, 4)), name, text: readFileSync(join(FOLDER, name), 'utf8') }))
 }
 
-/** Its statements, without comments on lines of their own. */
+/** The statements of a migration, without comment lines. */
 export function statementsOf(text: string): string[] {
   const code = text.replaceAll(/^--.*$/gm, '')
   return code.split(/;\s*$/m).flatMap((statement) => (statement.trim() === '' ? [] : [statement.trim()]))
@@ -42,7 +42,7 @@ export function codeSchemaVersion(): number {
   return readMigrations().at(-1)?.version ?? 0
 }
 
-/** The whole schema as SQL, for those who apply it by other means, or let another database's parser read it. */
+/** The whole schema as SQL, for operators who apply it by other means, and for the parser of another database. */
 export function printMigrations(): string {
   return readMigrations()
     .map(
@@ -53,8 +53,8 @@ export function printMigrations(): string {
 }
 
 /**
- * Brings the schema to this program's version. Returns the names of the migrations it applied. Throws
- * DATA_INCOMPATIBLE if the schema is newer, CONFIG_INVALID if the server refuses us, RECORD_STORE_UNAVAILABLE.
+ * Migrates the schema to this program's version. Returns the names of the applied migrations. Throws DATA_INCOMPATIBLE if the schema is
+ * newer, CONFIG_INVALID if the server rejects the credentials, RECORD_STORE_UNAVAILABLE if it does not answer.
  */
 export function migrateMysql(database: Database, clock: Clock = systemClock): Promise<string[]> {
   return explainRefusal(() =>
@@ -69,7 +69,7 @@ export function migrateMysql(database: Database, clock: Clock = systemClock): Pr
       try {
         return await applyMissing(database, session, clock)
       } finally {
-        // The lock ends with its connection anyway: one that is broken must not hide why.
+        // The lock ends with its connection anyway. A broken connection must not hide the original error.
         await session.send(GIVE_MIGRATION_LOCK).catch(() => undefined)
       }
     }),
@@ -87,7 +87,7 @@ async function applyMissing(database: Database, session: Session, clock: Clock):
   return missing.map((migration) => migration.name)
 }
 
-/** Undefined where there is no schema. */
+/** Undefined if there is no schema. */
 export async function storedSchemaVersion(session: Session): Promise<number | undefined> {
   try {
     return Number((await session.send(SELECT_SCHEMA_VERSION)).rows[0]?.[0])
@@ -98,8 +98,8 @@ export async function storedSchemaVersion(session: Session): Promise<number | un
 }
 
 /**
- * Rejects unless the schema is of this program's version and the deployment has this many regions. The first to ask
- * writes the count. DATA_INCOMPATIBLE says what differs, CONFIG_INVALID that the server refuses us.
+ * Rejects unless the schema has this program's version and the deployment this number of regions. The first process to check stores the
+ * number. DATA_INCOMPATIBLE names the difference; CONFIG_INVALID means that the server rejects the credentials.
  */
 export function checkSchema(database: Database, regions: number): Promise<void> {
   return explainRefusal(async () => {
@@ -128,7 +128,7 @@ function newerSchema(database: Database, stored: number): TidemarkError {
   return new TidemarkError('DATA_INCOMPATIBLE', `${sentence}: it was migrated by a newer Tidemark; run that, or use another database`)
 }
 
-/** While starting, wrong credentials are a mistake to correct and not an outage to wait for. */
+/** At a start, wrong credentials are a mistake to correct, not an outage to wait for. */
 async function explainRefusal<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work()

@@ -1,7 +1,7 @@
 /** Statements about the server, its sessions and the version of the schema, in the subset of SQL that MySQL 8, MariaDB 10.11 and TiDB document. */
 import { numberLiteral } from './literals.ts'
 
-/** For every connection. Locks are waited for less long than a statement is; READ COMMITTED takes no locks on gaps. */
+/** For every connection. The lock wait is shorter than the statement timeout. READ COMMITTED takes no gap locks. */
 export const SESSION = [
   `SET SESSION sql_mode = 'STRICT_ALL_TABLES', SESSION innodb_lock_wait_timeout = 5`,
   'SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED',
@@ -17,7 +17,7 @@ export const TAKE_MIGRATION_LOCK = `SELECT GET_LOCK(LEFT(CONCAT('tidemark.', DAT
 
 export const GIVE_MIGRATION_LOCK = `SELECT RELEASE_LOCK(LEFT(CONCAT('tidemark.', DATABASE()), 64))`
 
-/** The first to start decides; IGNORE, because two may be first. */
+/** The first process to start decides; IGNORE, because two may be first. */
 export function insertRegions(regions: number): string {
   return `INSERT IGNORE INTO deployment (id, regions) VALUES (1, ${numberLiteral(regions)})`
 }
@@ -39,5 +39,5 @@ export const COMMIT = 'COMMIT'
 
 export const ROLLBACK = 'ROLLBACK'
 
-/** One moment for all that is read until the commit, taken at once. The first of the two is for the next transaction only. */
+/** One snapshot for all reads until the commit, taken at once. The first statement affects only the next transaction. */
 export const BEGIN_SNAPSHOT = ['SET TRANSACTION ISOLATION LEVEL REPEATABLE READ', 'START TRANSACTION WITH CONSISTENT SNAPSHOT']

@@ -17,7 +17,7 @@ export type Transactions = {
   change<T>(work: (session: Session) => Promise<T>): Promise<T>
   /** All reads of `work` see one snapshot. */
   snapshot<T>(work: (session: Session) => Promise<T>): Promise<T>
-  /** Changes that were done again. */
+  /** Changes that were repeated. */
   retries(): number
 }
 
@@ -35,7 +35,8 @@ export function makeTransactions(database: Database, clock: Clock, random: Rando
         await session.send(COMMIT)
         return result
       } catch (error) {
-        // Nothing of ours may stay open on a connection that goes back to the pool. One that cannot be used is closed, which undoes as well.
+        // A transaction must not stay open on a connection that returns to the pool. An unusable connection is closed, which also rolls
+        // back.
         if (!endsConnection(error)) await session.send(ROLLBACK)
         throw error
       }

@@ -15,14 +15,14 @@ export function insert(table: string, columns: string, rows: readonly Tuple[]): 
   return `INSERT INTO ${table} (${columns}) VALUES ${rows.map((row) => `(${row.join(',')})`).join(',')}`
 }
 
-/** Keys that a statement looks up, as a table of its own: what a parser does not mind, and no slower than more. */
+/** Keys per lookup statement, joined as a table. Parsers accept this size, and larger ones are not faster. */
 export const KEYS_MAX = 128
 
 export function byOrder(a: { order: string }, b: { order: string }): number {
   return a.order < b.order ? -1 : a.order > b.order ? 1 : 0
 }
 
-/** Each with its place in front. */
+/** Each row with its place in front. */
 export function placed(tuples: readonly Tuple[]): Tuple[] {
   return tuples.map((tuple, place) => [String(place), ...tuple])
 }

@@ -1,4 +1,4 @@
-/** Statements in the turns of a write window, each of which ends with its result. */
+/** Statements in the turns of a write window. Each turn ends with its statement's result. */
 import { isOverload } from './failures.ts'
 import type { Turn, WriteWindow } from './write-window.ts'
 

@@ -16,33 +16,33 @@ import type { Clock } from '../../core/clock.ts'
 import { makeConcurrencyLimit } from '../../core/concurrency-limit.ts'
 
 export type WriteWindowOptions = {
-  /** Statements in flight at most. Minimum 1. Default 4. */
+  /** Maximum statements in flight. Minimum 1. Default 4. */
   statementsMax?: number
-  /** Rows of a statement at most. 1 to 4096. Default 512. */
+  /** Maximum rows per statement. 1 to 4096. Default 512. */
   rowsMax?: number
-  /** Milliseconds from which a statement is slow. Minimum 1. Default 500. */
+  /** Milliseconds after which a statement is slow. Minimum 1. Default 500. */
   slowMs?: number
 }
 
 export type WriteWindowFigures = {
-  /** Statements that may be in flight now, and that are. */
+  /** The current limit of statements in flight, and their number. */
   statementLimit: number
   inFlight: number
-  /** Rows a statement may have now. */
+  /** The current limit of rows per statement. */
   rowLimit: number
   /** Statements that wait for their turn. */
   waiting: number
   /** Milliseconds, averaged over about the last ten statements. */
   latencyMs: number
-  /** Statements that ended, and those of them that were slow. */
+  /** Statements that ended, and the slow ones among them. */
   statements: number
   slow: number
 }
 
 export type Turn = {
-  /** How many rows this statement may have; at least 1, at most what was wanted. */
+  /** The number of rows that this statement may have; from 1 to the wanted number. */
   rows: number
-  /** Must be called once. A failure that says nothing about load changes nothing. */
+  /** Must be called once. A failure unrelated to load changes nothing. */
   end(result: 'done' | 'failed' | 'overloaded'): void
 }
 
@@ -63,9 +63,9 @@ export function makeWriteWindow(clock: Clock, options: WriteWindowOptions = {}):
   const limit = makeConcurrencyLimit(clock, { callsMax: statementsMax })
   let rowLimit = rowsMax
   let inFlight = 0
-  /** The last cut of rows, until it is known whether it helped. */
+  /** The last cut of rows, until its effect is known. */
   let trial: { rows: number; latencyMs: number } | undefined
-  /** Up to this latency fewer rows did not help. */
+  /** Up to this latency, fewer rows did not help. */
   let toleratedMs = 0
   let latencyMs = 0
   let statements = 0
@@ -142,6 +142,6 @@ export function makeWriteWindow(clock: Clock, options: WriteWindowOptions = {}):
 export type MysqlFigures = WriteWindowFigures & {
   /** Rows sent in upserts. */
   rows: number
-  /** Statements sent again after a deadlock or a wait for a lock that took too long. */
+  /** Statements sent again after a deadlock or a lock timeout. */
   retries: number
 }

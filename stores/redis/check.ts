@@ -1,6 +1,6 @@
 /**
- * Facts about the Redis servers that a deployment should know before it trusts them: what loses data, what refuses to
- * work. One sentence per finding, each with what to do; an empty list is a clean bill.
+ * Facts about the Redis servers that a deployment should know in advance: settings that lose data or prevent operation. One sentence per
+ * finding, each with the fix. An empty list means that nothing was found.
  */
 import type { Redis } from 'ioredis'
 import type { StoreFindingName } from '../../config/store-findings.ts'
@@ -10,7 +10,7 @@ import { isPassing } from './failures.ts'
 
 export type RedisFinding = {
   name: StoreFindingName
-  /** `wrong`: it will fail or lose what was acknowledged. `risky`: it may, under some circumstance. */
+  /** `wrong`: it will fail or lose acknowledged data. `risky`: it may, in some circumstances. */
   severity: 'wrong' | 'risky'
   /** host:port. */
   node: string
@@ -19,7 +19,7 @@ export type RedisFinding = {
 
 const CLOCK_SKEW_MAX_MS = 1_000
 
-/** Looks at every master. Rejects with HOT_STORE_UNAVAILABLE if one does not answer. `now` is the machine's clock. */
+/** Examines every master. Rejects with HOT_STORE_UNAVAILABLE if one does not answer. `now` is the machine's clock. */
 export async function checkRedis(options: RedisConnectionOptions, now: () => number = Date.now): Promise<RedisFinding[]> {
   const connection = connect(options)
   try {
@@ -40,9 +40,9 @@ export async function checkRedis(options: RedisConnectionOptions, now: () => num
   }
 }
 
-const NO_CLUSTER = 'this server is no Cluster: unset stores.redis.cluster, and name one address'
+const NO_CLUSTER = 'this server is not a Cluster: unset stores.redis.cluster, and name one address'
 
-/** A server that is none refuses what a Cluster's client asks first, and the client then says only that it got no answer. */
+/** A single server refuses the first requests of a Cluster client, which then reports only a missing answer. */
 async function isNoCluster(options: RedisConnectionOptions): Promise<boolean> {
   const connection = connect({ ...options, urls: options.urls.slice(0, 1), cluster: false })
   try {
@@ -124,7 +124,7 @@ function judge({ info, config, skewMs }: Facts, isCluster: boolean): Omit<RedisF
     say(
       'wrong',
       'redis-fsync-no',
-      'appendfsync is no: a crash of its machine may lose all that was acknowledged since the system last wrote to disk, half a minute or more; set always',
+      'appendfsync is no: a crash of its machine may lose all writes acknowledged since the system last wrote to disk, half a minute or more; set always',
     )
   if (!config.has('appendfsync') && info.get('aof_enabled') === '1')
     say('risky', 'redis-unchecked', 'it hides its appendfsync (CONFIG is refused): make sure that it is always')
@@ -132,7 +132,7 @@ function judge({ info, config, skewMs }: Facts, isCluster: boolean): Omit<RedisF
     say(
       'risky',
       'redis-failover',
-      'min-replicas-to-write is 0: if this master is killed and a replica takes over, writes are lost that the replica had not got yet, also during a split of the network; set 1, with min-replicas-max-lag 1, which keeps that to about a second',
+      'min-replicas-to-write is 0: if this master is killed and a replica takes over, writes that had not reached the replica are lost, also during a network split; set 1, with min-replicas-max-lag 1, which keeps that to about a second',
     )
   if (isCluster && info.get('connected_slaves') === '0')
     say('risky', 'redis-no-replica', 'this master has no replica: if its machine is lost, so are its viewers’ unpersisted writes')
@@ -140,16 +140,16 @@ function judge({ info, config, skewMs }: Facts, isCluster: boolean): Omit<RedisF
     say(
       'risky',
       'redis-full-coverage',
-      'cluster-require-full-coverage is yes: where one master is lost without a replica, all refuse, and not its regions only; set no',
+      'cluster-require-full-coverage is yes: if one master is lost without a replica, all masters refuse commands, not only its regions; set no',
     )
   if (info.get('maxmemory') === '0')
     say(
       'risky',
       'redis-no-maxmemory',
-      'maxmemory is not set: when memory runs out the system kills Redis, where it would have refused writes; set it below what the machine has',
+      'maxmemory is not set: when memory runs out, the system kills Redis, which could have refused writes instead; set it below the memory of the machine',
     )
   if (Math.abs(skewMs) > CLOCK_SKEW_MAX_MS)
-    say('risky', 'redis-clock', `its clock is ${skewMs} ms off ours: run a time service on both machines`)
+    say('risky', 'redis-clock', `its clock differs by ${skewMs} ms: run a time service on both machines`)
   return findings
 }
 

@@ -1,6 +1,4 @@
-/**
- * Configuration → ioredis clients: addresses, credentials, TLS, and the timeouts that make silence an error.
- */
+/** Configuration → ioredis clients: addresses, credentials, TLS, and the timeouts that turn silence into an error. */
 import { Cluster } from 'ioredis'
 import type { ClusterOptions, Redis } from 'ioredis'
 import type { ConnectionOptions } from 'node:tls'
@@ -13,22 +11,25 @@ import { SingleServer } from './single-server.ts'
 quickenStrings()
 
 export type RedisConnectionOptions = {
-  /** `redis://[user:password@]host:port[/db]`, or `rediss://` for TLS. Of a Cluster: some of its nodes, the more the better. */
+  /** `redis://[user:password@]host:port[/db]`, or `rediss://` for TLS. For a Cluster: some of its nodes, the more the better. */
   urls: readonly string[]
-  /** True for a Redis Cluster. Default: whether more than one address is given. */
+  /** True for a Redis Cluster. Default: true if more than one address is given. */
   cluster?: boolean
-  /** Override what the first URL says. */
+  /** These override the values of the first URL. */
   username?: string
   password?: string
-  /** Certificates, in PEM. Given, it turns TLS on for redis:// too. */
+  /** Certificates, in PEM. If given, TLS is also on for redis://. */
   tls?: { ca?: string; cert?: string; key?: string; serverName?: string; insecure?: boolean }
   /** Milliseconds a connection may take to come up. Minimum 1. Default 2000. */
   connectTimeoutMs?: number
   /** Milliseconds until a command without an answer counts as failed. Minimum 1. Default 2000. */
   commandTimeoutMs?: number
-  /** Milliseconds during which a call is tried again. Minimum 0. Default 5000, which outlasts a failover only if cluster-node-timeout is below about 3 s. */
+  /**
+   * Milliseconds for which a call is retried. Minimum 0. Default 5000. To outlast a failover, it needs a cluster-node-timeout below about 3
+   * s.
+   */
   retryMaxMs?: number
-  /** Where it is configured, for sentences. Default "stores.redis". */
+  /** The name of the configuration section, for messages. Default "stores.redis". */
   setting?: string
 }
 
@@ -45,11 +46,12 @@ export function makeClient(options: RedisConnectionOptions): RedisClient {
     Connector: SteadyConnector,
     connectTimeout: options.connectTimeoutMs ?? 2_000,
     commandTimeout: commandTimeoutMs,
-    // A connection that is cut without a word shows only by silence; then it is made anew.
+    // A connection that is cut without notice shows only by silence. It is then replaced.
     socketTimeout: commandTimeoutMs + 1_000,
     keepAlive: 5_000,
     maxRetriesPerRequest: 0,
-    // The check would wait in whole seconds for a server that loads or has just been promoted; here LOADING is tried again.
+    // The check would wait in whole seconds for a server that loads or has just been promoted. Commands that get LOADING are retried
+    // instead.
     enableReadyCheck: false,
     connectionName: 'tidemark',
     ...(username === undefined ? {} : { username }),
@@ -64,7 +66,7 @@ export function makeClient(options: RedisConnectionOptions): RedisClient {
     port: first.port,
     db: first.database,
     retryStrategy: (attempt: number) => Math.min(attempt * 25, RECONNECT_MAX_MS),
-    // A master that became a replica behind a name or proxy: the name leads elsewhere now.
+    // A master that became a replica behind a name or proxy: the name has moved to another server.
     reconnectOnError: (error: Error) => error.message.startsWith('READONLY'),
   }
   return new SingleServer(single)
@@ -74,7 +76,7 @@ function addressesOf(options: RedisConnectionOptions) {
   return redisAddresses(options, options.setting ?? 'stores.redis')
 }
 
-/** The number of the database in which the keys are. */
+/** The number of the database of the keys. */
 export function databaseOf(options: RedisConnectionOptions): number {
   return addressesOf(options).first.database
 }
@@ -85,13 +87,13 @@ function credentialsOf(options: RedisConnectionOptions, first: RedisAddress): Cr
   return { username: options.username ?? first.username, password: options.password ?? first.password }
 }
 
-/** Whom a server takes us for, for sentences. */
+/** The account on the server, for messages. */
 export function accountOf(options: RedisConnectionOptions): Account {
   const { username, password } = credentialsOf(options, addressesOf(options).first)
   return { username: username ?? 'default', hasPassword: password !== undefined, setting: options.setting ?? 'stores.redis' }
 }
 
-/** What a single server's connection and each node's of a Cluster have in common. */
+/** Options shared by the connection to a single server and by each node of a Cluster. */
 type Shared = Omit<NonNullable<ClusterOptions['redisOptions']>, 'replyMapping'>
 
 function makeCluster(places: readonly RedisAddress[], shared: Shared): Cluster {
@@ -101,11 +103,11 @@ function makeCluster(places: readonly RedisAddress[], shared: Shared): Cluster {
       redisOptions: shared,
       enableOfflineQueue: false,
       clusterRetryStrategy: (attempt) => Math.min(attempt * 25, RECONNECT_MAX_MS),
-      // A command that was cut off may have been executed: `connection.ts` sends it again, and notes that.
+      // An interrupted command may have been executed: `connection.ts` sends it again, and notes that.
       retryDelayOnFailover: 0,
       retryDelayOnClusterDown: 50,
       retryDelayOnTryAgain: 20,
-      // With TLS the name is what the certificate is checked against: it must not become an address.
+      // With TLS, the certificate is verified against the name, so the name must not become an address.
       ...(shared.tls === undefined ? {} : { dnsLookup: (host, callback) => callback(null, host) }),
     },
   )

@@ -1,11 +1,12 @@
 /**
- * Commands to one Redis or to a Cluster, with an end: each command is answered or refused within `retryMaxMs` plus one
+ * Commands to one Redis or to a Cluster, with bounded waits: each command is answered or rejected within `retryMaxMs` plus one
  * `commandTimeoutMs`, whatever happens to servers and network.
  *
- * Commands of one turn of the event loop leave together, in one write per node, and are repeated one by one: ioredis follows MOVED and ASK,
- * and what else may pass (`failures.ts`) is tried again here, with a growing delay. A command may therefore be executed
- * twice; every script and command of this adapter may be (`put.ts` says how those that must not count twice do it). Nothing waits in a queue for a lost connection: what cannot be
- * sent now fails now, and is tried again here, so that no forgotten command is executed minutes later.
+ * Commands of one turn of the event loop are sent together, in one write per node, and are repeated one by one. ioredis follows MOVED and
+ * ASK. Other transient errors (`failures.ts`) are retried here, with a growing delay. A command may therefore be executed twice. Every
+ * script and command of the adapters allows that (each `put.ts` describes the commands that must not count twice). Nothing waits in a queue
+ * for a lost connection: a command that cannot be sent fails at once and is retried here, so that no forgotten command is executed minutes
+ * later.
  */
 import { Cluster } from 'ioredis'
 import type { Redis } from 'ioredis'
@@ -40,7 +41,7 @@ function keyOf({ script, args }: Command): string {
   return String(args[script === undefined ? 0 : 2] ?? '')
 }
 
-/** `outageOf` makes the error of a call that only some of a Cluster's keys failed; by default the first failure is thrown. */
+/** `outageOf` makes the error of a call in which only some keys of a Cluster failed. By default the first failure is thrown. */
 export function connect(options: RedisConnectionOptions, outageOf?: OutageOf) {
   const retryMaxMs = options.retryMaxMs ?? 5_000
   const address = options.urls.map(bareAddress).join(',')
@@ -65,7 +66,7 @@ export function connect(options: RedisConnectionOptions, outageOf?: OutageOf) {
     return attempt(false).catch((error: unknown) => retries.repeat(attempt, error, deadline))
   }
 
-  /** One failed, all are sent again: none is answered by a moment before that of its predecessor. */
+  /** If one command fails, all are sent again, so that no answer is older than that of its predecessor. */
   function runInOrder(unit: readonly Command[], deadline: number): Promise<unknown[]> {
     const attempt = async (): Promise<unknown[]> => {
       const results = await Promise.allSettled(unit.map(raw))
@@ -77,7 +78,7 @@ export function connect(options: RedisConnectionOptions, outageOf?: OutageOf) {
     return attempt().catch((error: unknown) => retries.repeat(attempt, error, deadline))
   }
 
-  /** Starts all at once, in one write per node; rejects once all have ended. `keyOf` says whom a failure concerns. */
+  /** Starts all units at once, in one write per node; rejects once all have ended. `keyOf` returns the key that a failure affects. */
   async function settle<U, T>(units: readonly U[], start: (unit: U, deadline: number) => Promise<T>, keyOf: (unit: U) => string) {
     if (retries.isClosed())
       throw new TidemarkError('HOT_STORE_UNAVAILABLE', `the connection to Redis at ${address} is closed: open the store again`)
@@ -109,16 +110,16 @@ export function connect(options: RedisConnectionOptions, outageOf?: OutageOf) {
     send: (commands: readonly Command[]): Promise<unknown[]> => settle(commands, run, keyOf),
 
     /**
-     * The same for units of plain commands with keys of one region each, which one connection executes in their order, also
-     * when they have to be repeated. Other calls' commands may come in between.
+     * The same for units of plain commands with keys of one region each. One connection executes a unit in order, also in repetitions.
+     * Commands of other calls may come in between.
      */
     sendInOrder: (units: readonly (readonly Command[])[]): Promise<unknown[][]> =>
       settle(units, runInOrder, ([first]) => (first === undefined ? '' : keyOf(first))),
 
-    /** Runs `task` until it succeeds, within the same bounds; for what is not a plain command. */
+    /** Runs `task` until it succeeds, within the same bounds; for tasks that are not plain commands. */
     insist: <T>(task: () => Promise<T>): Promise<T> => retries.insist(task, Date.now() + retryMaxMs),
 
-    /** The nodes that hold keys. Waits until a Cluster has told which they are. */
+    /** The nodes that hold keys. Waits until a Cluster has reported them. */
     async masters(): Promise<Redis[]> {
       if (!(client instanceof Cluster)) return [client]
       await this.send([{ name: 'ping', args: [] }])
@@ -127,7 +128,7 @@ export function connect(options: RedisConnectionOptions, outageOf?: OutageOf) {
 
     ownerOf: topology.ownerOf,
 
-    /** Asks a Cluster who holds what; `listener`s of `onTopology` are told of the answer, as of all that ioredis asks for itself. */
+    /** Reads the slot owners of a Cluster. Listeners of `onTopology` are notified, as after every refresh of ioredis. */
     refreshTopology: topology.refresh,
     onTopology(listener: () => void): void {
       client.on('refresh', listener)

@@ -1,7 +1,7 @@
 /**
- * How a connection to a Redis server is made. ioredis' own connector listens for one error of a socket and no second; but a
- * TLS socket that refused a certificate may still read the server's complaint about that, and an error that nobody listens
- * for ends the process. So every socket gets a listener that stays.
+ * Makes a connection to a Redis server. The connector of ioredis listens for one error per socket. A TLS socket that rejected a certificate
+ * may emit a second one, the server's complaint, and an error without a listener ends the process. Every socket therefore gets a permanent
+ * listener.
  */
 import { AbstractConnector } from 'ioredis'
 import { createConnection } from 'node:net'

@@ -1,4 +1,4 @@
-/** Collects the commands of one turn of the event loop into one write per node: under load a system call for many requests. */
+/** Collects the commands of one turn of the event loop into one write per node. Under load, many requests then share a system call. */
 import { Cluster } from 'ioredis'
 import type { RedisClient } from './clients.ts'
 

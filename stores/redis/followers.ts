@@ -1,10 +1,10 @@
-/** Who follows which channel in this process: one subscription per channel, however many listeners it has. */
+/** The followers of channels in this process: one subscription per channel, however many listeners it has. */
 import type { Connection } from './connection.ts'
 import { makeShardChannels } from './shard-channels.ts'
 import type { GapSide } from '../../core/domain.ts'
 
 type Followed<T> = {
-  /** Undefined = nothing to tell. */
+  /** Undefined if the message has no change. */
   decode: (message: Buffer) => T | undefined
   listeners: Set<(change: T) => void>
   gaps: Set<(side: GapSide) => void>
@@ -27,7 +27,7 @@ export function makeFollowers<T>(connection: Connection) {
   )
 
   return {
-    /** Resolves when following has begun; call the answer to end it. Of a channel's followers the first one's `decode` is used. */
+    /** Resolves when following has begun, with a function that ends it. A channel uses the `decode` of its first follower. */
     async follow(
       channel: string,
       slot: number,
@@ -41,8 +41,7 @@ export function makeFollowers<T>(connection: Connection) {
         followed.set(channel, entry)
       }
       const { listeners, gaps, subscribed } = entry
-      // A listener of its own, so that one function may follow twice.
-      // What it throws is thrown, but not through ioredis' parser.
+      // A separate function per listener, so that one function may follow twice. Its errors are thrown, but not through ioredis' parser.
       const own = (change: T): void => {
         try {
           listener(change)

@@ -1,6 +1,6 @@
 /**
- * Sorting a call's keys into what is done together: regions (one script each), and in them the groups of one viewer and
- * business (one hash and one sorted set each). `index` is where the item stood in the call, so that answers find back.
+ * Sorts a call's keys into groups that are processed together: regions (one script each), and in them the groups of one viewer and business
+ * (one hash and one sorted set each). `index` is the item's position in the call, for the answers.
  */
 import type { BusinessNumber, ViewerId } from '../../core/domain.ts'
 
@@ -10,7 +10,7 @@ export type Group = { viewer: ViewerId; business: BusinessNumber }
 export type Grouped<T> = { item: T; index: number; place: number }
 export type RegionBatch<T> = { region: number; groups: Group[]; items: Grouped<T>[] }
 
-/** A batch takes at most `itemsMax` items; a region with more gets several, in order, which are not atomic together. */
+/** A batch has at most `itemsMax` items. A region with more gets several batches, in order, which are not atomic together. */
 export function groupByRegion<T>(
   items: readonly T[],
   addressOf: (item: T) => Addressed,

@@ -1,11 +1,11 @@
-/** Bytes in keys, members and arguments of scripts. The Lua scripts read the same. */
+/** Bytes in keys, members and arguments of scripts. The Lua scripts read the same formats. */
 import type { BusinessNumber, ViewerId } from '../../core/domain.ts'
 import { PACKED_ID_BYTES_MAX, packId, packedIdLength, unpackId } from '../../core/keys.ts'
 
 const TWO_48 = 2 ** 48
 const scratch = Buffer.allocUnsafeSlow(PACKED_ID_BYTES_MAX + 2)
 
-/** What `write` puts after `offset` + 1, with its length in the byte before. */
+/** Writes a value after `offset` + 1, with its length in the byte before. */
 export function lengthBefore(target: Buffer, offset: number, write: (at: number) => number): number {
   const end = write(offset + 1)
   target[offset] = end - offset - 1
@@ -16,13 +16,13 @@ export function readVersion(source: Buffer, offset: number): number {
   return (source[offset] as number) * TWO_48 + source.readUIntBE(offset + 1, 6)
 }
 
-/** Seven bytes: whole numbers below 2^53, as versions and ranks are. */
+/** Seven bytes, for whole numbers below 2^53 such as versions and ranks. */
 export function writeVersion(value: number, target: Buffer, offset: number): number {
   target[offset] = Math.floor(value / TWO_48)
   return target.writeUIntBE(value % TWO_48, offset + 1, 6)
 }
 
-/** How a dirty mark's member begins: packed viewer + business. */
+/** The prefix of a dirty mark's member: packed viewer + business. */
 export function packGroup(viewer: ViewerId, business: BusinessNumber): Buffer {
   return Buffer.from(scratch.subarray(0, scratch.writeUInt16BE(business, packId(viewer, scratch, 0))))
 }

@@ -2,8 +2,8 @@
 import type { Command, Connection } from './connection.ts'
 
 /**
- * The lowest-scored members of each region's set, at most `limit` in all. Each region is asked for its share first, and
- * only if some had less, those that had all of theirs are asked for as much as is still missing.
+ * The lowest-scored members of each region's set, at most `limit` in all. Each region first gives its share. If some have less, those with
+ * more give the rest.
  */
 export async function listMembers(
   connection: Connection,
@@ -28,16 +28,16 @@ export async function listMembers(
   return members.flat().slice(0, limit)
 }
 
-/** Behind this member, and behind that many members of its score. */
+/** After this member, and after this many members of its score. */
 type SetPlace = { score: string; member: Buffer; ties: number }
-/** Where a walk goes on in each region's set, undefined being its beginning. A region that is missing has been walked to its end. */
+/** The position in each region's set, undefined at its beginning. A missing region has been read to its end. */
 export type SetPlaces = ReadonlyMap<number, SetPlace | undefined>
 
 type SetWalk = { region: number; place: SetPlace | undefined; members: Buffer[]; isDone: boolean }
 
 /**
- * As `listMembers`, from these places on, whatever has been removed since. Nothing is found only where nothing is left. Members
- * of one score are in the order of their bytes, but cannot be sought: those that were passed are read once more.
+ * As `listMembers`, from these positions on, whatever has been removed since. Finds nothing only if nothing is left. Members with one score
+ * are in the order of their bytes but cannot be sought, so passed ones are read again.
  */
 export async function walkMembers(
   connection: Connection,
@@ -73,7 +73,7 @@ export async function walkMembers(
   }
 }
 
-/** Moves the walk over what came of `count` members behind its place, up to `room`; returns how many it took. */
+/** Moves the position over a reply to `count` members, up to `room`; returns the number taken. */
 function take(walk: SetWalk, reply: readonly Buffer[], count: number, room: number): number {
   const { place } = walk
   const found = Array.from({ length: reply.length / 2 }, (_, at) => ({ member: reply[2 * at] as Buffer, score: String(reply[2 * at + 1]) }))
@@ -94,7 +94,7 @@ function take(walk: SetWalk, reply: readonly Buffer[], count: number, room: numb
   return taken.length
 }
 
-/** How many members all regions' sets have. */
+/** The number of members in all regions' sets. */
 export async function countMembers(connection: Connection, setOf: (region: number) => string, regions: number): Promise<number> {
   const counts = await connection.send(Array.from({ length: regions }, (_, region) => ({ name: 'zcard', args: [setOf(region)] })))
   return counts.reduce<number>((sum, count) => sum + Number(count), 0)

@@ -1,10 +1,10 @@
 /**
- * Region → hash tag. Redis Cluster places a key by the CRC16 of what stands between its first braces, so the tag decides
- * which node a region lives on. Tags are chosen so that region r of R falls into slot floor((r + 0.5) × 16384 / R): nodes
- * own ranges of slots, and equally many regions fall into equal ranges, however many nodes there are.
+ * Region → hash tag. Redis Cluster places a key by the CRC16 of the text between its first braces, so the tag decides the node of a region.
+ * Tags are chosen so that region r of R falls into slot floor((r + 0.5) × 16384 / R): nodes own ranges of slots, and equal ranges have
+ * equally many regions, however many nodes there are.
  *
- * The tag of a slot is the first number, written in base 36, that hashes to it: at most four characters, the same on
- * every machine and for ever. Stored keys depend on it: never change it.
+ * The tag of a slot is the first number, written in base 36, that hashes to it: at most four characters, the same on every machine and for
+ * ever. Stored keys depend on it: never change it.
  */
 export const SLOTS = 16_384
 
@@ -24,7 +24,7 @@ export function regionTags(regions: number): string[] {
   return tags
 }
 
-/** The slot of an ASCII tag: CRC16 (XMODEM) mod 16384, as the Redis Cluster specification says. */
+/** The slot of an ASCII tag: CRC16 (XMODEM) mod 16384, as in the Redis Cluster specification. */
 export function slotOf(tag: string): number {
   let crc = 0
   for (let i = 0; i < tag.length; i++) {

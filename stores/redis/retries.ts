@@ -1,6 +1,6 @@
 /**
- * Repeats a command until it succeeds, fails for good, or reaches its deadline. The delay between attempts grows. An error names
- * the last complaint of the client's connections, because a command often knows only that it got no answer.
+ * Repeats a command until it succeeds, fails for good, or reaches its deadline. The delay between attempts grows. An error names the last
+ * message of the client's connections, because a command often knows only that it got no answer.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { TidemarkError } from '../../core/errors.ts'
@@ -37,7 +37,7 @@ export function makeRetries(
   }
 
   return {
-    /** Repeats an attempt that failed. `attempt` is told if the server does not know the script. */
+    /** Repeats an attempt that failed. `attempt` learns whether the server lacks the script. */
     async repeat<T>(attempt: (scriptIsMissing: boolean) => Promise<T>, failure: unknown, deadline: number): Promise<T> {
       let error = failure
       let delayMs = FIRST_DELAY_MS
@@ -47,7 +47,7 @@ export function makeRetries(
           scriptIsMissing = true
         } else {
           throwUnlessPassing(error, delayMs, deadline)
-          // The node of these keys may have failed, and another may have taken its place.
+          // The node of these keys may have failed, and another may have replaced it.
           if (mayHaveRun(error)) topology.refreshSoon()
           await sleep(delayMs * (0.5 + Math.random() / 2))
           delayMs = Math.min(delayMs * 2, DELAY_MAX_MS)

@@ -1,16 +1,16 @@
 /**
- * The Lua scripts, read once. A script names the shared parts it needs in a line `-- include: record timeline`; they are
- * set before its body, so that one text, with one hash, is what Redis gets.
+ * The Lua scripts, read once. A script names its shared parts in a line `-- include: record timeline`. They are placed before its body, so
+ * that Redis gets one text with one hash.
  *
- * Scripts are called by hash. A server that lost them (SCRIPT FLUSH, a restart, a failover) answers NOSCRIPT, and the
- * call is repeated once with the whole text, which that server then keeps: see `connection.ts`.
+ * Scripts are called by hash. A server that lost them (SCRIPT FLUSH, a restart, a failover) answers NOSCRIPT. The call is then repeated
+ * once with the whole text, which that server keeps: see `connection.ts`.
  */
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 
 export type Script = { name: string; text: string; hash: string }
 
-/** `folder`: where the script and the parts that it includes are. */
+/** `folder`: the folder of the script and of its included parts. */
 export function readScript(folder: URL, name: string): Script {
   const readPart = (part: string): string => readFileSync(new URL(`${part}.lua`, folder), 'utf8')
   const [shebang = '', ...lines] = readPart(name).split('\n')

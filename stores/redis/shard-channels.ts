@@ -1,9 +1,8 @@
 /**
- * Subscriptions to shard channels, each on the node that holds its slot, over connections of their own. They follow the
- * slot: when a connection ends, when a server says that it gave a slot away, and when the client learns of another owner,
- * each channel that is not where it belongs is subscribed anew. A channel leaves the old node before it is subscribed on
- * the new one: a message may be missed then, and never comes twice. (ioredis has subscribers like these; they stay silent
- * where a slot went away and came back between two looks at the cluster.)
+ * Subscriptions to shard channels, each on the node that holds its slot, over separate connections. They follow the slot: a misplaced
+ * channel is subscribed again when a connection ends, when a server reports that it gave a slot away, and when the client learns of another
+ * owner. A channel leaves the old node before it is subscribed on the new one: a message may be missed, but never comes twice. (The
+ * subscribers of ioredis stay silent if a slot went away and came back between two refreshes of the topology.)
  */
 import type { Redis } from 'ioredis'
 import type { Connection } from './connection.ts'
@@ -11,7 +10,7 @@ import type { GapSide } from '../../core/domain.ts'
 import { makeShardLinks } from './shard-links.ts'
 import { makeShardPlacement, type ShardSubscription } from './shard-placement.ts'
 
-/** How often everything is looked at without a reason, and links are asked whether they live. */
+/** Interval of the regular check of all channels and links. */
 const LOOK_MS = 5_000
 const AGAIN_MS = 50
 const AGAIN_MAX_MS = 1_000
@@ -51,7 +50,7 @@ export function makeShardChannels(
   }
 
   async function repair(): Promise<void> {
-    // Failures are repaired the next time.
+    // The next check repairs failures.
     await Promise.allSettled([...subscriptions].map(([channel, subscription]) => place(channel, subscription)))
   }
 
@@ -62,7 +61,7 @@ export function makeShardChannels(
   }
 
   return {
-    /** Whether messages of this channel arrive now. */
+    /** True if messages of this channel arrive now. */
     isHeard: (channel: string): boolean => subscriptions.get(channel)?.link !== undefined,
 
     /**
@@ -90,7 +89,7 @@ export function makeShardChannels(
     unsubscribe(channel: string): void {
       const subscription = subscriptions.get(channel)
       subscriptions.delete(channel)
-      // If this fails the connection is gone, and what it was subscribed to with it.
+      // If this fails, the connection is gone, with its subscriptions.
       subscription?.link?.sunsubscribe(channel).catch(() => undefined)
     },
 

@@ -14,7 +14,7 @@ export function makeShardLinks(onMessage: (channel: string, message: Buffer) => 
       if (existing !== undefined) return existing
       const link = node.duplicate({
         ...{ connectionName: 'tidemark-follower', enableOfflineQueue: true, lazyConnect: false, readOnly: false },
-        // One that is lost is not mended: its channels may belong elsewhere by now.
+        // A lost link is not reconnected: its channels may belong to another node by now.
         ...{ autoResubscribe: false, retryStrategy: () => null },
       })
       links.set(name, link)

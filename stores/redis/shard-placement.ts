@@ -7,9 +7,9 @@ export type ShardSubscription = {
   slot: number
   /** The connection it is subscribed on; undefined while it has to be placed. */
   link: Redis | undefined
-  /** One placing at a time, or two nodes might both have it. */
+  /** One placement at a time, or two nodes might both have the channel. */
   placing: Promise<void> | undefined
-  /** It was subscribed before. */
+  /** True if it was subscribed before. */
   wasPlaced: boolean
 }
 
@@ -24,13 +24,13 @@ export function makeShardPlacement(
 ) {
   async function placeNow(channel: string, subscription: ShardSubscription): Promise<void> {
     const node = nodes.ownerOf(subscription.slot)
-    if (node === undefined) throw new Error(`Cluster isn't ready: nobody is known to hold slot ${subscription.slot}`)
+    if (node === undefined) throw new Error(`Cluster isn't ready: no known node holds slot ${subscription.slot}`)
     const link = links.linkTo(node)
     if (subscription.link === link) return
     const before = subscription.link
     subscription.link = undefined
     await before?.sunsubscribe(channel).catch(() => undefined)
-    // Now, and not with the answer: messages may come in the same breath.
+    // Called now, and not with the answer: messages may arrive at once.
     if (subscription.wasPlaced) onGap(channel, 'begins')
     try {
       await link.ssubscribe(channel)
@@ -38,7 +38,7 @@ export function makeShardPlacement(
       nodes.refreshTopology()
       throw error
     }
-    // Meanwhile the link may have ended, or the last follower have left.
+    // Meanwhile the link may have ended, or the last follower may have left.
     if (link.status === 'ready') subscription.link = link
     if (!subscriptions.has(channel)) return void (await link.sunsubscribe(channel))
     if (subscription.link === undefined) return

@@ -1,8 +1,7 @@
 /**
- * A connection to one server, in the database that is configured or not at all. ioredis goes on where the server refuses to
- * SELECT it (it has fewer, or the account may not): everything would then be read from and written to database 0, among
- * another deployment's keys. Here such a connection never becomes ready: it ends, says why, and is made again, as one whose
- * password is refused.
+ * A connection to one server, in the configured database or not at all. ioredis continues if the server refuses SELECT (the server has
+ * fewer databases, or the account has no access). All data would then be read from and written to database 0, among the keys of another
+ * deployment. Here such a connection never becomes ready: it ends with the reason and is made again, as after a rejected password.
  */
 import { Redis } from 'ioredis'
 
@@ -15,13 +14,13 @@ export class SingleServer extends Redis {
         if (this.listenerCount('error') > 0) this.emit('error', new Error(`SELECT ${args[0]} refused: ${error.message}`, { cause: error }))
         this.disconnect(true)
       }
-      // Of a connection that has ended; what waits for this would call it ready.
+      // For a connection that has ended: a result would mark it as ready.
       return new Promise(() => undefined)
     }
   }
 }
 
-/** The server said so; otherwise the connection broke, which has its own consequences. */
+/** True if the server answered with an error. Otherwise the connection broke, which is handled elsewhere. */
 function isAnswer(error: unknown): error is Error {
   return error instanceof Error && error.name === 'ReplyError'
 }

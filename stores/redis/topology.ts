@@ -19,21 +19,21 @@ export function makeTopology(client: RedisClient) {
   return {
     refresh,
 
-    /** After a failed command: another node may hold its slot now. */
+    /** After a failed command, since another node may hold its slot now. */
     refreshSoon(): void {
       if (performance.now() - refreshedAt < REFRESH_MIN_MS) return
       refreshedAt = performance.now()
       refresh()
     },
 
-    /** The node that holds this slot; undefined while that is not known. */
+    /** The node that holds this slot; undefined while it is unknown. */
     ownerOf(slot: number): Redis | undefined {
       if (!(client instanceof Cluster)) return client
       const owner = client.slots[slot]?.[0]
       return client.nodes('all').find(({ options }) => `${options.host}:${options.port}` === owner)
     },
 
-    /** From now on nothing is refreshed. */
+    /** Ends all refreshes. */
     close(): void {
       closed = true
     },

@@ -1,6 +1,6 @@
 /**
- * What all stores on Redis check: their options, that the server holds data of theirs, which regions do not answer, and
- * what to say at a start.
+ * Checks shared by all stores on Redis: their options, the ownership of the server's data, the regions that do not answer, and the errors
+ * of a start.
  */
 import { TidemarkError, isTidemarkError } from '../../core/errors.ts'
 import { PartOutage } from '../../core/outage/part-outage.ts'
@@ -10,10 +10,10 @@ import type { Command, Connection } from './connection.ts'
 import { RedisRefusal, isWrongType } from './failures.ts'
 import { PROBE } from './scripts.ts'
 
-/** What this file knows of a layout. */
+/** The part of a layout that this file needs. */
 export type VerifiedLayout = {
   regions: number
-  /** The hash in which format and region count are kept. */
+  /** The hash with format and region count. */
   meta: string
   slot(region: number): number
   version(region: number): string
@@ -35,8 +35,8 @@ export function checkKeyOptions({ prefix, expireMs }: { prefix: string; expireMs
 }
 
 /**
- * For a start: rejects with CONFIG_INVALID if the server refuses us and with DATA_INCOMPATIBLE if it holds another
- * deployment's data. One that does not answer, or takes no writes now, is no reason not to start.
+ * For a start: rejects with CONFIG_INVALID if the server rejects the credentials, and with DATA_INCOMPATIBLE if it has the data of another
+ * deployment. A server that does not answer, or refuses writes now, does not prevent the start.
  */
 export async function checkRedisAtStart(store: { check(): Promise<void> }): Promise<void> {
   try {
@@ -50,18 +50,18 @@ export async function checkRedisAtStart(store: { check(): Promise<void> }): Prom
 }
 
 /**
- * Wraps a method so that nothing is read or written before the stored region count is known to be ours. One that `mayBeUnfit`
- * counts as down while it holds what is not ours.
+ * Wraps a method so that nothing is read or written before the stored region count has been verified. A store that `mayBeUnfit` counts as
+ * down while it has other data.
  */
 export function makeVerification(connection: Connection, { meta, regions }: VerifiedLayout, ourFormat: string, mayBeUnfit = false) {
   let verified = false
   let underway: Promise<void> | undefined
 
-  /** Whatever stands there that is no hash of ours is somebody else's. */
+  /** A value of another type belongs to another program. */
   function sendToMeta(commands: readonly Command[]): Promise<unknown[]> {
     return connection.send(commands).catch((error: unknown) => {
       if (!isWrongType(error)) throw error
-      const sentence = `Redis at ${connection.address} holds something of another program under "${meta}": use another prefix or server`
+      const sentence = `Redis at ${connection.address} has data of another program under "${meta}": use another prefix or server`
       throw new TidemarkError('DATA_INCOMPATIBLE', sentence, { cause: error })
     })
   }
@@ -108,13 +108,13 @@ export function makeVerification(connection: Connection, { meta, regions }: Veri
   }
 }
 
-/** Regions are what fails one by one on a Cluster: each is on one node, and moves by itself. */
+/** Regions fail one by one on a Cluster: each is on one node, and moves independently. */
 export function outageOf(layout: VerifiedLayout, error: unknown, keys: readonly string[]): unknown {
   const out = new Set(keys.map((key) => layout.regionOfKey(key)))
   return out.has(undefined) ? error : new PartOutage(error, (viewer) => out.has(layout.regionOf(viewer)))
 }
 
-/** Of the whole store: one region on each node that has any. */
+/** Without a part: one region on each node that has any. */
 export async function checkRegions(connection: Connection, layout: VerifiedLayout, part?: number): Promise<void> {
   const probe = (region: number) => scriptCommand(PROBE, [layout.version(region), layout.never(region)], [])
   if (part !== undefined) {

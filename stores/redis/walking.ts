@@ -1,21 +1,21 @@
 /**
- * Walking over all keys of the masters with SCAN, a node after the other, in steps that hold up nobody. The walk goes round:
- * it begins where the last call ended, so that calls with a small limit still reach everything; a call that takes less
- * than its limit has been round once, so that "nothing left" is said only after a whole round that found nothing.
+ * Scans all keys of the masters with SCAN, one node after the other, in short steps. The scan is circular: it begins where the last call
+ * ended, so that calls with a small limit still reach everything. A call that takes less than its limit has completed a round, so "nothing
+ * left" is returned only after a whole round without a find.
  */
 import type { Redis } from 'ioredis'
 import type { Connection } from './connection.ts'
 
-/** Keys a SCAN looks at. */
+/** Keys per SCAN. */
 const CHUNK = 500
 
 export function makeWalk(connection: Connection) {
-  /** Where the walk goes on. A node is known by its address: if it is gone, the walk begins with the first. */
+  /** The position of the scan. A node is known by its address: if it is gone, the scan begins with the first node. */
   let position = { node: '', cursor: '0' }
 
   /**
-   * Walks one node until `limit` or its end. `take` is given the keys of a step and how much is left of the limit; it returns
-   * what it took. If that used up the limit, the step is walked again the next time.
+   * Scans one node until `limit` or its end. `take` gets the keys of a step and the rest of the limit, and returns the number taken. If
+   * that used up the limit, the next call repeats the step.
    */
   async function walkNode(node: Redis, pattern: string, limit: number, take: (keys: string[], room: number) => Promise<number>) {
     let taken = 0
@@ -36,7 +36,7 @@ export function makeWalk(connection: Connection) {
       position = { node: '', cursor: '0' }
     }
     let taken = 0
-    // One step more than there are nodes: the first is entered where the last call left it, and its beginning comes last.
+    // One step more than there are nodes: the first node is entered where the last call left it, and its beginning comes last.
     const steps = nodes.length + (position.cursor === '0' ? 0 : 1)
     for (let step = 0; step < steps && taken < limit; step++) {
       const node = nodes[(at + step) % nodes.length] as Redis
@@ -49,14 +49,14 @@ export function makeWalk(connection: Connection) {
   }
 }
 
-/** How many names the keys of this pattern have; undefined = it is none of them. Counts no further than `max`. */
+/** The number of names among the keys of this pattern; undefined = no name. Counts no further than `max`. */
 export async function countNames(
   connection: Connection,
   pattern: string,
   max: number,
   nameIn: (key: string) => string | undefined,
 ): Promise<number> {
-  // SCAN may tell a key twice, and a name may have several.
+  // SCAN may return a key twice, and a name may have several keys.
   const names = new Set<string>()
   await makeWalk(connection)(pattern, max, (keys) => {
     const before = names.size

@@ -1,14 +1,14 @@
--- Tidemark, schema version 1. For MySQL 8, MariaDB 10.11 and TiDB; every statement may be repeated, because a
--- definition commits at once and a migration that was killed half-way runs again from its beginning.
+-- Tidemark, schema version 1. For MySQL 8, MariaDB 10.11 and TiDB. Every statement may be repeated, because a definition
+-- commits at once, and a migration that was killed half-way runs again from its beginning.
 
 -- One row per viewer and subject. Ids are packed (core/keys.ts), so that the order of their bytes is the order of ids
--- everywhere. `resume` is a protobuf Progress with the resume point alone (position, duration, device, finished): what
--- orders and merges records stands in columns, where the upsert compares it.
+-- everywhere. `resume` is a protobuf Progress with the resume point alone (position, duration, device, finished). Values that
+-- order and merge records are columns, where the upsert compares them.
 --
--- The primary key begins with the viewer: a viewer's rows lie together, and the writes of a moment spread over all
--- viewers instead of meeting at the end of an index. `history_timeline` has the order of a page; tombstones stand
--- apart, so that a page never reads over them. `written_hour` lets a purge find what expired; it moves at most once an
--- hour per row, where an index on `version` would move with every write.
+-- The primary key begins with the viewer: a viewer's rows are side by side, and the writes of a moment are spread over all
+-- viewers instead of the end of an index. `history_timeline` has the order of a page; tombstones are separate, so that a page
+-- never reads over them. `written_hour` lets a purge find expired rows; it moves at most once an hour per row, while an index
+-- on `version` would move with every write.
 CREATE TABLE IF NOT EXISTS history (
   viewer VARBINARY(65) NOT NULL,
   business SMALLINT UNSIGNED NOT NULL,
@@ -25,8 +25,8 @@ CREATE TABLE IF NOT EXISTS history (
   KEY history_written (written_hour)
 ) ENGINE=InnoDB;
 
--- A viewer's switches under business 0, and one row per business that he cleared. A row each, so that a watermark
--- merges by its maximum inside the upsert.
+-- A viewer's switches under business 0, and one row per cleared business. Separate rows, so that a watermark merges by its
+-- maximum inside the upsert.
 CREATE TABLE IF NOT EXISTS viewer_settings (
   viewer VARBINARY(65) NOT NULL,
   business SMALLINT UNSIGNED NOT NULL,
@@ -36,7 +36,7 @@ CREATE TABLE IF NOT EXISTS viewer_settings (
   PRIMARY KEY (viewer, business) /*T![clustered_index] CLUSTERED */
 ) ENGINE=InnoDB;
 
--- What is fixed for the life of a deployment.
+-- Values that are fixed for the life of a deployment.
 CREATE TABLE IF NOT EXISTS deployment (
   id TINYINT NOT NULL PRIMARY KEY,
   regions INT NOT NULL

@@ -2,11 +2,11 @@
 
 -- One row per viewer and subject; `mark` is 0 NONE, 1 LIKE, 2 DISLIKE. Ids are packed, as in `history`.
 --
--- Every key begins with the business: a tenant's rows are one range to export and to delete, and two tenants may have
--- equal ids. After it comes the viewer, so the writes of a moment spread over all viewers. `likes_of_viewer` and
--- `likes_of_subject` have the order of pages. `covers` is the mark that the archive still has of this key, which the row
--- hides: a recount subtracts it, and a tombstone with one is not removed. `likes_aged` finds what to archive and to
--- remove; by the hour and then by the key, so that no index ends where all of a moment write.
+-- Every key begins with the business: a tenant's rows are one range to export and to delete, and two tenants may have equal
+-- ids. The viewer comes next, so the writes of a moment are spread over all viewers. `likes_of_viewer` and `likes_of_subject`
+-- have the order of pages. `covers` is the mark that the archive still has of this key, and that the row hides: a recount
+-- subtracts it, and a tombstone with one is not removed. `likes_aged` finds rows to archive and to remove. It is ordered by the
+-- hour and then by the key, so that the writes of a moment do not all go to the end of an index.
 CREATE TABLE IF NOT EXISTS likes (
   business SMALLINT UNSIGNED NOT NULL,
   viewer VARBINARY(65) NOT NULL,
@@ -22,8 +22,8 @@ CREATE TABLE IF NOT EXISTS likes (
   KEY likes_aged (mark, covers, marked_hour)
 ) ENGINE=InnoDB;
 
--- How many rows of a subject, in both tiers, are in each state; and whose the subject is, if that was registered.
--- `version` counts the transactions that changed it, 0 where only the owner is known.
+-- The number of rows of a subject, in both tiers, per state; and the owner of the subject, if it was registered. `version`
+-- counts the transactions that changed it, 0 if only the owner is known.
 CREATE TABLE IF NOT EXISTS counts (
   business SMALLINT UNSIGNED NOT NULL,
   oid VARBINARY(65) NOT NULL,
@@ -45,7 +45,7 @@ CREATE TABLE IF NOT EXISTS owners (
   PRIMARY KEY (business, owner) /*T![clustered_index] CLUSTERED */
 ) ENGINE=InnoDB;
 
--- How far a stream has been persisted. Written in the transaction that wrote what it carried.
+-- The persisted position of a stream. Written in the transaction that wrote its messages.
 CREATE TABLE IF NOT EXISTS offsets (
   stream VARBINARY(255) NOT NULL,
   stream_partition INT NOT NULL,
@@ -53,8 +53,8 @@ CREATE TABLE IF NOT EXISTS offsets (
   PRIMARY KEY (stream, stream_partition) /*T![clustered_index] CLUSTERED */
 ) ENGINE=InnoDB;
 
--- What a transaction changed, until its events are in the log: JSON in UTF-8, cut into parts that fit into a packet. The
--- comment is for TiDB, whose nodes otherwise give out numbers in blocks and not in order.
+-- The changes of a transaction, until its events are in the log: JSON in UTF-8, cut into parts that fit into a packet. The
+-- comment is for TiDB, whose nodes otherwise assign numbers in blocks and not in order.
 CREATE TABLE IF NOT EXISTS outbox (
   number BIGINT NOT NULL AUTO_INCREMENT,
   part SMALLINT UNSIGNED NOT NULL,
@@ -62,8 +62,9 @@ CREATE TABLE IF NOT EXISTS outbox (
   PRIMARY KEY (number, part)
 ) ENGINE=InnoDB /*T![auto_id_cache] AUTO_ID_CACHE 1 */;
 
--- The archive: blocks (core/mark-block.ts) of a viewer's marks (side 0, id is the viewer) and of a subject's (side 1, id
--- is the oid), in the order of pages. A block is found by its oldest entry, which stays while the newest block fills up.
+-- The archive: blocks (subgraphs/thumbup/archive/block.ts) of a viewer's marks (side 0, id is the viewer) and of a subject's
+-- (side 1, id is the oid), in the order of pages. A block is found by its oldest entry, which stays while the newest block
+-- fills up.
 CREATE TABLE IF NOT EXISTS mark_blocks (
   business SMALLINT UNSIGNED NOT NULL,
   side TINYINT NOT NULL,

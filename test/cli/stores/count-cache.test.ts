@@ -56,7 +56,7 @@ describe.skipIf(!(await redisIsHere()))('counts are read from the second Redis w
     try {
       await expect(cache.getCountsMany([SUBJECT])).rejects.toMatchObject({
         code: 'HOT_STORE_UNAVAILABLE',
-        message: expect.stringMatching(/wants a password, and none is set .*: set stores\.redis\.second\.password/) as string,
+        message: expect.stringMatching(/requires a password, and none is set .*: set stores\.redis\.second\.password/) as string,
       })
     } finally {
       await admin.config('SET', 'requirepass', '')

@@ -165,7 +165,7 @@ describe('a cached lookup', () => {
     const cache = makeSieveCache<CachedLoad<number>>(clock, { entriesMax: 10, bytesMax: 10_000 })
     const options = { ttlMs: 1_000, isHot: () => true, textOf: (key: string) => key, bytesOf: () => 8 }
     const lookup = makeCachedLookup<string, number>(clock, cache, () => load.answer(), options)
-    await expect(lookup.getMany(['a', 'b'])).rejects.toThrow('2 keys were loaded, and 1 values came')
+    await expect(lookup.getMany(['a', 'b'])).rejects.toThrow('2 keys were loaded, but 1 values returned')
     load.answer = () => {
       throw new Error('at once')
     }

@@ -47,7 +47,7 @@ describe('a SIEVE cache', () => {
     expect(cache.set('a', 'new', 101)).toBe(false)
     expect(cache.getStale('a')).toBeUndefined()
     expect(cache.figures()).toMatchObject({ entries: 0, bytes: 0 })
-    expect(() => cache.set('a', 'a', Number.NaN)).toThrow('cannot be')
+    expect(() => cache.set('a', 'a', Number.NaN)).toThrow('is not valid')
   })
 
   it('returns an expired value only as the last known one', () => {

@@ -47,7 +47,7 @@ describe.skipIf(!(await redisIsHere()))('checking Redis', () => {
   })
 
   it('detects a clock difference', async () => {
-    expect(await sentences(() => Date.now() - 5_000)).toEqual([expect.stringMatching(/^risky: its clock is (49\d\d|50\d\d) ms off ours/)])
+    expect(await sentences(() => Date.now() - 5_000)).toEqual([expect.stringMatching(/^risky: its clock differs by (49\d\d|50\d\d) ms/)])
   })
 
   it('detects a single server in place of a Cluster, and the reverse', async () => {
@@ -91,7 +91,7 @@ describe.skipIf(!(await redisIsHere()))('checking Redis', () => {
     expect(twice).toEqual([
       expect.objectContaining({
         severity: 'wrong',
-        sentence: expect.stringMatching(/^this server is no Cluster: .* name one address$/) as string,
+        sentence: expect.stringMatching(/^this server is not a Cluster: .* name one address$/) as string,
       }),
     ])
   })
@@ -134,7 +134,7 @@ describe.skipIf(!(await redisIsHere()))('checking Redis', () => {
         expect(await trusting.getSettings('1')).toMatchObject({ paused: true })
         await expect(wary.check()).rejects.toMatchObject({
           code: 'HOT_STORE_UNAVAILABLE',
-          message: expect.stringContaining('signed by nobody we trust: set tls.ca') as string,
+          message: expect.stringContaining('no trusted authority has signed its certificate: set tls.ca') as string,
         })
       } finally {
         await trusting.close()

@@ -179,7 +179,7 @@ describe.skipIf(!(await redisIsHere()))('when Redis', () => {
       opened.push(store)
       return store
     }
-    const sentence = expect.stringMatching(/holds something of another program under "foreign:marks:meta": use another prefix/) as string
+    const sentence = expect.stringMatching(/has data of another program under "foreign:marks:meta": use another prefix/) as string
     await expect(checkRedisAtStart(openMarks(false))).rejects.toMatchObject({ code: 'DATA_INCOMPATIBLE', message: sentence })
     const unfit = openMarks(true)
     await expect(unfit.check()).rejects.toMatchObject({ code: 'HOT_STORE_UNAVAILABLE', message: sentence })
@@ -201,7 +201,7 @@ describe.skipIf(!(await redisIsHere()))('when Redis', () => {
   it('grants too few rights, calls fail with the reason', async () => {
     await admin.call('ACL', 'SETUSER', 'limited', 'on', '>right', '~other*', '&*', '+@all')
     const store = open({ username: 'limited', password: 'right', retryMaxMs: 500 })
-    const sentence = expect.stringMatching(/does not allow user "limited" what we do \(NOPERM/) as string
+    const sentence = expect.stringMatching(/does not allow a command to user "limited" \(NOPERM/) as string
     await expect(store.check()).rejects.toMatchObject({ code: 'HOT_STORE_UNAVAILABLE', message: sentence })
     await expect(checkRedisAtStart(store)).rejects.toMatchObject({ code: 'CONFIG_INVALID', message: sentence })
   })
@@ -218,7 +218,7 @@ describe.skipIf(!(await redisIsHere()))('when Redis', () => {
         open({ urls: locked.urls, prefix: 'locked', retryMaxMs: 500, ...(password === undefined ? {} : { password }) })
       await expect(checkRedisAtStart(openLocked())).rejects.toMatchObject({
         code: 'CONFIG_INVALID',
-        message: expect.stringMatching(/wants a password, and none is set .*: set stores.redis.password/) as string,
+        message: expect.stringMatching(/requires a password, and none is set .*: set stores.redis.password/) as string,
       })
       await expect(checkRedisAtStart(openLocked('wrong'))).rejects.toMatchObject({
         code: 'CONFIG_INVALID',
