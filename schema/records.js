@@ -2246,4 +2246,4 @@ export const tidemark = $root.tidemark = (() => {
 export {
   $root as default
 };
-// records.proto 8ef7d16af3cf3ee50d648158cdb8a3a0dfc4250a9472f39e95c094d84789752c
+// records.proto e8975eec288192f03050b0bd567baf56a7e24c3783b40a7532da7298ecd1a420

@@ -15,7 +15,7 @@ function entitySdl(entity: string): string {
   return `
 type ${entity} @key(fields: "id") {
   id: ID!
-  "Whether the viewer who asks was served it lately, or watched it; null if neither."
+  "Whether this viewer was served the subject lately or watched it; null if neither."
   viewerSeen: SeenReason @authenticated
 }
 `

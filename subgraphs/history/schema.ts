@@ -10,7 +10,7 @@ const base = readFileSync(new URL('../../schema/history.graphql', import.meta.ur
 export function historySdl(businesses: readonly BusinessConfig[]): string {
   const entities = businesses.map((business) => business.entity)
   return `${base}
-"A thing a viewer has a history with."
+"A thing that a viewer can watch, like or be served."
 union Subject = ${entities.join(' | ')}
 ${entities.map(entitySdl).join('')}`
 }
@@ -19,7 +19,7 @@ function entitySdl(entity: string): string {
   return `
 type ${entity} @key(fields: "id") {
   id: ID!
-  "How far the viewer who asks got here; null if he never was."
+  "The progress of this viewer in the subject; null if there is none."
   viewerProgress: Progress @authenticated
 }
 `

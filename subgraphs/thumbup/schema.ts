@@ -12,7 +12,7 @@ const base = readFileSync(new URL('../../schema/thumbup.graphql', import.meta.ur
 export function thumbupSdl(businesses: readonly BusinessConfig[]): string {
   const entities = businesses.filter(isShown).map((business) => business.entity)
   return `${base}
-"A thing a viewer can think something of."
+"A thing that a viewer can watch, like or be served."
 union Subject = ${entities.join(' | ')}
 ${entities.map(entitySdl).join('')}`
 }
@@ -21,13 +21,13 @@ function entitySdl(entity: string): string {
   return `
 type ${entity} @key(fields: "id") {
   id: ID!
-  "As the viewer who asks expects it: his own like counts at once. Null if no store answers. Errors: BUSINESS_DELETED, ID_INVALID."
+  "Likes, including a like that this viewer gave just now. Null if no store answers. Errors: BUSINESS_DELETED, ID_INVALID."
   likeCount: BigCount
-  "As likeCount."
+  "Dislikes, as \`likeCount\`."
   dislikeCount: BigCount
-  "What the viewer who asks thinks; null if no store answers. Errors: BUSINESS_DELETED, ID_INVALID, UNAUTHENTICATED."
+  "The mark of this viewer. Null if no store answers. Errors: BUSINESS_DELETED, ID_INVALID, UNAUTHENTICATED."
   viewerMark: Mark @authenticated
-  "Who likes it, newest first. \`first\`: 1 to 100. \`after\`: a cursor of an earlier page. Null if no store answers. Errors: BUSINESS_DELETED, ID_INVALID, UNAUTHENTICATED, FIRST_INVALID, CURSOR_INVALID."
+  "The users who like the subject, newest first. \`first\`: 1 to 100. \`after\`: a cursor of an earlier page. Null if no store answers. Errors: BUSINESS_DELETED, ID_INVALID, UNAUTHENTICATED, FIRST_INVALID, CURSOR_INVALID."
   likers(first: Int! = 20, after: String): LikerConnection @authenticated @cost(weight: 40)
 }
 `
