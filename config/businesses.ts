@@ -1,4 +1,4 @@
-/** The configured businesses, found by name as the API says it, or by number as stores say it. */
+/** Finds configured businesses by name, as in the API, or by number, as in the stores. */
 import type { BusinessConfig } from './config.ts'
 import type { BusinessNumber } from '../core/domain.ts'
 import { TidemarkError } from '../core/errors.ts'

@@ -1,4 +1,4 @@
-/** How copies of counts are kept equal to the database. A part of config.ts. */
+/** The change feed that refreshes cached counts. A part of config.ts. */
 import { z } from 'zod'
 import { count } from './values.ts'
 
@@ -10,24 +10,20 @@ export const feedSchema = z
       .enum(FEEDS)
       .default('events')
       .describe(
-        "What is followed: binlog, MySQL's or MariaDB's binary log; canal, a topic that TiCDC fills with canal-json; events, the service's own only. They take over from the two others when those stall.",
+        "The followed source: `binlog` is the binary log of MySQL or MariaDB, `canal` a topic with canal-json of TiCDC, and `events` Tidemark's own events. If `binlog` or `canal` stalls, events take over.",
       ),
     name: z
       .string()
       .regex(/^[A-Za-z0-9._-]{1,60}$/, 'use letters, digits, dots, _ and -')
       .optional()
-      .describe('The place in the feed of this process, like no other has; absent: made of host and port.'),
+      .describe('The name of this process in the feed. It must be unique. Default: made of host and port.'),
     canalTopic: z
       .string()
       .regex(/^[A-Za-z0-9._-]{1,249}$/, 'use letters, digits, dots, _ and -')
       .optional()
-      .describe('With canal: the topic.'),
-    staleAfterMs: count(1_000, 600_000)
-      .default(10_000)
-      .describe('How far binlog or canal may be behind before events take over, in milliseconds.'),
-    backAfterMs: count(0, 3_600_000)
-      .default(30_000)
-      .describe('How long it must have been fresh before it is relied on again, in milliseconds.'),
+      .describe('The topic of `feed: canal`.'),
+    staleAfterMs: count(1_000, 600_000).default(10_000).describe('Events take over when `binlog` or `canal` is this far behind.'),
+    backAfterMs: count(0, 3_600_000).default(30_000).describe('The feed is used again when it was not behind for this long.'),
   })
   .strict()
   .refine(({ feed, canalTopic }) => (feed === 'canal') === (canalTopic !== undefined), {

@@ -1,9 +1,10 @@
 /**
- * The whole configuration: one schema, each key with unit, range, default and a sentence. Read once by the command,
- * frozen, and passed on; nothing else reads files or the environment.
+ * The schema of the configuration. Each key has a range, a default and a description; `npm run reference` makes
+ * docs/reference/configuration.md of them. The command reads the configuration once, freezes it and passes it on. No other code reads
+ * files or the environment.
  *
- * Order: defaults, then tidemark.yaml, then the environment, then flags. Every mistake is one sentence that starts with
- * the key's path.
+ * Sources in order, a later one wins: defaults, tidemark.yaml, the environment, flags. Every mistake is one sentence that starts with the
+ * path of the key.
  */
 import { z } from 'zod'
 import { issuesBeside, mistakesOf, relationsBeside, withoutWrong, type ConfigSource } from './mistakes.ts'
@@ -19,27 +20,27 @@ import { CONFLICT_RULES } from '../core/domain.ts'
 
 const businessSchema = z
   .object({
-    number: count(1, 65_535).describe('What stores and logs hold. Never change it, never reuse it.'),
+    number: count(1, 65_535).describe('The number of the business in stores and logs. Never change or reuse it.'),
     name: z
       .string()
       .regex(/^[a-z][a-z0-9-]{0,31}$/, 'use 1 to 32 of a-z, 0-9 and -, beginning with a letter')
-      .describe('What the API calls it.'),
+      .describe('The name of the business in the API.'),
     entity: z
       .string()
       .regex(/^[A-Z][A-Za-z0-9]{0,63}$/, 'use a GraphQL type name such as Video')
-      .describe('The entity type in the graph that other subgraphs extend.'),
+      .describe('The type of its subjects in the graph. Other subgraphs may extend it.'),
     conflict: z
       .enum(CONFLICT_RULES)
       .default('newest')
-      .describe('Which report wins between devices: the newest, or the one that is furthest.'),
+      .describe('The rule between reports of several devices: the newest report wins, or the one with the furthest position.'),
     glanceMax: count(0, 2 ** 31 - 1)
       .default(5_000)
-      .describe('A report of a position below this is a glance: it never wipes a resume point. In the unit of position.'),
-    finishedPercent: count(50, 100).default(95).describe('From this percentage of the duration on a subject counts as finished.'),
+      .describe('A report of a lower position is a glance, which never replaces a resume point. In the unit of position.'),
+    finishedPercent: count(50, 100).default(95).describe('A subject counts as finished from this percentage of its duration on.'),
     playedFrom: count(0, 2 ** 31 - 1)
       .optional()
       .describe(
-        'From this position on a subject counts as played, for feed existence; one that is finished always does. In the unit of position. Absent: from glanceMax on, and never at 0.',
+        'A subject counts as played from this position on, for feed existence. A finished subject always does. In the unit of position. Default: `glanceMax`, and never at 0.',
       ),
     thumbup: businessThumbupSchema.default({}).describe('Likes and dislikes of this business.'),
   })
@@ -49,69 +50,71 @@ export const configSchema = z
   .object({
     server: z
       .object({
-        host: z.string().min(1).default('127.0.0.1').describe('The address to listen on. 0.0.0.0 for all.'),
-        port: count(0, 65_535).default(4000).describe('PORT, --port. 0 picks a free one.'),
-        workers: count(1, 64).default(1).describe('TIDEMARK_WORKERS, --workers. Processes that answer requests and share the data folder.'),
+        host: z.string().min(1).default('127.0.0.1').describe('The address to listen on. `0.0.0.0` listens on all.'),
+        port: count(0, 65_535).default(4000).describe('The port to listen on. 0 picks a free one.'),
+        workers: count(1, 64).default(1).describe('Processes that answer requests and share the data folder.'),
         mode: z
           .enum(['development', 'production'])
           .default('development')
-          .describe('TIDEMARK_MODE. Development accepts the header x-viewer-id and serves GraphiQL.'),
-        bodyBytesMax: count(1_024, 16_777_216).default(1_048_576).describe('Bytes a request body may have.'),
-        operationDepthMax: count(1, 100).default(15).describe('Levels of selection an operation may have.'),
-        operationTokensMax: count(100, 100_000).default(5_000).describe('Tokens an operation may have.'),
-        operationFieldsMax: count(10, 100_000).default(1_000).describe('Fields an operation may select once its fragments are spread.'),
-        operationMutationsMax: count(1, 1_000).default(10).describe('Mutations one operation may have, each of which may carry a batch.'),
+          .describe('Development accepts the header `x-viewer-id` and serves GraphiQL.'),
+        bodyBytesMax: count(1_024, 16_777_216).default(1_048_576).describe('Size limit of a request body.'),
+        operationDepthMax: count(1, 100).default(15).describe('Levels of selection in one operation.'),
+        operationTokensMax: count(100, 100_000).default(5_000).describe('Tokens in one operation.'),
+        operationFieldsMax: count(10, 100_000)
+          .default(1_000)
+          .describe('Fields that one operation selects, after its fragments are spread.'),
+        operationMutationsMax: count(1, 1_000).default(10).describe('Mutations in one operation. Each of them may carry a batch.'),
         operationCostMax: count(1, 100_000_000)
           .default(10_000)
           .describe(
-            'What an operation may cost with its variables: 1 per object, times the lengths of the lists around it, 10 per mutation.',
+            'Cost of one operation with its variables: 1 per object, times the lengths of the lists around it, and 10 per mutation.',
           ),
         subscriptionsCostMax: count(1, 100_000_000)
           .default(10_000)
-          .describe('What the subscriptions that one WebSocket has open may cost together, counted as for limits.openCost.'),
+          .describe('Cost of all open subscriptions of one WebSocket, counted as for `limits.openCost`.'),
         listSizeAssumed: count(1, 1_000)
           .default(5)
-          .describe('The length of a list about which neither arguments nor @listSize say anything.'),
-        introspection: z.boolean().default(true).describe('Whether clients may ask for the schema.'),
+          .describe('The assumed length of a list if neither its arguments nor `@listSize` give one.'),
+        introspection: z.boolean().default(true).describe('Whether clients may read the schema.'),
         trustProxy: z
           .union([count(0, 32), z.array(z.string().regex(/^[0-9a-fA-F:.]+(\/\d{1,3})?$/, 'write an address or a CIDR range')).min(1)], {
             errorMap: () => ({ message: 'give the number of proxies in a row, or a list of their addresses' }),
           })
           .default(0)
-          .describe('Proxies whose x-forwarded-for is believed: how many there are in a row, or their addresses.'),
-        cors: corsSchema.optional().describe('Which web pages of other origins may call the API; absent: none.'),
+          .describe('The proxies with a trusted `x-forwarded-for`: their number in a row, or their addresses.'),
+        cors: corsSchema.optional().describe('Web pages of other origins that may call the API. Default: none.'),
         hosts: z
           .array(z.string().regex(/^[A-Za-z0-9.-]{1,253}$/, 'write a name such as dev.example, without a port'))
           .default([])
           .describe(
-            'Host names that a process in development answers, besides localhost, addresses and names without a dot. In production it answers every name.',
+            'Host names that a process in development answers, besides `localhost`, addresses and names without a dot. In production it answers every name.',
           ),
         forwardHeaders: z
           .array(z.string().regex(/^[a-z0-9-]{1,64}$/, 'write header names in lower case'))
           .default([])
-          .describe('Headers of the client that remote subgraphs get. Name authorization or cookie only if they must.'),
+          .describe(
+            'Headers of the client that remote subgraphs receive. Add `authorization` or `cookie` only if the subgraphs need them.',
+          ),
         clientMemoryBytesMax: count(1_048_576, 17_179_869_184)
           .default(67_108_864)
           .describe(
-            'Memory budget in bytes for values that clients make a process keep: prepared operations, their variants, compiled fetches, remembered answers, registered and recorded texts. Operations of manifests are not counted.',
+            'Memory budget for values that clients make a process keep: prepared operations, their variants, compiled fetches, remembered answers, and registered and recorded texts. Operations of manifests are not counted.',
           ),
         supergraph: z
           .string()
           .min(1)
           .optional()
-          .describe(
-            "--supergraph, TIDEMARK_SUPERGRAPH. A supergraph.yaml with partners' subgraphs, or a composed supergraph; absent: ours alone.",
-          ),
+          .describe("A supergraph.yaml with partners' subgraphs, or a composed supergraph. Default: the subgraphs of Tidemark alone."),
         garbagePercent: count(0, 1_000)
           .default(50)
           .describe(
-            'Garbage that may pile up in the heap before it is collected, in percent of what lives there: less memory for more CPU. 0: V8 decides, up to 300.',
+            'Growth of the heap between two full garbage collections, relative to the live objects. A lower value saves memory and costs CPU. 0: V8 decides, up to 300.',
           ),
-        drainMaxMs: count(0, 600_000).default(20_000).describe('Milliseconds a shutdown may take.'),
+        drainMaxMs: count(0, 600_000).default(20_000).describe('Time limit of a shutdown.'),
         drainDelayMs: count(0, 60_000)
           .optional()
           .describe(
-            'Milliseconds at the start of a shutdown in which the process still accepts requests while /health/ready answers 503. At most half of drainMaxMs. Default: 2000 in production, else 0.',
+            'Time at the start of a shutdown in which the process still accepts requests while `/health/ready` answers 503. At most half of `drainMaxMs`. Default: 2000 in production, else 0.',
           ),
       })
       .strict()
@@ -122,22 +125,24 @@ export const configSchema = z
           .string()
           .min(32, 'an HS256 key needs at least 32 bytes')
           .optional()
-          .describe('TIDEMARK_JWT_SECRET. The key of HS256 tokens, at least 32 bytes; or {file: path}.'),
-        publicKey: z.string().optional().describe('A PEM public key of RS256, ES256 or EdDSA tokens; or {file: path}.'),
+          .describe('The key of HS256 tokens, at least 32 bytes.'),
+        publicKey: z.string().optional().describe('The public key of RS256, ES256 or EdDSA tokens, in PEM form.'),
         jwksUrl: z
           .string()
           .regex(/^(https:\/\/|http:\/\/(localhost|127\.0\.0\.1|\[::1\])[:/])/, 'write https://…, or http:// for this machine')
           .optional()
-          .describe('TIDEMARK_JWKS_URL. Where the issuer of the tokens publishes its keys; instead of secret or publicKey.'),
+          .describe('The address at which the issuer publishes its keys. Use it in place of `secret` or `publicKey`.'),
         algorithms: z
           .array(z.enum(['HS256', 'HS384', 'HS512', 'RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'EdDSA', 'Ed25519']))
           .min(1)
           .optional()
-          .describe('The only algorithms a token may be signed with; absent: by the kind of key.'),
-        clockToleranceSeconds: count(0, 300).default(0).describe('Seconds the clocks of the issuer and of this server may differ.'),
+          .describe('The accepted signature algorithms. Default: those of the kind of key.'),
+        clockToleranceSeconds: count(0, 300)
+          .default(0)
+          .describe('Accepted difference between the clocks of the issuer and of this server.'),
         identity: identitySchema.optional(),
-        issuer: z.string().min(1).optional().describe('TIDEMARK_JWT_ISSUER. The issuer every token must name.'),
-        audience: z.string().min(1).optional().describe('TIDEMARK_JWT_AUDIENCE. The audience every token must name.'),
+        issuer: z.string().min(1).optional().describe('The issuer that every token must name.'),
+        audience: z.string().min(1).optional().describe('The audience that every token must name.'),
       })
       .strict()
       .default({}),
@@ -150,30 +155,30 @@ export const configSchema = z
         { number: 2, name: 'article', entity: 'Article', glanceMax: 0 },
         { number: 3, name: 'comic', entity: 'Comic', glanceMax: 0 },
       ])
-      .describe('The tenants. Adding one is a change here and a restart.'),
-    remote: remoteSchema.default({}).describe('What remote subgraphs may take; see gateway/transports/remote-transport.ts.'),
+      .describe('Adding a business is a change of this list and a restart.'),
+    remote: remoteSchema.default({}).describe('Limits of calls to remote subgraphs.'),
     history: z
       .object({
-        timelineCap: count(10, 100_000).default(1_000).describe('Entries the hot timeline keeps per viewer and business.'),
+        timelineCap: count(10, 100_000).default(1_000).describe('Entries of the hot timeline, per viewer and business.'),
         retentionDays: z
           .union([count(1, 36_500), z.literal('forever')], {
             errorMap: () => ({ message: 'give a whole number of days from 1 to 36500, or "forever"' }),
           })
           .default(90)
-          .describe('Days after its last write that a record is kept, or "forever".'),
-        flushKeysMax: count(1, 100_000).default(500).describe('Keys a region may hold before it is flushed.'),
-        flushAgeMaxMs: count(1, 3_600_000).default(60_000).describe('Milliseconds the oldest key of a region may wait for a flush.'),
+          .describe('A record is removed this long after its last write, or never with `forever`.'),
+        flushKeysMax: count(1, 100_000).default(500).describe('A region is flushed when the aggregator holds this many keys of it.'),
+        flushAgeMaxMs: count(1, 3_600_000).default(60_000).describe('A region is flushed when its oldest key has this age.'),
         aggregatorKeysMax: count(1, 10_000_000)
           .default(1_000_000)
-          .describe('Keys all regions may hold together; more are left to the sweeper.'),
+          .describe('Keys of all regions that the aggregator holds. Further keys are left to the sweeper.'),
         sweepAfterMs: count(1, DAY)
           .default(5 * MINUTE)
-          .describe('Age in milliseconds at which a dirty mark that no flush carried is swept.'),
-        sweepEveryMs: count(1, DAY).default(30_000).describe('Milliseconds between two sweeps.'),
-        persistKeysMax: count(1, 100_000).default(5_000).describe('Keys one persist step takes.'),
+          .describe('The sweeper persists a dirty mark of this age, because no flush carried it.'),
+        sweepEveryMs: count(1, DAY).default(30_000).describe('Interval between two sweeps.'),
+        persistKeysMax: count(1, 100_000).default(5_000).describe('Keys of one persist step.'),
         purgeEveryMs: count(1, 7 * DAY)
           .default(3_600_000)
-          .describe('Milliseconds between two purges of expired records.'),
+          .describe('Interval between two purges of expired records.'),
       })
       .strict()
       .default({}),
@@ -185,8 +190,8 @@ export const configSchema = z
       .object({
         pollMs: count(0, DAY)
           .default(10_000)
-          .describe('Milliseconds between two looks at server.supergraph and the addresses in it; 0: never. Files are watched as well.'),
-        fetchTimeoutMs: count(1, 600_000).default(5_000).describe('Milliseconds a subgraph_url may take to say its schema.'),
+          .describe('Interval between two checks of `server.supergraph` and the addresses in it. 0: no checks. Files are watched as well.'),
+        fetchTimeoutMs: count(1, 600_000).default(5_000).describe('Time limit for a `subgraph_url` to return its schema.'),
       })
       .strict()
       .default({}),
@@ -263,7 +268,7 @@ function relationMistakes(config: Config): string[] {
   }
   const keys = [auth.secret, auth.publicKey, auth.jwksUrl].filter((each) => each !== undefined).length
   if (server.mode === 'production' && keys === 0) {
-    mistakes.push('auth: production needs auth.secret (TIDEMARK_JWT_SECRET), auth.publicKey or auth.jwksUrl, or nobody could be let in')
+    mistakes.push('auth: production needs auth.secret (TIDEMARK_JWT_SECRET), auth.publicKey or auth.jwksUrl, or every request is refused')
   }
   if (server.mode === 'production' && auth.jwksUrl !== undefined && (auth.issuer === undefined || auth.audience === undefined)) {
     mistakes.push(
@@ -271,7 +276,7 @@ function relationMistakes(config: Config): string[] {
     )
   }
   if (auth.secret !== undefined && auth.secret === auth.identity?.secret) {
-    mistakes.push('auth.identity.secret must differ from auth.secret: whoever makes tokens for clients is not the gateway')
+    mistakes.push('auth.identity.secret must differ from auth.secret: the issuer of client tokens is not the gateway')
   }
   if (auth.identity?.secret !== undefined && (auth.identity.privateKey ?? auth.identity.publicKey) !== undefined) {
     mistakes.push('auth.identity: set either secret, or privateKey and publicKey, so that one kind of key is trusted')
@@ -302,7 +307,7 @@ function relationMistakes(config: Config): string[] {
   for (const [client, mode] of Object.entries(persisted.clients)) {
     if (PERSISTED_MODES.indexOf(mode) < PERSISTED_MODES.indexOf(persisted.mode)) {
       mistakes.push(
-        `persisted.clients: ${client} is "${mode}", looser than persisted.mode (${persisted.mode}); anybody can claim that name, so make the default the loosest`,
+        `persisted.clients: ${client} is "${mode}", looser than persisted.mode (${persisted.mode}); any client can claim that name, so make the default the loosest`,
       )
     }
   }

@@ -8,85 +8,83 @@ export const existenceSchema = z
   .object({
     slots: count(3, 255)
       .default(6)
-      .describe('Hours the ring goes round in: how long what is played may wait for a job before its slot is used again.'),
+      .describe('Hourly slots of the ring. A play can wait this many hours for a job before its slot is used again.'),
     shards: count(1, 1_000_000)
       .optional()
-      .describe('Shards of an hour, a multiple of stores.regions; absent: the multiple that is nearest to 5,000.'),
-    monthsBefore: count(0, 4).default(3).describe('Months before the current one in which what was played is not shown again.'),
+      .describe('Shards of an hour, a multiple of `stores.regions`. Default: the multiple that is nearest to 5,000.'),
+    monthsBefore: count(0, 4).default(3).describe('Earlier months in which a play still hides its subject, besides the current month.'),
     rate: z
       .number()
       .min(0.003)
       .max(0.2)
       .default(0.01)
-      .describe('The share of what was never played that is hidden all the same: of all filters that are read, together.'),
-    issuedCap: count(1, 10_000).default(100).describe('The last served that are remembered, per viewer and business.'),
+      .describe('The share of never played subjects that may be hidden, over all filters that are read together.'),
+    issuedCap: count(1, 10_000).default(100).describe('Served subjects that are remembered, per viewer and business.'),
     issuedMinAgeMs: count(0, DAY)
       .default(10 * MINUTE)
       .describe(
-        'Milliseconds for which a served one is remembered although newer ones exceed the cap, so that devices do not push each other out.',
+        'A served subject is remembered for this long even if newer ones exceed the cap, so that devices do not push out the subjects of each other.',
       ),
-    issuedHardCap: count(1, 100_000).default(1_000).describe('Served ones that are remembered at most, however new they are.'),
+    issuedHardCap: count(1, 100_000).default(1_000).describe('Upper limit of remembered subjects, however new they are.'),
     issuedTtlMs: count(60 * MINUTE, 366 * DAY)
       .default(7 * DAY)
       .describe(
-        'Milliseconds after which a viewer who was served nothing more is forgotten what he was served, per business; on the embedded store, with the next purge.',
+        'The served subjects of a viewer in a business are forgotten this long after the last one. On the embedded store this happens with the next purge.',
       ),
     stagedMax: count(1, 1_000_000)
       .default(2_000)
-      .describe('Plays of an hour that a viewer may have staged; beyond it they are folded into his filter early.'),
+      .describe('Staged plays of one viewer and hour. Beyond this limit they are folded into the filter early.'),
     stagedHardMax: count(1, 1_000_000)
       .default(20_000)
       .describe(
-        'Plays of an hour that a viewer may have staged while they cannot be folded, because the record store is down or takes no more of his; `recordPlayed` is refused beyond it.',
+        'Staged plays of one viewer and hour while they cannot be folded, because the record store is down or the filter is full. Beyond this limit `recordPlayed` is refused.',
       ),
     futureMaxMs: count(0, DAY)
       .default(5 * MINUTE)
-      .describe('How far playedAt may lie ahead of the clock of the server, in milliseconds.'),
-    cacheBytesMax: count(65_536, 68_719_476_736).default(134_217_728).describe('Bytes of memory for filters that a process keeps.'),
+      .describe('Accepted lead of `playedAt` over the clock of the server.'),
+    cacheBytesMax: count(65_536, 68_719_476_736).default(134_217_728).describe('Memory for cached filters, per process.'),
     cacheTtlMs: count(0, 3_600_000)
       .default(3_600_000)
-      .describe('Milliseconds for which a kept filter is used at most; a fold of its viewer ends that at once.'),
-    idleFromHour: count(0, 23).default(0).describe('The local hour at which few are awake: filters expire from then on.'),
-    idleHours: count(1, 24).default(5).describe('Hours over which the filters of a day expire.'),
-    utcOffsetMinutes: count(-720, 840).default(0).describe('Minutes that the local time of the viewers is ahead of UTC.'),
+      .describe('Time for which a cached filter is used. A fold of its viewer ends it at once.'),
+    idleFromHour: count(0, 23).default(0).describe('The local hour with little traffic. Filters expire from this hour on.'),
+    idleHours: count(1, 24).default(5).describe('Duration over which the filters of a day expire.'),
+    utcOffsetMinutes: count(-720, 840).default(0).describe('Offset of the local time of the viewers from UTC.'),
     settleMs: count(0, 1_800_000)
       .default(MINUTE)
-      .describe('Milliseconds after the end of an hour from which on its slot is folded; the clocks of servers may differ by that much.'),
+      .describe('A slot is folded this long after its hour ends. The clocks of servers may differ by this much.'),
     foldEveryMs: count(1, 3_600_000)
       .default(10_000)
-      .describe('Milliseconds between two looks for slots to fold, and until one that failed is tried again.'),
-    foldKeysMax: count(1, 100_000).default(500).describe('Viewers one step of the job folds.'),
-    foldsAtOnce: count(1, 64).default(2).describe('Steps of a job under way at once.'),
+      .describe('Interval between two checks for slots to fold, and between two tries of a failed fold.'),
+    foldKeysMax: count(1, 100_000).default(500).describe('Viewers of one fold step.'),
+    foldsAtOnce: count(1, 64).default(2).describe('Concurrent fold steps of a job.'),
     purgeEveryMs: count(1, 7 * DAY)
       .default(10 * MINUTE)
-      .describe('Milliseconds between two purges of expired filters, and on the embedded store of what was served.'),
+      .describe('Interval between two purges of expired filters, and on the embedded store also of served subjects.'),
     fromHistory: z
       .boolean()
       .default(true)
-      .describe('Whether what history persists, and was really watched (businesses[].playedFrom), counts as played.'),
+      .describe('Whether a persisted report counts as a play if its position reaches `businesses[].playedFrom`.'),
     guardsResume: z
       .boolean()
       .optional()
       .describe(
-        "Whether a resume point that the hot timeline has no more is looked for only where the viewer's filters say that he played the subject; absent: as fromHistory, without which it is not possible. Filters know what was played since they are kept, in the months that they are read for.",
+        "Whether a resume point that left the hot timeline is read from the record store only if the viewer's filters have the subject. Needs `fromHistory`. Default: as `fromHistory`. Filters have the plays since they were switched on, in the months that they are read for.",
       ),
     rewards: z
       .array(z.enum(['play', 'issue']))
       .max(2)
       .default(['play', 'issue'])
-      .describe(
-        'Which firsts of a day earn an event in the topic of rewards, besides the first view: of what is played, of what is served.',
-      ),
+      .describe('Firsts of a day that send an event to the topic of rewards, besides the first view: the first play and the first issue.'),
     sampleEvery: count(0, 1_000_000_000)
       .default(1_000)
-      .describe('One in so many calls of unseen measures how much filters hide wrongly; 0: none.'),
-    legacy: legacySchema.optional().describe('The Redis of sorted sets that viewers are moved from; absent: nobody is.'),
+      .describe('One call of `unseen` in this number measures the false positives of filters. 0: none.'),
+    legacy: legacySchema.optional().describe('The legacy store: a Redis of sorted sets from which viewers are migrated.'),
   })
   .strict()
 
 export type ExistenceConfig = z.infer<typeof existenceSchema>
 
-/** Types of schema/feed-existence.graphql, which no entity may be called. */
+/** Types of schema/feed-existence.graphql. No entity may have such a name. */
 export const EXISTENCE_TYPES = ['Unseen', 'Seen', 'SeenReason', 'RecordIssuedPayload', 'RecordPlayedPayload', 'WhyHidden', 'FilterAnswer']
 
 const SHARDS = 5_000
@@ -111,7 +109,7 @@ export function existenceMistakes(existence: ExistenceConfig, regions: number): 
   const { shards, issuedCap, issuedMinAgeMs, issuedHardCap, issuedTtlMs, stagedMax, stagedHardMax } = existence
   if (guardsResume(existence) && !existence.fromHistory) {
     mistakes.push(
-      'existence.guardsResume needs existence.fromHistory, or resume points are missing of all that history alone knows: leave guardsResume out, or set fromHistory to true',
+      'existence.guardsResume needs existence.fromHistory, or subjects that only history knows have no resume point: leave guardsResume out, or set fromHistory to true',
     )
   }
   if (shards !== undefined && shards % regions !== 0) {
@@ -126,7 +124,7 @@ export function existenceMistakes(existence: ExistenceConfig, regions: number): 
   }
   if (issuedTtlMs < issuedMinAgeMs) {
     mistakes.push(
-      `existence.issuedTtlMs (${issuedTtlMs}) must be at least existence.issuedMinAgeMs (${issuedMinAgeMs}), or what was served is forgotten before it may be`,
+      `existence.issuedTtlMs (${issuedTtlMs}) must be at least existence.issuedMinAgeMs (${issuedMinAgeMs}), or served subjects are forgotten too early`,
     )
   }
   if (stagedHardMax < stagedMax) {

@@ -9,17 +9,19 @@ export const identitySchema = z
       .string()
       .min(32, 'an HS256 key needs at least 32 bytes')
       .optional()
-      .describe('TIDEMARK_IDENTITY_SECRET. Shared by gateway and subgraphs; or {file: path}.'),
-    privateKey: z.string().optional().describe('PEM of an Ed25519 key with which the gateway signs instead; or {file: path}.'),
-    publicKey: z.string().optional().describe('PEM of its public key, with which a subgraph verifies; or {file: path}.'),
+      .describe('The key that the gateway and its subgraphs share, at least 32 bytes.'),
+    privateKey: z.string().optional().describe('The Ed25519 key of the gateway, in PEM form. It replaces `secret`.'),
+    publicKey: z.string().optional().describe('The public key that belongs to `privateKey`, in PEM form, for subgraphs.'),
   })
   .strict()
-  .describe('How a gateway tells remote subgraphs who asks, and how a subgraph of ours that runs alone believes it.')
+  .describe(
+    'The keys of the signed identity header, with which a gateway names the viewer to remote subgraphs and to subgraphs that run alone.',
+  )
 
 const rateSchema = z
   .object({
-    points: count(1, 1_000_000_000).describe('Cost that may be spent in the window.'),
-    perSeconds: count(1, 86_400).describe('Length of the window, in seconds. It slides.'),
+    points: count(1, 1_000_000_000).describe('Cost of all operations in the window.'),
+    perSeconds: count(1, 86_400).describe('Length of the sliding window.'),
   })
   .strict()
 
@@ -30,9 +32,9 @@ const rateOrNone = z.union([rateSchema, z.literal('none')], {
 
 const abuseSchema = z
   .object({
-    refusals: count(1, 1_000_000).describe('Refused requests in the window at which a viewer or an address is blocked.'),
-    perSeconds: count(1, 86_400).describe('Length of the window in seconds.'),
-    blockSeconds: count(1, 604_800).describe('Seconds for which every request is refused.'),
+    refusals: count(1, 1_000_000).describe('A viewer or an address is blocked after this many refused requests in the window.'),
+    perSeconds: count(1, 86_400).describe('Length of the window.'),
+    blockSeconds: count(1, 604_800).describe('Duration of the block. Every request is refused.'),
   })
   .strict()
 
@@ -57,18 +59,18 @@ const openConnectionsSchema = z
   .object({
     address: count(1, OPEN_MAX)
       .default(1_000)
-      .describe('Per address (IPv6: per /64, and four times as many per /48); more than the tabs of an office.'),
-    viewer: count(1, OPEN_MAX).default(50).describe('Per viewer; more than the tabs and devices of one person.'),
-    process: count(1, OPEN_MAX).default(10_000).describe('Per process; clients without a token may have half of them.'),
+      .describe('Per address. IPv6: per /64, and four times as many per /48. More than the tabs of an office.'),
+    viewer: count(1, OPEN_MAX).default(50).describe('Per viewer. More than the tabs and devices of one person.'),
+    process: count(1, OPEN_MAX).default(10_000).describe('Per process. Clients without a token may have half of them.'),
   })
   .strict()
   .describe('Open WebSockets and event streams. Each process counts its own.')
 
 const openCostSchema = z
   .object({
-    address: count(1, OPEN_MAX).default(100_000).describe('Per address: 1,000 pages that follow 50 ids each.'),
-    viewer: count(1, OPEN_MAX).default(20_000).describe('Per viewer: two full WebSockets.'),
-    process: count(1, OPEN_MAX).default(500_000).describe('Per process; clients without a token may use half of it.'),
+    address: count(1, OPEN_MAX).default(100_000).describe('Per address. Enough for 1,000 pages that follow 50 ids each.'),
+    viewer: count(1, OPEN_MAX).default(20_000).describe('Per viewer. Enough for two full WebSockets.'),
+    process: count(1, OPEN_MAX).default(500_000).describe('Per process. Clients without a token may use half of it.'),
   })
   .strict()
   .describe('Total cost of open subscriptions: 50 points each, and one per followed id. Each process counts its own.')
@@ -89,7 +91,9 @@ export const limitsSchema = z
       ),
     client: rateSchema
       .optional()
-      .describe('What all users of one client program may spend together. Clients name themselves: for fairness, not for safety.'),
+      .describe(
+        'Points of all users of one client program together. Clients name themselves, so this limit is for fairness and not for security.',
+      ),
     preparing: rateOrNone
       .optional()
       .describe(
@@ -98,7 +102,7 @@ export const limitsSchema = z
     address: rateSchema
       .optional()
       .describe(
-        'Points per address (IPv6: per /64, and four times as many per /48), with or without tokens; see server.trustProxy. Default: off, because an office or a rendering front end is one address.',
+        'Points per address (IPv6: per /64, and four times as many per /48), with or without tokens; see `server.trustProxy`. Default: off, because an office or a rendering front end is one address.',
       ),
     anonymous: rateOrNone
       .optional()
@@ -109,7 +113,7 @@ export const limitsSchema = z
       .array(z.string().regex(/^[0-9a-fA-F:.]+(\/\d{1,3})?$/, 'write an address or a CIDR range'))
       .default(PRIVATE_ADDRESSES)
       .describe(
-        'Addresses shared by many callers, which anonymous does not count: rendering front ends, gateways of partners. Default: private and local addresses. It is better to send x-forwarded-for and set server.trustProxy.',
+        'Addresses shared by many callers, which `anonymous` does not count: rendering front ends, gateways of partners. Default: private and local addresses. It is better to send `x-forwarded-for` and set `server.trustProxy`.',
       ),
     abuse: z
       .union([abuseSchema, z.literal('none')], {
@@ -122,7 +126,7 @@ export const limitsSchema = z
   })
   .strict()
   .describe(
-    'Rate limits, in points of operation cost. Default in development: off. Redis counts the limits that are set, if stores.redis is set; each process counts the production defaults for itself.',
+    'Rate limits, in points of operation cost. Default in development: off. With `stores.redis`, Redis counts the limits that are set. Each process counts the production defaults for itself.',
   )
 
 export const corsSchema = z
@@ -130,8 +134,8 @@ export const corsSchema = z
     origins: z
       .array(z.string().regex(/^(\*|https?:\/\/[^\s/*]+)$/, 'write https://host[:port] without a path, or *'))
       .min(1)
-      .describe('Origins whose pages may call the API from a browser. "*": all of them, without credentials.'),
-    credentials: z.boolean().default(false).describe('Whether browsers may send cookies and client certificates along.'),
+      .describe('The origins of these pages. `*` allows all of them, without credentials.'),
+    credentials: z.boolean().default(false).describe('Whether browsers may send cookies and client certificates.'),
   })
   .strict()
 
@@ -143,42 +147,42 @@ export const persistedSchema = z
     mode: z
       .enum(PERSISTED_MODES)
       .default('apq')
-      .describe('off: texts only; apq: ids of manifests and registered ones too; report: others are recorded; enforce: manifests only.'),
+      .describe(
+        '`off`: only texts. `apq`: also ids of manifests and registered ids. `report`: other operations are recorded. `enforce`: only operations of manifests.',
+      ),
     clients: z
       .record(z.string().min(1).max(64), z.enum(PERSISTED_MODES))
       .default({})
-      .describe('Modes of client programs by name, each stricter than the default: clients name themselves.'),
+      .describe('Modes of client programs by name. Each is stricter than `mode`, because clients name themselves.'),
     manifests: z
       .array(z.string().min(1))
       .default([])
-      .describe("Files, and folders of *.json, in Apollo's or Relay's form. Paths are relative to the configuration file."),
-    watchEveryMs: count(0, 3_600_000).default(2_000).describe('Milliseconds between two looks at the manifests. 0: read at start only.'),
+      .describe("Manifests in Apollo's or Relay's form: files, or folders of `*.json`. Paths are relative to the configuration file."),
+    watchEveryMs: count(0, 3_600_000)
+      .default(2_000)
+      .describe('Interval between two checks of the manifests. 0: they are read at start only.'),
     report: z
       .string()
       .min(1)
       .optional()
-      .describe('The file that report mode writes unknown operations to, as a manifest. Its path is relative to the working folder.'),
-    reportMax: count(1, 100_000).default(1_000).describe('Unknown operations recorded at most.'),
+      .describe('The manifest file in which the mode `report` records unknown operations. Its path is relative to the working folder.'),
+    reportMax: count(1, 100_000).default(1_000).describe('Number of unknown operations that are recorded.'),
   })
   .strict()
 
 export const remoteSchema = z
   .object({
-    timeoutMs: count(1, 600_000)
-      .default(5_000)
-      .describe('Milliseconds until an answer of a remote subgraph must be whole, all tries included.'),
-    retries: count(0, 10).default(2).describe('Further tries of a query that got no answer. Mutations are never tried again.'),
-    bodyBytesMax: count(1_024, 1_073_741_824).default(8_388_608).describe('Bytes an answer of a remote subgraph may have, or one event.'),
-    connectionsMax: count(1, 10_000).default(64).describe('Connections to one remote subgraph, without those of subscriptions.'),
-    dedupe: z.boolean().default(true).describe('Identical queries that are under way at the same time are one call.'),
+    timeoutMs: count(1, 600_000).default(5_000).describe('Time limit for a whole answer of a remote subgraph, including all tries.'),
+    retries: count(0, 10).default(2).describe('Further tries of a query without an answer. Mutations are not repeated.'),
+    bodyBytesMax: count(1_024, 1_073_741_824).default(8_388_608).describe('Size limit of an answer or an event of a remote subgraph.'),
+    connectionsMax: count(1, 10_000).default(64).describe('Connections to one remote subgraph, besides those of subscriptions.'),
+    dedupe: z.boolean().default(true).describe('Whether identical queries at the same time share one call.'),
     errorCodes: z
       .array(z.string().regex(/^[A-Za-z0-9_.:-]{1,100}$/, 'write an error code such as BAD_USER_INPUT'))
       .max(1_000)
       .default([...REMOTE_ERROR_CODES])
-      .describe(
-        "Codes of remote subgraphs' errors whose messages clients read in production. By default ours for mistakes of the client, BAD_USER_INPUT, NOT_FOUND and CONFLICT.",
-      ),
-    failuresMax: count(1, 1_000).default(5).describe('Calls in a row without an answer after which a remote subgraph counts as down.'),
-    checkEveryMs: count(1, 600_000).default(1_000).describe('Milliseconds between two questions whether it is back.'),
+      .describe("Codes of remote subgraphs' errors with messages that clients may read in production."),
+    failuresMax: count(1, 1_000).default(5).describe('A remote subgraph counts as down after this many calls in a row without an answer.'),
+    checkEveryMs: count(1, 600_000).default(1_000).describe('Interval between two checks of a subgraph that is down.'),
   })
   .strict()

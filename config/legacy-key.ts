@@ -1,6 +1,6 @@
 /**
- * Keys of viewers in a legacy store, by their template: {viewer}, {business} and {number} are filled in. Braces of the keys
- * themselves are written twice, as {{viewer}} or {{feed}}, or stand around others, as {u:{viewer}}. A leaf.
+ * Keys of viewers in a legacy store. A template has the placeholders {viewer}, {business} and {number}. Braces of the keys themselves are
+ * written twice, as {{viewer}} or {{feed}}, or stand around a placeholder, as {u:{viewer}}. A leaf.
  */
 type KeyPart = 'viewer' | 'business' | 'number'
 
@@ -8,7 +8,7 @@ const KEY_PARTS: readonly string[] = ['viewer', 'business', 'number'] satisfies 
 /** Innermost braces: written twice, or once. */
 const BRACES = /\{\{([^{}]*)\}\}|\{([^{}]*)\}/g
 
-/** A key by its template. By a replacement function, so that a `$` in an id is one. */
+/** Fills in a template. A replacement function keeps a `$` in an id as it is. */
 export function legacyKey(template: string, parts: Readonly<Record<KeyPart, string>>): string {
   const filled = (name: string): string | undefined => (KEY_PARTS.includes(name) ? parts[name as KeyPart] : undefined)
   return template.replace(BRACES, (all, tag: string | undefined, name: string) => {
@@ -16,7 +16,7 @@ export function legacyKey(template: string, parts: Readonly<Record<KeyPart, stri
   })
 }
 
-/** A placeholder that would remain in every key: a mistyped name. */
+/** Placeholders with a mistyped name. They would remain in every key. */
 export function unknownParts(template: string): string[] {
   return Array.from(template.matchAll(BRACES))
     .filter(([, tag, name = '']) => tag === undefined && !KEY_PARTS.includes(name))

@@ -1,4 +1,4 @@
-/** The legacy store that viewers are moved from, as its section `existence.legacy`. A part of config.ts. */
+/** The section `existence.legacy`: the legacy store from which viewers are migrated. A part of config.ts. */
 import { z } from 'zod'
 import { tlsSchema } from './stores.ts'
 import { count } from './values.ts'
@@ -12,11 +12,13 @@ export const legacySchema = z
     urls: z
       .array(z.string().regex(/^rediss?:\/\//, 'write redis://host:port, or rediss:// for TLS'))
       .min(1, 'name one address at least, or leave existence.legacy out')
-      .describe('TIDEMARK_LEGACY_URL, separated by commas. Redis 6.2 or later, or Valkey; of a Cluster: some of its nodes.'),
-    cluster: z.boolean().optional().describe('True for a Redis Cluster; absent: whether more than one address is given.'),
-    username: z.string().optional().describe('TIDEMARK_LEGACY_USERNAME.'),
-    password: z.string().optional().describe('TIDEMARK_LEGACY_PASSWORD; or {file: path}.'),
-    tls: tlsSchema.optional().describe('TIDEMARK_LEGACY_TLS: true, or the file of the authority to trust.'),
+      .describe(
+        'Addresses of the server; of a Cluster, some of its nodes. Redis 6.2 or later, or Valkey. The variable separates them by commas.',
+      ),
+    cluster: z.boolean().optional().describe('Whether the server is a Redis Cluster. Default: true if there is more than one address.'),
+    username: z.string().optional().describe('User name of this Redis.'),
+    password: z.string().optional().describe('Password of this Redis.'),
+    tls: tlsSchema.optional().describe('TLS to this Redis. The variable is `true`, or the PEM file of the trusted authority.'),
     key: z
       .string()
       .max(512)
@@ -29,25 +31,29 @@ export const legacySchema = z
       })
       .default(LEGACY_KEY)
       .describe(
-        "The key of a viewer's sorted set: {viewer}, {business} (its name) and {number} (its number) are filled in; braces of the keys themselves are written twice.",
+        "The key of a viewer's sorted set. `{viewer}`, `{business}` (the name) and `{number}` are filled in. Braces of the keys themselves are written twice.",
       ),
     businesses: z
       .array(z.string())
       .min(1)
       .optional()
-      .describe('Names of the businesses that have plays there; absent: all that are configured.'),
+      .describe('Names of the businesses with plays in this store. Default: all configured businesses.'),
     score: z
       .enum(LEGACY_SCORES)
       .default('ms')
-      .describe('What scores are: milliseconds or seconds since the epoch, or no times; then each play counts as one of now.'),
-    writeBack: z.boolean().default(true).describe('Whether plays are written there as well, so that one can go back.'),
-    patienceMs: count(1, 60_000).default(300).describe('Milliseconds a request waits for it; then it is answered without, and says so.'),
+      .describe(
+        'The unit of scores: milliseconds or seconds since the epoch. With `none`, scores are not times, and each play counts as one of now.',
+      ),
+    writeBack: z.boolean().default(true).describe('Whether new plays are also written to this store, so that a return to it is possible.'),
+    patienceMs: count(1, 60_000)
+      .default(300)
+      .describe('Time that a request waits for this store. Then the answer lacks it and names it in `extensions.degraded`.'),
     absentMs: count(0, 3_600_000)
       .default(10_000)
-      .describe('Milliseconds for which a process remembers that a viewer has no set there; 0: it asks each time.'),
+      .describe('Time for which a process remembers that a viewer has no set in this store. 0: it reads each time.'),
     membersPerSecond: count(100, 100_000_000)
       .default(20_000)
-      .describe('Members of sets that a process reads per second while it folds them in.'),
+      .describe('Members of sets that a process reads per second during the migration.'),
   })
   .strict()
 
@@ -55,7 +61,7 @@ export type LegacyConfig = z.infer<typeof legacySchema>
 
 type Named = { name: string; number: number }
 
-/** Those whose plays are there. */
+/** The businesses with plays in the legacy store. */
 export function legacyBusinesses<B extends Named>(legacy: LegacyConfig, businesses: readonly B[]): B[] {
   return businesses.filter(({ name }) => legacy.businesses?.includes(name) ?? true)
 }
@@ -68,7 +74,7 @@ export function legacyMistakes(legacy: LegacyConfig | undefined, businesses: rea
   const mistakes = unknown.map((name) => `existence.legacy.businesses: "${name}" is not configured: use ${known.join(', ')}`)
   if (!/\{business\}|\{number\}/.test(legacy.key) && legacyBusinesses(legacy, businesses).length > 1) {
     mistakes.push(
-      `existence.legacy.key "${legacy.key}" is the same for all businesses: name the one whose plays these are in existence.legacy.businesses, or write {business} or {number} into it`,
+      `existence.legacy.key "${legacy.key}" is the same for all businesses: name the business of these plays in existence.legacy.businesses, or write {business} or {number} into it`,
     )
   }
   return mistakes

@@ -25,13 +25,13 @@ const SECRET = /(^|\.)(password|secret|publicKey|privateKey|key|cert|ca|url|urls
 const SHOWN_MAX = 60
 const BUSINESS_NAME = /^[a-z][a-z0-9-]{0,31}$/
 
-/** `merged` is what was validated; `sources` in the order in which later ones win. */
+/** `merged` are the validated values. A later source of `sources` wins. */
 export function mistakesOf(issues: readonly ZodIssue[], merged: unknown, sources: readonly ConfigSource[]): string[] {
   return issues.flatMap((issue) => {
     if (issue.code === 'unrecognized_keys') {
       return issue.keys.map((key) => {
         const path = [...issue.path, key]
-        return `${nameOf(path, merged)} is not a setting: remove it, or see docs/operating/configuration.md for the names${origin(path, sources)}`
+        return `${nameOf(path, merged)} is not a setting: remove it, or see docs/reference/configuration.md for the names${origin(path, sources)}`
       })
     }
     const { path } = issue
@@ -45,7 +45,7 @@ export function mistakesOf(issues: readonly ZodIssue[], merged: unknown, sources
   })
 }
 
-/** Returns the issues of a mapping or list whose form is one of a union's: the members are wrong, not the form. */
+/** Returns the issues inside a mapping or list that has the form of a union's member: its members are wrong, not its form. */
 function innerIssues(issue: ZodIssue): ZodIssue[] {
   if (issue.code !== 'invalid_union') return []
   const isInner = (each: ZodIssue): boolean => each.code === 'unrecognized_keys' || each.path.length > issue.path.length
@@ -110,7 +110,7 @@ export function relationsBeside(wrong: readonly string[], relations: readonly st
   })
 }
 
-/** As mistakes of other kinds have it: a business by its name, where it has one that is no other's. */
+/** The name of a setting as in other mistakes: a business has its name, if the name is valid and unique, and else its index. */
 function nameOf(path: Path, merged: unknown): string {
   const [section, , ...rest] = path
   if (section !== 'businesses' || rest.length === 0 || rest[0] === 'name') return path.join('.')
@@ -148,7 +148,7 @@ const WANTED: Readonly<Record<string, string>> = {
   array: 'a list',
 }
 
-/** Words of ours: the ones of zod begin so. */
+/** True if the message is the schema's own. Messages of zod begin like this. */
 function isWritten(message: string): boolean {
   return !/^(String|Number|Array) must/.test(message)
 }
@@ -167,7 +167,7 @@ function valueAt(values: unknown, path: Path): unknown {
   )
 }
 
-/** The source whose value won. */
+/** The source of the value in effect. */
 function origin(path: Path, sources: readonly ConfigSource[]): string {
   const source = sources.findLast(({ values }) => valueAt(values, path) !== undefined)
   if (source === undefined) return ''

@@ -70,7 +70,7 @@ export function redisAddresses(
 
 export type MysqlSettings = { url: string; user?: string | undefined; password?: string | undefined; tls?: unknown }
 
-/** `subject`: what its sentences speak of. No message repeats the url: it may hold a password. */
+/** `subject` begins each message. No message repeats the url, because it may contain a password. */
 export function mysqlAddress({ url: text, user, password, tls = false }: MysqlSettings, subject: string): MysqlAddress {
   const wrong = (what: string) => new TidemarkError('CONFIG_INVALID', `${subject} ${what}: use mysql://user:password@host:3306/database`)
   if (!URL.canParse(text)) throw wrong('is not a url')

@@ -21,7 +21,7 @@ export const STORE_FINDINGS = {
   'kafka-one-copy': 'A topic has one copy of each partition.',
   'kafka-min-insync': 'min.insync.replicas of a topic fits its copies badly.',
   'kafka-partitions': 'There are more partitions than regions.',
-  'mysql-version': 'The server is older than what is supported.',
+  'mysql-version': 'The server is older than the oldest supported version.',
   'mysql-schema': 'The schema is missing or of another version.',
   'mysql-durability': 'innodb_flush_log_at_trx_commit is not 1: a crash loses acknowledged writes.',
   'mysql-binlog': 'The binary log refuses the writes of Tidemark, or replicas may differ after a crash.',

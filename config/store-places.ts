@@ -9,15 +9,15 @@ type RedisServer = { urls: readonly string[]; cluster?: boolean | undefined; pre
 type Redis = RedisServer & { second?: RedisServer | undefined }
 type Stores = { redis?: Redis | undefined; mysql?: MysqlSettings | undefined }
 
-/** One server as configured, read: what is wrong with it, or the places that it takes. */
+/** A configured server with its mistakes, or with the places that it takes. */
 type Server = { kind: 'redis' | 'mysql'; setting: string; holder: string; mistakes: string[]; places: string[] }
 
 const HOME = new Set(['localhost', '127.0.0.1', '::1'])
 const OTHERS = { redis: 'prefix or database number', mysql: 'schema' } as const
 
 /**
- * Sentences for stores that are in the place of others, and for addresses that nobody can connect to: of a business they
- * would keep the whole deployment from starting, and it would be said of a setting that nobody has made.
+ * One sentence per store in the place of another store, and per address that cannot be connected to. Without this check, such a mistake of
+ * one business would stop the start of the whole deployment, with a message about another setting.
  */
 export function placeMistakes(common: Stores, tenants: readonly { name: string; own: Stores }[]): string[] {
   const servers = [
@@ -71,7 +71,7 @@ function placeOf({ host, port }: { host: string; port: number }): string {
   return `${HOME.has(name) ? 'localhost' : name}:${port}`
 }
 
-/** A sentence for each server in a place that one before it has. */
+/** One sentence per server in the place of an earlier server. */
 function sharedPlaces(servers: readonly Server[]): string[] {
   const holders = new Map<string, string>()
   return servers.flatMap(({ kind, setting, holder, places }) => {

@@ -9,46 +9,53 @@ import { count, DAY, MINUTE } from './values.ts'
 /** Under `thumbup` of a business. */
 export const businessThumbupSchema = z
   .object({
-    enabled: z.boolean().default(true).describe('Whether its subjects can be liked; where deleted is set, it says nothing.'),
-    dislikes: z.boolean().default(true).describe('Whether they can be disliked; if not, DISLIKE is refused with DISLIKES_OFF.'),
+    enabled: z.boolean().default(true).describe('Whether viewers can like its subjects. It has no effect if `deleted` is set.'),
+    dislikes: z
+      .boolean()
+      .default(true)
+      .describe('Whether viewers can dislike its subjects. If not, `DISLIKE` is refused with `DISLIKES_OFF`.'),
     likesCap: count(10, 100_000)
       .default(1_000)
-      .describe('Likes, and as many dislikes, that the hot store keeps per viewer; older ones are read from the record store.'),
+      .describe('Likes of a viewer in the hot store, and as many dislikes. Older ones are read from the record store.'),
     marksPerSecondMax: count(1, 10_000_000)
       .optional()
-      .describe('Marks a second that one process takes for this business, a second of them at once; more are refused with QUOTA_EXCEEDED.'),
+      .describe(
+        'Marks per second that one process takes for this business, with bursts of one second. Further marks are refused with `QUOTA_EXCEEDED`.',
+      ),
     marksMax: count(1, Number.MAX_SAFE_INTEGER)
       .optional()
       .describe(
-        'Likes and dislikes this business may have stored; beyond it new ones are refused with QUOTA_EXCEEDED; what stands may be repeated, changed and undone, and nothing else. What is stored is summed up 5,000 subjects a second, so that some more are taken before it has an effect.',
+        'Stored likes and dislikes of this business. Beyond this limit new marks are refused with `QUOTA_EXCEEDED`; stored marks can still be repeated, changed and undone. Stored marks are summed up at 5,000 subjects per second, so the limit takes effect late.',
       ),
     stores: z
       .object({
-        data: z.string().min(1).optional().describe('In the embedded shape: a data folder of its own.'),
-        redis: redisSchema.optional().describe('In the distributed shape: a hot store of its own.'),
-        mysql: mysqlSchema.optional().describe('In the distributed shape: a database or schema of its own.'),
+        data: z.string().min(1).optional().describe('Data folder of this business, in the embedded shape.'),
+        redis: redisSchema.optional().describe('Hot store of this business, in the distributed shape.'),
+        mysql: mysqlSchema.optional().describe('Database or schema of this business, in the distributed shape.'),
       })
       .strict()
       .optional()
-      .describe('Stores for the marks of this business alone, so that nothing that happens to others happens to it.'),
+      .describe('Stores for the marks of this business alone. Outages of other stores do not affect it.'),
     deleted: z
       .boolean()
       .default(false)
-      .describe('The business has gone: its marks are refused with BUSINESS_DELETED, and what is stored of them is removed.'),
+      .describe('Whether the business is deleted. Its marks are refused with `BUSINESS_DELETED`, and the stored ones are removed.'),
   })
   .strict()
 
 const windowSchema = {
-  flushAgeMaxMs: count(1, 3_600_000).default(1_000).describe('Milliseconds the oldest key of a region may wait for a flush.'),
-  flushKeysMax: count(1, 100_000).default(500).describe('Keys a region may hold before it is flushed.'),
-  aggregatorKeysMax: count(1, 10_000_000).default(1_000_000).describe('Keys all regions may hold together; more are left to the sweeper.'),
+  flushAgeMaxMs: count(1, 3_600_000).default(1_000).describe('A region is flushed when its oldest key has this age.'),
+  flushKeysMax: count(1, 100_000).default(500).describe('A region is flushed when the aggregator holds this many keys of it.'),
+  aggregatorKeysMax: count(1, 10_000_000)
+    .default(1_000_000)
+    .describe('Keys of all regions that the aggregator holds. Further keys are left to the sweeper.'),
   windowMs: count(0, 600_000)
     .default(10_000)
     .describe(
-      'Milliseconds that a job collects before it persists, in one step: a subject has one update of its counts per window. Others see a mark after flushAgeMaxMs and one or two windows.',
+      'A job collects for this long and then persists in one step, so the counts of a subject are updated once per window. Other viewers see a mark after `flushAgeMaxMs` and one or two windows.',
     ),
-  windowKeysMax: count(1, 10_000_000).default(200_000).describe('Keys a window may hold before it is persisted early.'),
-  persistKeysMax: count(1, 100_000).default(20_000).describe('Keys one transaction takes.'),
+  windowKeysMax: count(1, 10_000_000).default(200_000).describe('A window with this many keys is persisted early.'),
+  persistKeysMax: count(1, 100_000).default(20_000).describe('Keys of one transaction.'),
 }
 
 /** The section `thumbup`. */
@@ -58,41 +65,41 @@ export const thumbupSchema = z
     sweepAfterMs: count(1, DAY)
       .optional()
       .describe(
-        'Age in milliseconds at which a dirty mark that no flush carried is swept. Default: a minute, or twice flushAgeMaxMs and two windows if that is more.',
+        'The sweeper persists a dirty mark of this age, because no flush carried it. Default: a minute, or twice the sum of `flushAgeMaxMs` and two windows if that is more.',
       ),
-    sweepEveryMs: count(1, DAY).default(15_000).describe('Milliseconds between two sweeps.'),
-    publishEveryMs: count(1, DAY).default(2_000).describe('Milliseconds between two looks for events that have not reached the log.'),
+    sweepEveryMs: count(1, DAY).default(15_000).describe('Interval between two sweeps.'),
+    publishEveryMs: count(1, DAY).default(2_000).describe('Interval between two checks for events that have not reached the log.'),
     tombstoneMs: count(MINUTE, 3_650 * DAY)
       .default(30 * DAY)
-      .describe('Milliseconds an undone mark is remembered, so that an older mark that arrives late does not come back.'),
+      .describe('An undone mark is remembered for this long, so that an older mark that arrives late has no effect.'),
     idleMs: count(2 * DAY, 3_650 * DAY)
       .default(90 * DAY)
       .describe(
-        'Milliseconds without a change after which the marks of a viewer leave Redis, to be read again from the record store when he comes; at least a day more than tombstoneMs, whatever stands here.',
+        'The marks of a viewer leave Redis after this long without a change. The next visit reads them from the record store. The value in effect is at least a day more than `tombstoneMs`.',
       ),
     purgeEveryMs: count(1, 7 * DAY)
       .default(3_600_000)
-      .describe('Milliseconds between two rounds that forget undone marks, archive old ones, and remove deleted businesses.'),
+      .describe('Interval between two rounds that remove tombstones, archive old marks and remove deleted businesses.'),
     archiveAfterDays: z
       .union([count(1, 36_500), z.literal('never')], {
         errorMap: () => ({ message: 'give a whole number of days from 1 to 36500, or "never"' }),
       })
       .default(365)
-      .describe('Days after which a mark moves into compact blocks, or "never".'),
-    reconcileEveryMs: count(1, DAY).default(1_000).describe('Milliseconds between two pages of subjects that are recounted.'),
+      .describe('A mark of this age moves into compact blocks, or never with `never`.'),
+    reconcileEveryMs: count(1, DAY).default(1_000).describe('Interval between two pages of subjects that are recounted.'),
     hotTtlMs: count(0, 60_000)
       .default(1_000)
-      .describe('Milliseconds for which a process serves the counts of a hot subject by itself; 0: never.'),
-    hotBytesMax: count(65_536, 4_294_967_296).default(16_777_216).describe('Bytes of memory for counts a process keeps by itself.'),
+      .describe('Time for which a process serves the counts of a hot subject from its own memory. 0: never.'),
+    hotBytesMax: count(65_536, 4_294_967_296).default(16_777_216).describe('Memory for these counts, per process.'),
     changes: feedSchema.default({}).describe('The source that caches of counts follow.'),
     countsWindowMs: count(10, 600_000)
       .default(1_000)
-      .describe('Milliseconds between two events of a subscription to counts: so much later, at most, it tells a change.'),
+      .describe('Interval between two events of `countsChanged`. A change is reported at most this much later.'),
   })
   .strict()
   .transform((thumbup) => ({ ...thumbup, sweepAfterMs: thumbup.sweepAfterMs ?? Math.max(MINUTE, 2 * persistedWithinMs(thumbup)) }))
 
-/** How long a mark waits to be persisted, if a flush carries it: one that comes right after a window of its partition waits for the next. */
+/** The longest wait of a mark that a flush carries: its flush may just miss a window and wait for the next one. */
 function persistedWithinMs({ flushAgeMaxMs, windowMs }: { flushAgeMaxMs: number; windowMs: number }): number {
   return flushAgeMaxMs + 2 * windowMs
 }
@@ -100,7 +107,7 @@ function persistedWithinMs({ flushAgeMaxMs, windowMs }: { flushAgeMaxMs: number;
 export type ThumbupConfig = z.infer<typeof thumbupSchema>
 export type BusinessThumbup = z.infer<typeof businessThumbupSchema>
 
-/** Types of schema/thumbup.graphql, which no entity may be called. */
+/** Types of schema/thumbup.graphql. No entity may have such a name. */
 export const THUMBUP_TYPES = [
   ...['BigCount', 'Mark', 'Thumbup', 'LikerConnection', 'LikerEdge', 'LikeConnection', 'LikeEdge', 'Like', 'MarkInput', 'MarkOutcome'],
   ...['MarkState', 'MarkPayload', 'SubjectInput', 'RegisterPayload', 'Reconciliation', 'CountDrift', 'OwnerDrift', 'CountsChange'],

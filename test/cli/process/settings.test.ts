@@ -93,7 +93,7 @@ describe('mistakes', () => {
       'server.workers: 99 is not possible: give at most 64 (set by --workers)',
       'server.mode: "live" is not possible: say development or production (set by TIDEMARK_MODE)',
       `history.timelineCap: "many" is not possible: give a number (set in ${file})`,
-      `srver is not a setting: remove it, or see docs/operating/configuration.md for the names (set in ${file})`,
+      `srver is not a setting: remove it, or see docs/reference/configuration.md for the names (set in ${file})`,
     ])
   })
 

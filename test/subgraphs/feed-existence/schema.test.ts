@@ -83,7 +83,7 @@ describe('the schema of feed existence', () => {
   test('contradictory settings are refused with the reason', () => {
     expect(() => set({ existence: { shards: 4_999 } })).toThrow('existence.shards (4999) must be a multiple of stores.regions (100)')
     expect(() => set({ existence: { issuedCap: 50, issuedHardCap: 49 } })).toThrow('or the cap is never reached')
-    expect(() => set({ existence: { issuedTtlMs: 3_600_000, issuedMinAgeMs: 3_600_001 } })).toThrow('is forgotten before it may be')
+    expect(() => set({ existence: { issuedTtlMs: 3_600_000, issuedMinAgeMs: 3_600_001 } })).toThrow('are forgotten too early')
     expect(() => set({ existence: { issuedTtlMs: 3_599_999 } })).toThrow('existence.issuedTtlMs')
     expect(() => set({ existence: { fromHistory: false, guardsResume: true } })).toThrow(
       'existence.guardsResume needs existence.fromHistory',
