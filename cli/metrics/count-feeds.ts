@@ -1,6 +1,6 @@
 /**
- * Keeps the caches of a job's process equal to the database, whoever writes there: what the change feed brings goes into the
- * count cache by version. While the feed stalls the service's own events take over (`subgraphs/thumbup/change-feed/feed-switch.ts`).
+ * Refreshes the caches of counts from the change feed, so that writes of other programs reach them too. Changes enter the count cache by
+ * version. While the feed stalls, Tidemark's own events take over (`subgraphs/thumbup/change-feed/feed-switch.ts`).
  */
 import { hostname } from 'node:os'
 import type { Registry } from '@prometheus-io/client'
@@ -15,7 +15,7 @@ import type { OpenStores } from '../stores/history.ts'
 import type { ThumbupSubgraph } from '../../subgraphs/thumbup/index.ts'
 import { addCounters, addGauges } from './write-back-metrics.ts'
 
-/** Where no feed is configured, it is nothing and costs nothing. A server that does not answer is tried again. */
+/** Does nothing if no feed is configured. A server that does not answer is tried again. */
 export async function startCountFeeds(
   config: Config,
   stores: OpenStores,
@@ -53,20 +53,20 @@ function startFeed(
     fallback,
     (some) =>
       refreshCaches(stores, thumbup, some, tenant, (business, error) =>
-        log.warn({ err: error, business }, 'a cache was down while counts changed; the reconciler finds what is old in it'),
+        log.warn({ err: error, business }, 'a cache was down while counts changed; the reconciler finds its old counts'),
       ),
     {
-      onSwitch: (active, reason) => log.warn({ ...fields, active, reason }, 'another source of changes of counts is followed now'),
-      onReload: (reason) => log.warn({ ...fields, reason }, 'changes of counts may have been missed; the reconciler finds what is old'),
+      onSwitch: (active, reason) => log.warn({ ...fields, active, reason }, 'changes of counts are now followed from another source'),
+      onReload: (reason) => log.warn({ ...fields, reason }, 'changes of counts may have been missed; the reconciler finds old counts'),
     },
     { staleAfterMs: changes.staleAfterMs, backAfterMs: changes.backAfterMs },
   )
 }
 
 /**
- * A database may hold several businesses, each with a cache of its own. Where the cache of one is down, the others' changes
- * must not wait behind its own, so the common feed goes on without it; its service refreshes it from its outbox all the same.
- * A feed of one business waits: nothing is behind it but its own. `tenant`: that business.
+ * A database may hold several businesses, each with its own cache. If one cache is down, the common feed goes on without it, so that the
+ * other businesses do not wait. The outbox refreshes that cache later. A feed of one business (`tenant`) waits, because nothing else waits
+ * behind it.
  */
 export async function refreshCaches(
   stores: Pick<OpenStores, 'marks' | 'tenants'>,
@@ -98,19 +98,19 @@ function addFeedMetrics(registry: Registry, feeds: readonly FeedSwitch[]): void 
   const worst = (read: (feed: FeedSwitch) => number) => () => Math.max(...feeds.map(read))
   const sum = (read: (feed: FeedSwitch) => number) => () => feeds.reduce((total, feed) => total + read(feed), 0)
   addGauges(registry, {
-    tidemark_changes_freshness_ms: ['Milliseconds the followed changes of counts are behind.', worst((feed) => feed.figures().freshnessMs)],
+    tidemark_changes_freshness_ms: [
+      'Delay of the followed changes of counts, in milliseconds.',
+      worst((feed) => feed.figures().freshnessMs),
+    ],
     tidemark_changes_feed_lag_ms: [
-      'Milliseconds the change feed is behind, followed or not.',
+      'Delay of the change feed in milliseconds, even if events are followed.',
       worst((feed) => feed.figures().primaryLagMs),
     ],
-    tidemark_changes_on_events: [
-      'Change feeds in whose place events are followed.',
-      sum((feed) => Number(feed.figures().active === 'fallback')),
-    ],
+    tidemark_changes_on_events: ['Change feeds that events replace.', sum((feed) => Number(feed.figures().active === 'fallback'))],
   })
   addCounters(registry, {
-    tidemark_changes_applied_total: ['Changes of counts that were followed.', sum((feed) => feed.figures().applied)],
-    tidemark_changes_repeated_total: ['Changes that came again and were dropped.', sum((feed) => feed.figures().repeated)],
-    tidemark_changes_switches_total: ['Changes between the feed and events.', sum((feed) => feed.figures().switches)],
+    tidemark_changes_applied_total: ['Changes of counts that were applied.', sum((feed) => feed.figures().applied)],
+    tidemark_changes_repeated_total: ['Repeated changes that were dropped.', sum((feed) => feed.figures().repeated)],
+    tidemark_changes_switches_total: ['Switches between the feed and events.', sum((feed) => feed.figures().switches)],
   })
 }

@@ -1,6 +1,6 @@
 /**
- * What thumbup does, for `/metrics`: read from the parts' own figures when somebody asks. What processes do is summed up over
- * businesses with stores of their own; what stores hold has a label `business`, so that one that is down hides no other's.
+ * Metrics of thumbup. Each scrape reads the figures of the parts. Counters of a process are sums over all businesses. Figures of stores have
+ * a label `business`, so a store that is down does not hide the figures of the others.
  */
 import { Counter, Gauge, type Registry } from '@prometheus-io/client'
 import type { Journals } from '../../writeback/journal.ts'
@@ -11,12 +11,12 @@ import type { ThumbupJob } from '../../subgraphs/thumbup/persist/job.ts'
 import { addRecordReadMetrics } from './record-read-metrics.ts'
 import { addCounters, addGauges, unknown } from './write-back-metrics.ts'
 
-/** What is asked of a set of stores: those that are no other set's too. `business`: whose they are; '' = all that have none. */
+/** The stores of a set that no other set has. `business` is empty for the common stores. */
 export type MeasuredMarkStores = { business: string } & Partial<Pick<MarkStores, 'hot' | 'log' | 'records'>>
 
-/** Figures of the process that serves. `journals`: of all sets of stores. */
+/** Metrics of a process that serves requests. `journals`: of all sets of stores. */
 export function addMarkMetrics(registry: Registry, { figures }: ThumbupSubgraph, journals: readonly Journals[] = []): void {
-  /** Of the common stores and all others. */
+  /** Sums over the common stores and all others. */
   function sum(read: (of: PipelineFigures) => number): number {
     const all = figures()
     return [all, ...Object.values(all.tenants)].reduce((total, each) => total + read(each), 0)
@@ -25,44 +25,47 @@ export function addMarkMetrics(registry: Registry, { figures }: ThumbupSubgraph,
     const { sources: _, changed: __, ...outcomes } = figures().marks
     return outcomes
   })
-  addLabelled(
-    registry,
-    'tidemark_marks_by_source_total',
-    'Accepted marks, by where they were given.',
-    'source',
-    () => figures().marks.sources,
-  )
+  addLabelled(registry, 'tidemark_marks_by_source_total', 'Accepted marks, by source.', 'source', () => figures().marks.sources)
   addCounters(registry, {
-    tidemark_marks_changed_total: ['Accepted marks that changed what the viewer thinks.', () => figures().marks.changed],
+    tidemark_marks_changed_total: ['Accepted marks that differ from the previous mark.', () => figures().marks.changed],
     tidemark_marks_aggregator_added_keys_total: [
-      'Marks given to the aggregator, repetitions included.',
+      'Marks added to the aggregator, repetitions included.',
       () => sum((of) => of.aggregator.added),
     ],
-    tidemark_marks_aggregator_flushed_keys_total: ['Marks that left the aggregator in flushes.', () => sum((of) => of.aggregator.flushed)],
+    tidemark_marks_aggregator_flushed_keys_total: ['Marks that the aggregator flushed.', () => sum((of) => of.aggregator.flushed)],
     tidemark_marks_aggregator_dropped_keys_total: [
-      'Marks the full aggregator left to the sweeper.',
+      'Marks that the full aggregator left to the sweeper.',
       () => sum((of) => of.aggregator.dropped),
     ],
-    tidemark_marks_flush_messages_total: ['Flush messages of marks the log took.', () => sum((of) => of.flushes.messages)],
+    tidemark_marks_flush_messages_total: ['Flush messages of marks written to the log.', () => sum((of) => of.flushes.messages)],
     tidemark_marks_flushes_direct_total: [
-      'Flushes of marks persisted directly because the log was down.',
+      'Flushes of marks that were persisted directly, because the log was down.',
       () => sum((of) => of.flushes.direct),
     ],
     tidemark_marks_flushes_left_total: [
-      'Flushes of marks left to the sweeper because the log was down.',
+      'Flushes of marks that were left to the sweeper, because the log was down.',
       () => sum((of) => of.flushes.left),
     ],
-    tidemark_marks_journaled_entries_total: ['Marks journaled because the hot store was down.', () => sum((of) => of.journal.journaled)],
+    tidemark_marks_journaled_entries_total: [
+      'Marks that were journaled, because the hot store was down.',
+      () => sum((of) => of.journal.journaled),
+    ],
     tidemark_marks_replayed_entries_total: ['Journaled marks applied to the hot store.', () => sum((of) => of.journal.replayed)],
     tidemark_marks_journal_parked_total: [
-      'Journaled marks set aside because they cannot be applied.',
+      'Journaled marks that were parked, because they cannot be applied.',
       () => sum((of) => of.journal.parked),
     ],
-    tidemark_mark_fills_total: ['Viewers whose marks were brought into the hot store.', () => sum((of) => of.fills)],
-    tidemark_count_lookups_local_total: ['Counts of hot subjects served by the process itself.', () => sum((of) => of.counts.local.cached)],
-    tidemark_count_lookups_total: ['Counts that were asked for.', () => sum((of) => lookupsOf(of.counts.local))],
+    tidemark_mark_fills_total: ['Fills: the marks of a viewer were loaded into the hot store.', () => sum((of) => of.fills)],
+    tidemark_count_lookups_local_total: [
+      'Counts of hot subjects that the process served from its own memory.',
+      () => sum((of) => of.counts.local.cached),
+    ],
+    tidemark_count_lookups_total: ['Lookups of counts.', () => sum((of) => lookupsOf(of.counts.local))],
     tidemark_count_lookups_records_total: ['Counts read from the record store.', () => sum((of) => of.counts.fromRecords)],
-    tidemark_count_lookups_last_known_total: ['Counts answered by the last known value.', () => sum((of) => of.counts.lastKnown)],
+    tidemark_count_lookups_last_known_total: [
+      'Counts answered with the last known value, because no store answered.',
+      () => sum((of) => of.counts.lastKnown),
+    ],
   })
   addRecordReadMetrics(registry, 'tidemark_marks', 'marks', () => {
     const all = figures()
@@ -70,7 +73,7 @@ export function addMarkMetrics(registry: Registry, { figures }: ThumbupSubgraph,
   })
   new Gauge({
     name: 'tidemark_marks_store_down',
-    help: '1 while the breaker of this store of marks is open; business: "" for the stores of all that have none of their own.',
+    help: '1 while the breaker of this store of marks is open. The label business is empty for the common stores.',
     labelNames: ['store', 'business'],
     registers: [registry],
     collect() {
@@ -93,31 +96,34 @@ export function addMarkMetrics(registry: Registry, { figures }: ThumbupSubgraph,
     })
   }
   addGauges(registry, {
-    tidemark_marks_aggregator_held_keys: ['Marks that wait in the aggregator.', () => sum((of) => of.aggregator.held)],
-    tidemark_hot_subjects: ['Subjects that take a large share of the reads now.', () => sum((of) => of.counts.hot.length)],
+    tidemark_marks_aggregator_held_keys: ['Marks in the aggregator.', () => sum((of) => of.aggregator.held)],
+    tidemark_hot_subjects: ['Subjects with a large share of the current reads.', () => sum((of) => of.counts.hot.length)],
   })
 }
 
-/** Figures of the process that persists. `stores`: all sets that it persists. */
+/** Metrics of a process that runs the job. `stores`: all sets that it persists. */
 export function addMarkJobMetrics(registry: Registry, job: ThumbupJob, stores: readonly MeasuredMarkStores[]): void {
   addCounters(registry, {
     tidemark_mark_windows_total: ['Persist steps of marks.', () => job.figures().steps],
-    tidemark_marks_flushed_total: ['Marks that flushes brought to the job.', () => job.figures().marks],
+    tidemark_marks_flushed_total: ['Marks that the job received in flushes.', () => job.figures().marks],
     tidemark_marks_persisted_rows_total: ['Marks sent to the record store.', () => job.figures().rows],
-    tidemark_mark_transitions_total: ['Marks that really changed.', () => job.figures().transitions],
-    tidemark_count_updates_total: ["Updates of subjects' counts: one per subject and window.", () => job.figures().countUpdates],
-    tidemark_marks_missing_total: ['Marks whose content was missing when they were persisted.', () => job.figures().missing],
-    tidemark_marks_swept_total: ['Marks persisted by the sweeper because no flush carried them.', () => job.figures().swept],
-    tidemark_marks_parked_messages_total: ['Flushes of marks that could not be decoded and were parked.', () => job.figures().parked],
-    tidemark_mark_events_published_late_total: ['Changes whose events were sent from the outbox.', () => job.figures().published],
+    tidemark_mark_transitions_total: ['Persisted marks that differ from the stored mark.', () => job.figures().transitions],
+    tidemark_count_updates_total: ['Updates of the counts of subjects: one per subject and window.', () => job.figures().countUpdates],
+    tidemark_marks_missing_total: ['Marks without content in the hot store when they were persisted.', () => job.figures().missing],
+    tidemark_marks_swept_total: ['Marks that the sweeper persisted, because no flush carried them.', () => job.figures().swept],
+    tidemark_marks_parked_messages_total: [
+      'Flushes of marks that were parked, because they could not be decoded.',
+      () => job.figures().parked,
+    ],
+    tidemark_mark_events_published_late_total: ['Changes with events that were sent from the outbox.', () => job.figures().published],
     tidemark_marks_archived_total: ['Marks moved into the archive.', () => job.figures().archived],
-    tidemark_marks_recounted_subjects_total: ['Subjects whose counts were compared with their rows.', () => job.figures().reconciled],
+    tidemark_marks_recounted_subjects_total: ['Subjects that were recounted.', () => job.figures().reconciled],
     tidemark_marks_not_recounted_subjects_total: [
-      'Subjects and owners whose rows could not be counted in time, to be compared with their counts.',
+      'Subjects and owners with too many rows to recount in time.',
       () => job.figures().unreconciled,
     ],
     tidemark_marks_drift_total: [
-      'Subjects and owners whose counts differed from their rows. Always 0, or there is a bug.',
+      'Subjects and owners with counts that differ from their rows. Always 0, or there is a bug.',
       () => job.figures().drift,
     ],
   })
@@ -128,21 +134,21 @@ export function addMarkJobMetrics(registry: Registry, job: ThumbupJob, stores: r
     'Marks that are newer in the hot store than in the record store',
     ({ hot }) => hot?.countDirtyMarks(),
   )
-  addGaugeByBusiness(registry, stores, 'tidemark_marks_log_lag_messages', 'Flush messages of marks not yet persisted', ({ log }) =>
+  addGaugeByBusiness(registry, stores, 'tidemark_marks_log_lag_messages', 'Flush messages of marks that are not persisted yet', ({ log }) =>
     log?.lag(),
   )
   addGaugeByBusiness(
     registry,
     stores,
     'tidemark_marks_outbox',
-    'Changes whose events may not be in the log yet, up to 1000',
+    'Changes with events that may not be in the log yet, up to 1000',
     ({ records }) => records?.listOutboxNumbers(OUTBOX_MAX).then((numbers) => numbers.length),
   )
 }
 
 const OUTBOX_MAX = 1_000
 
-/** `read`: undefined if the store is another set's, which tells it. */
+/** `read` returns undefined for a store that another set measures. */
 function addGaugeByBusiness(
   registry: Registry,
   stores: readonly MeasuredMarkStores[],
@@ -152,7 +158,7 @@ function addGaugeByBusiness(
 ): void {
   new Gauge({
     name,
-    help: `${help}; business: "" for the stores of all that have none of their own.`,
+    help: `${help}. The label business is empty for the common stores.`,
     labelNames: ['business'],
     registers: [registry],
     async collect() {
