@@ -1,9 +1,9 @@
 /**
- * `tidemark audit URL`: what must always hold of watch history, feed existence and thumbup, checked against a running
- * deployment of either shape by its address, over GraphQL as any client speaks it. One line per check; false if one failed.
+ * `tidemark audit URL` checks the guarantees of history, feed existence and thumbup against a running deployment of either shape. It sends
+ * GraphQL as any client does, and prints one line per check.
  *
- * The checks that wait for the write-back write first and share the waiting; so a run takes as long as the deployment
- * aggregates (`history.flushAgeMaxMs`), or six windows of thumbup (`thumbup.windowMs`), and some seconds.
+ * Checks that wait for the write-back write first and then share the wait. A run takes some seconds and the time of one aggregation
+ * (`history.flushAgeMaxMs`), or of six windows of thumbup (`thumbup.windowMs`).
  */
 import { TidemarkError, type ErrorCode } from '../core/errors.ts'
 import { apiUrl } from '../conformance/api-client.ts'
@@ -48,7 +48,7 @@ export function auditFromFlags(url: string, flags: AuditFlags, print: (line: str
   )
 }
 
-/** The variable of the service is the last way, so that a key need not stand on the command line. */
+/** The variable of the service is the last source, so that a key need not be on the command line. */
 function withSecrets({ token, secret, privateKey, issuer, audience }: AuditFlags): IdentityFlags {
   const isNamed = [token, secret, privateKey].some((each) => each !== undefined)
   const fromEnvironment = process.env['TIDEMARK_JWT_SECRET']
@@ -105,13 +105,10 @@ async function refuseUnfit(url: string): Promise<void> {
   if (answer !== undefined && codesOf(answer).includes('PERSISTED_QUERY_NOT_IN_LIST' satisfies ErrorCode))
     throw new TidemarkError(
       'CONFIG_INVALID',
-      `${url} takes registered operations only: give the address of a gateway whose persisted.mode is not enforce`,
+      `${url} takes registered operations only: give the address of a gateway with another persisted.mode than enforce`,
     )
   if (typeof answer?.data?._service?.sdl !== 'string') return
-  throw new TidemarkError(
-    'CONFIG_INVALID',
-    `${url} is a subgraph alone, and the promises are those of a gateway: give the address of the gateway`,
-  )
+  throw new TidemarkError('CONFIG_INVALID', `${url} is a subgraph alone, and the audit checks a gateway: give the address of the gateway`)
 }
 
 /** The address of a server is enough. Throws CONFIG_INVALID. */

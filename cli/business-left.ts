@@ -1,6 +1,6 @@
 /**
- * `tidemark business-left`: what the stores still hold of a business's marks. Of one whose `thumbup.deleted` is set the job
- * removes everything in chunks; this says when it is done.
+ * `tidemark business-left` prints how many marks of a business the stores still hold. The job removes a business with `thumbup.deleted` in
+ * chunks, and this command shows when it is done.
  */
 import { systemClock } from '../core/clock.ts'
 import { COUNTED_MAX } from '../subgraphs/thumbup/stores/hot-store.ts'
@@ -27,18 +27,22 @@ export async function businessLeft(name: string, flags: Flags, print: (line: str
     print(`record store    ${rows} rows, ${blocks} blocks of the archive, ${subjects} subjects, ${owners} owners`)
     print(`hot store       marks of ${atLeast(viewers)} viewers`)
     print(`count cache     ${atLeast(kept)} keys`)
-    print(told === undefined ? 'events          are in topics, which keep them until their retention ends' : `events          ${told}`)
+    print(told === undefined ? 'events          in topics, until their retention ends' : `events          ${told}`)
     const isEmpty = rows + blocks + subjects + owners + viewers + kept + (told ?? 0) === 0
-    if (!thumbup.deleted) print(`business "${name}" is not deleted: set its thumbup.deleted, and the job removes all of it`)
+    if (!thumbup.deleted) print(`business "${name}" is not deleted: set its thumbup.deleted, and the job removes its marks`)
     else
-      print(isEmpty ? `nothing is left of business "${name}"` : `the job is removing business "${name}": ask again, or see whether it runs`)
+      print(
+        isEmpty
+          ? `nothing is left of business "${name}"`
+          : `the job is removing business "${name}": ask again later, and check that the job runs`,
+      )
     return isEmpty || !thumbup.deleted
   } finally {
     await stores.close()
   }
 }
 
-/** Some stores count no further. */
+/** Some stores stop counting at this number. */
 function atLeast(count: number): string {
   return count < COUNTED_MAX ? String(count) : `${count} or more`
 }

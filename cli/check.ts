@@ -1,4 +1,4 @@
-/** `tidemark check`: may this graph be served? For people, or with --json for programs. */
+/** `tidemark check` judges whether a graph can be served. It prints text, or JSON with --json. */
 import type { GraphQLSchema } from 'graphql'
 import type { Config } from '../config/config.ts'
 import { makeJudge } from '../gateway/limits/judge.ts'
@@ -34,7 +34,7 @@ export async function check(flags: CheckFlags, print: (text: string) => void): P
   return report.ok
 }
 
-/** The schema of a running service, by its address, or of a file. */
+/** The schema of a running service (`named` is its address), or of a file. */
 async function loadOlderApi(named: string, config: Config): Promise<GraphQLSchema> {
   const isAddress = /^https?:\/\//.test(named)
   return isAddress ? fetchApiSchema(named, { timeoutMs: config.supergraph.fetchTimeoutMs }) : loadApi(named, '--against', () => config)

@@ -1,4 +1,4 @@
-/** `tidemark compose`: the supergraph of our subgraphs and partners', as SDL. */
+/** `tidemark compose` prints the supergraph of Tidemark's and partners' subgraphs as SDL. */
 import { writeFileSync } from 'node:fs'
 import { TidemarkError } from '../core/errors.ts'
 import { loadGraph, readGraphSettings } from './graph-files.ts'

@@ -1,11 +1,11 @@
 /**
- * `tidemark export-business`: the marks and owners of a business as JSONL, a page at a time, so that its size does not matter:
+ * `tidemark export-business` writes the marks and owners of a business as JSONL, a page at a time, so the size does not matter:
  *
  *     {"kind":"mark","viewer":"7","id":"42","mark":"LIKE","markedAt":1700000000000}      by viewer, then by id
  *     {"kind":"owner","id":"42","owner":"9"}                                             by id
  *
- * It is what the record store has: marks that a job is about to persist (`thumbup.windowMs`) are missing. Beside a service
- * that writes, each page is of its own moment. A file is written as a whole or not at all.
+ * The export has the content of the record store: marks that a job has not persisted yet (`thumbup.windowMs`) are missing. If a service
+ * writes meanwhile, the pages are of different moments. A file is written as a whole or not at all.
  */
 import type { Writable } from 'node:stream'
 import { systemClock } from '../core/clock.ts'
@@ -21,7 +21,7 @@ import { bytesIn, writeWholeFile } from './migrate/whole-file.ts'
 
 const PAGE = 1_000
 
-/** `say` is told how much it was, beside the data. */
+/** `say` gets a sentence with the size of the export. */
 export async function exportBusiness(
   name: string,
   flags: Flags & { out?: string },
@@ -45,8 +45,8 @@ export async function exportBusiness(
 type Written = { marks: number; owners: number }
 
 /**
- * Whoever exports a business that is being removed, or has been, may have its last copy in that file: it is replaced neither by
- * nothing, nor by what a removal has left.
+ * The file may hold the last copy of a business that was or is being removed. An empty export, or the rest that a removal left, must not
+ * replace it.
  */
 async function writeFile(records: MarkRecords, { name, number, thumbup }: BusinessConfig, path: string): Promise<Written> {
   const hasData = (await bytesIn(path)) > 0
@@ -91,7 +91,7 @@ async function writeAll(records: MarkRecords, business: BusinessNumber, out: Wri
   return written
 }
 
-/** Waits until whoever reads has taken it. */
+/** Waits until the reader has taken the lines. */
 async function write(out: Writable, lines: readonly object[]): Promise<void> {
   if (lines.length === 0) return
   const text = lines.map((line) => `${JSON.stringify(line)}\n`).join('')

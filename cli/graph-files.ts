@@ -11,7 +11,7 @@ import { isComposed } from '../gateway/supergraph/source.ts'
 import { ourSubgraphs } from '../subgraphs/catalog.ts'
 import { environment, readSettings, type Flags } from './process/settings.ts'
 
-/** `--config` may name either file: rover has the supergraph.yaml there. */
+/** `--config` may name either file, because rover takes the supergraph.yaml there. */
 export function readGraphSettings(flags: Flags): Config {
   const { config, ...rest } = flags
   return config !== undefined && namesSubgraphs(readIfThere(config))
@@ -46,7 +46,7 @@ export async function loadGraph(config: Config): Promise<{ loaded: LoadedSupergr
  */
 export async function loadApi(path: string, flag: string, settings: () => Config): Promise<GraphQLSchema> {
   const text = readNamed(path, flag)
-  // The file is taken as it is: only a graph that will be served must fit the settings.
+  // The file need not fit the settings: only a served graph must.
   if (isComposed(text)) return makePlanner(text).schema
   if (namesSubgraphs(text)) return apiOf({ ...settings(), server: { ...settings().server, supergraph: path } })
   if (/\.(?:ya?ml|json)$/.test(path)) return apiOf(readSettings({ config: path }))

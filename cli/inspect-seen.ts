@@ -1,4 +1,4 @@
-/** What the stores hold of what a viewer has seen, as `tidemark inspect viewer` prints it, and writes filters into files: past every cache. */
+/** The part of `tidemark inspect viewer` for feed existence: prints seen subjects and writes filters into files. It reads past every cache. */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Businesses } from '../config/businesses.ts'
@@ -32,17 +32,17 @@ async function linesOf({ hot, records }: Pick<SeenStores, 'hot' | 'records'>, vi
   })
   const moving = (listed?.staged ?? []).map((listing) => nameOf(listedBusiness(listing)))
   if (moving.length > 0)
-    lines.push(`listed, to be moved from the legacy store by the job when the hour of his listing is over: ${moving.toSorted().join(', ')}`)
+    lines.push(`listed for the migration; the job folds the plays in when the hour is over: ${moving.toSorted().join(', ')}`)
   const [filters = []] = await records.listFilters([viewer])
   for (const { month, filter, version } of filters) {
     if (month === MARK_MONTH) lines.push(...linesOfMark(filter, nameOf))
     else lines.push(`filter of ${monthText(month)}: ${wordsOf(filter)}, version ${version}`)
   }
   const aside = await records.listQuarantined(ASIDE_MAX, viewer)
-  return [...lines, ...aside.map((each) => `was damaged and set aside: ${sentenceOfAside(each)}`)]
+  return [...lines, ...aside.map((each) => `quarantined: ${sentenceOfAside(each)}`)]
 }
 
-/** Each as it is stored, so that others can read it. Throws CONFIG_INVALID where they cannot be written. */
+/** Writes the filters as they are stored, for other programs. Throws CONFIG_INVALID if the folder cannot be written to. */
 export async function writeFilters(
   { records }: Pick<SeenStores, 'records'>,
   viewer: ViewerId,
@@ -65,21 +65,21 @@ export async function writeFilters(
   }
 }
 
-/** An empty mark says nothing of a viewer: one whose filter is made anew gets it, whether he was ever listed or not. */
+/** An empty mark prints nothing: a rebuilt filter has one even if the viewer was never listed. */
 function linesOfMark(bytes: Buffer, nameOf: (business: number) => string): string[] {
-  if (!isMark(bytes)) return ['what was noted of his move from the legacy store is damaged: he counts as one who was not moved']
+  if (!isMark(bytes)) return ['the migration mark is damaged: the viewer counts as not migrated']
   const moved = Array.from(decodeMark(bytes), ([business, { plays }]) => `${nameOf(business)} (${plays} plays)`)
   const again = Array.from(lostPlaysOf(bytes), ([business, plays]) => `${nameOf(business)} (${plays} plays before)`)
   return [
-    ...(moved.length > 0 ? [`moved from the legacy store: ${moved.join(', ')}`] : []),
-    ...(again.length > 0 ? [`to be moved from the legacy store once more, since a filter was damaged: ${again.join(', ')}`] : []),
+    ...(moved.length > 0 ? [`migrated from the legacy store: ${moved.join(', ')}`] : []),
+    ...(again.length > 0 ? [`to be migrated again, because a filter was damaged: ${again.join(', ')}`] : []),
   ]
 }
 
-/** What stands in its place is what could be made anew. */
+/** One line about a quarantined filter. Its rebuilt successor is listed with the filters. */
 export function sentenceOfAside({ month, filter, version, reason }: QuarantinedFilter): string {
-  const what = month === MARK_MONTH ? 'what was noted of the move from the legacy store' : `filter of ${monthText(month)}`
-  return `${what}, version ${version}, ${filter.length} bytes: ${reason || 'the reason is damaged too'}`
+  const what = month === MARK_MONTH ? 'migration mark' : `filter of ${monthText(month)}`
+  return `${what}, version ${version}, ${filter.length} bytes: ${reason || 'the reason cannot be read'}`
 }
 
 function wordsOf(filter: StoredFilter['filter']): string {

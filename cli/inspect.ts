@@ -1,4 +1,4 @@
-/** `tidemark inspect`: what the stores hold, read beside a running service. */
+/** `tidemark inspect` prints the contents of the stores. It may run beside a service. */
 import { systemClock } from '../core/clock.ts'
 import { makeBusinesses } from '../config/businesses.ts'
 import { TidemarkError } from '../core/errors.ts'
@@ -22,10 +22,11 @@ export type InspectFlags = Flags & {
 
 export async function inspect(what: string, id: string | undefined, flags: InspectFlags, print: (line: string) => void): Promise<void> {
   const config = readSettings(flags)
-  if (what !== 'viewer' && what !== 'stores') throw new TidemarkError('CONFIG_INVALID', `inspect knows no "${what}": say viewer or stores`)
+  if (what !== 'viewer' && what !== 'stores')
+    throw new TidemarkError('CONFIG_INVALID', `inspect cannot show "${what}": use viewer or stores`)
   if (what === 'viewer') checkId(id ?? '', 'the id of the viewer')
   else if (flags.filters !== undefined)
-    throw new TidemarkError('CONFIG_INVALID', '--filters writes those of one viewer: say inspect viewer ID')
+    throw new TidemarkError('CONFIG_INVALID', '--filters writes the filters of one viewer: use inspect viewer ID')
   requireDataFolder(config)
   const stores = await openStores(config, systemClock, makeLog())
   try {
@@ -43,7 +44,7 @@ async function inspectStores(stores: OpenStores, print: (line: string) => void):
   print(`flush messages  ${await stores.log.lag()} not yet persisted`)
   print(`play messages   ${await stores.seen.log.lag()} not yet staged`)
   const count = await stores.seen.records.countQuarantined()
-  print(`filters         ${count} were damaged, and are kept as they were`)
+  print(`filters         ${count} are quarantined`)
   const aside = await stores.seen.records.listQuarantined(ASIDE_MAX)
   for (const each of aside) print(`  viewer ${each.viewer}: ${sentenceOfAside(each)}`)
   if (count > aside.length) print(`  … and ${count - aside.length} more`)

@@ -1,7 +1,6 @@
 /**
- * `tidemark journal`: what waits in the journals of the data folder, and what was set aside because it could not be
- * applied; `put-back` makes that wait again, once the reason is gone. Both may be done beside running processes: whichever
- * has the journal applies it at its next look, seconds later.
+ * `tidemark journal` lists the waiting and parked entries in the journals of the data folder. `put-back` makes parked entries wait again,
+ * once their reason is gone. Both may run beside other processes: the process that holds the journal applies the entries seconds later.
  */
 import { TidemarkError } from '../core/errors.ts'
 import type { JournalView, Parked } from '../writeback/journal.ts'
@@ -11,7 +10,8 @@ import { readSettings, type Flags } from './process/settings.ts'
 /** `names`: entries as the list shows them, such as journal-0/17; or all. */
 export async function journal(what: string, names: readonly string[], flags: Flags, print: (line: string) => void): Promise<void> {
   const config = readSettings(flags)
-  if (what !== 'list' && what !== 'put-back') throw new TidemarkError('CONFIG_INVALID', `journal knows no "${what}": say list or put-back`)
+  if (what !== 'list' && what !== 'put-back')
+    throw new TidemarkError('CONFIG_INVALID', `"${what}" is not a command of journal: use list or put-back`)
   const views = viewJournals(config)
   try {
     if (views.length === 0) print(`no process has kept a journal in ${config.stores.data}`)
@@ -24,7 +24,7 @@ export async function journal(what: string, names: readonly string[], flags: Fla
 
 async function list(view: JournalView, print: (line: string) => void): Promise<void> {
   const { waiting, parked } = await view.count()
-  print(`${view.name}  ${waiting} wait, ${parked} set aside`)
+  print(`${view.name}  ${waiting} waiting, ${parked} parked`)
   for (const each of await view.listParked()) print(`  ${view.name}/${each.number}  ${describe(each)}`)
 }
 
@@ -47,6 +47,6 @@ async function putBack(views: readonly JournalView[], names: readonly string[], 
   }
   unknown.delete('all')
   if (unknown.size > 0) {
-    throw new TidemarkError('CONFIG_INVALID', `not set aside in any journal: ${[...unknown].join(', ')}; see \`tidemark journal\``)
+    throw new TidemarkError('CONFIG_INVALID', `not parked in any journal: ${[...unknown].join(', ')}; see \`tidemark journal\``)
   }
 }

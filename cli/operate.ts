@@ -5,7 +5,7 @@ import { migrateStores, printSchema } from './stores/operate.ts'
 import { makeLog } from './process/log.ts'
 import { readSettings, type Flags } from './process/settings.ts'
 
-/** Resolves to false if the stores of a business could not be prepared; what, is told to `complain`. */
+/** Resolves to false if the stores of a business could not be prepared. `complain` gets the reasons. */
 export async function migrate(
   flags: Flags & { print?: boolean },
   print: (line: string) => void,
@@ -25,9 +25,9 @@ export async function migrate(
 const NOTHING_TO_DO =
   'nothing to do: these settings name no servers, and the embedded stores need no preparation; set stores.redis, kafka and mysql for the distributed shape'
 
-/** Resolves to false if something is wrong. */
+/** Resolves to false if a finding is wrong. */
 export async function doctor(flags: Flags, print: (line: string) => void): Promise<boolean> {
-  // What a driver complains of on the way is what the findings say in a sentence.
+  // The findings repeat the complaints of drivers as sentences, so their log lines are dropped.
   const findings = await examineStores(readSettings(flags), systemClock, makeLog({ level: 'fatal' }))
   for (const { store, level, name, sentence } of findings) {
     print(`${level.padEnd(8)}  ${store.padEnd(11)}  ${sentence}${name === undefined ? '' : ` [${name}]`}`)

@@ -32,7 +32,7 @@ export async function persist(folder: string, flags: PersistFlags, print: (text:
   if (operations.length === 0)
     throw new TidemarkError('CONFIG_INVALID', `${folder} has no operation: put them into files that end in .graphql or .gql`)
   if (flags.client !== undefined && flags.format === 'relay')
-    throw new TidemarkError('CONFIG_INVALID', "--client needs --format apollo: Relay's form cannot say whose an operation is")
+    throw new TidemarkError('CONFIG_INVALID', "--client needs --format apollo: Relay's form has no client names")
   const text = manifestText(operations, flags.format, flags.client)
   if (flags.out === undefined) return print(text.trimEnd())
   try {

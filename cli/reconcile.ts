@@ -1,6 +1,6 @@
 /**
- * `tidemark reconcile`: counts all stored marks of all businesses again, in the record stores themselves; no other part of a
- * deployment need run. What differs is printed, and there is a bug: `count = number of rows in that state` always holds.
+ * `tidemark reconcile` recounts all stored marks of all businesses in the record stores. No other part of a deployment needs to run. A
+ * printed difference is a bug: a count is always the number of rows in that state.
  */
 import { systemClock } from '../core/clock.ts'
 import type { BusinessConfig } from '../config/config.ts'
@@ -12,10 +12,10 @@ import { businessOf } from './business-of.ts'
 import { requireDataFolder } from './process/data-folder.ts'
 import { readSettings, type Flags } from './process/settings.ts'
 
-/** Drifting subjects and owners that are printed, of each business; all are counted. */
+/** Drifting subjects and owners of one business that are printed. All of them are counted. */
 const PRINTED_MAX = 100
 
-/** What a recount ends with. */
+/** The result of a recount. */
 export type Reconciled = {
   /** Subjects and owners whose counts differ. */
   drifting: number
@@ -25,17 +25,17 @@ export type Reconciled = {
   unreadable: number
 }
 
-/** What the command ends with if it cannot do its work, or not for all. */
+/** Exit status if the recount failed, for all businesses or for some. */
 export const FAILED = 3
 
-/** The command's: that nobody knows is not that it differs, and what is damaged does not come back by itself. */
+/** The exit status. A store that does not answer is not a difference, and damaged data needs another action than an outage. */
 export function exitStatus({ drifting, unchecked, unreadable }: Reconciled): 0 | 1 | 2 | typeof FAILED {
   if (drifting > 0) return 1
   if (unreadable > 0) return FAILED
   return unchecked > 0 ? 2 : 0
 }
 
-/** A business that cannot be recounted keeps no other from being. */
+/** A business that cannot be recounted does not stop the others. */
 export async function reconcile(flags: Flags & { business?: string }, print: (line: string) => void): Promise<Reconciled> {
   const config = readSettings(flags)
   const businesses =
@@ -50,7 +50,7 @@ export async function reconcile(flags: Flags & { business?: string }, print: (li
       } catch (error) {
         if (saysDown(error, 'recordStore')) total.unchecked++
         else total.unreadable++
-        print(`${business.name}: not recounted, or not to its end: ${sentenceOf(error)}`)
+        print(`${business.name}: not recounted completely: ${sentenceOf(error)}`)
       }
     }
   } finally {
@@ -59,7 +59,7 @@ export async function reconcile(flags: Flags & { business?: string }, print: (li
   return total
 }
 
-/** Adds what differs as it is found, since the store may go away on the way. */
+/** Adds each difference to the total at once, because the store may fail later. */
 async function reconcileOne(
   stores: OpenMarkRecords,
   { name, number }: BusinessConfig,

@@ -6,7 +6,7 @@ import { makeAllYoung } from './process/heap.ts'
 import { makeProgram } from './program.ts'
 
 makeAllYoung()
-// Whoever reads us has enough: `tidemark export-business video | head`.
+// The reader has closed the pipe, as in `tidemark export-business video | head`.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code !== 'EPIPE') throw error
   process.exit()
@@ -17,6 +17,6 @@ try {
 } catch (error) {
   if (!isTidemarkError(error)) throw error
   console.error(`${error.code}: ${error.message}`)
-  // What was opened before must not keep a process alive that cannot serve; all that was acknowledged is durable.
+  // Open stores must not keep a failed process alive. Acknowledged writes are durable.
   process.exit(process.exitCode ?? 1)
 }

@@ -1,9 +1,9 @@
 /**
- * Tells every process of `tidemark start --workers N` of counts that one of them put: the job is in the primary, those who
- * follow are in the workers. Each process joins once and gives its relay to the count cache; the primary passes on what a
- * worker says to the others. Lost messages cost a follower one window, as the port allows.
+ * Passes changed counts on to every process of `tidemark start --workers N`: the job is in the primary, and followers are in the workers. Each
+ * process joins once and gives its relay to the count cache. The primary passes messages of a worker on to the others. A lost message costs
+ * a follower one window, as the port allows.
  *
- * The messages are apart from those of workers.ts, which have a `kind`.
+ * The messages of workers.ts have a `kind`, and these have none.
  */
 import cluster, { type Worker } from 'node:cluster'
 import type { CountRelay } from '../../stores/lmdb/changes.ts'
@@ -11,7 +11,7 @@ import type { CountedSubject } from '../../core/domain.ts'
 
 type Message = { tidemarkCounts: CountedSubject[] }
 
-/** The primary's side, to be joined before workers are forked; as well where there are none. */
+/** The primary's side. Join before workers are forked, or without workers. */
 export function joinCountsAsPrimary(): CountRelay {
   const members = makeMembers((message) => tellWorkers(message))
   cluster.on('message', (worker: Worker, message: unknown) => {
@@ -50,7 +50,7 @@ function makeMembers(send: (message: Message) => void): { relay: CountRelay; hea
 
   return {
     relay: {
-      // One message a turn: a window of the job changes thousands of counts at once.
+      // One message per turn of the event loop: a window of the job changes thousands of counts at once.
       publish(changed) {
         if (unsent.length === 0) setImmediate(sendAll)
         unsent.push(changed)

@@ -1,9 +1,9 @@
 /**
- * `tidemark migrate-played`: moves viewers from a Redis of sorted sets. It lists them in the current slot of the ring, at a given
- * pace; the job of feed existence, which runs anyway, folds each one's sets in when the hour is over. Then it waits until all
- * are marked, and looks whether anything is missing, if it is told to.
+ * `tidemark migrate-played` migrates viewers from a Redis of sorted sets. It lists them in the current slot of the ring, at a given pace.
+ * The job of feed existence folds in their sets when the hour is over. The command then waits until all viewers are marked as migrated, and
+ * verifies them with --verify.
  *
- * It may be killed anywhere and begun again: who is listed twice, or was migrated before, is folded in once.
+ * The command may be killed at any point and started again: a viewer who is listed twice, or was migrated before, is folded in once.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { systemClock } from '../../core/clock.ts'
@@ -38,15 +38,15 @@ export type MigrateFlags = Flags & {
   business?: string[]
   /** Viewers listed per second. */
   rate: number
-  /** Where it is kept how far the listing came. */
+  /** The file with the progress of the listing. */
   resume?: string
   dryRun?: boolean
   wait: boolean
-  /** Minutes in which nobody is folded in, after which nobody is waited for any more. */
+  /** The command stops waiting if no viewer was folded in for this many minutes. */
   patience: number
   verify?: boolean
   verifyOnly?: boolean
-  /** One in so many viewers is verified. */
+  /** One viewer in this number is verified. */
   sample: number
   repair?: boolean
 }
@@ -58,9 +58,9 @@ type Run = {
   legacy: LegacyPlays
   businesses: readonly BusinessNumber[]
   print: (line: string) => void
-  /** Sentences that were printed: none is printed twice, whichever step finds the same. */
+  /** Printed sentences. A later step does not repeat one. */
   told: Set<string>
-  /** From when on the job folds in all who were listed, ms since the epoch; undefined while nobody was. */
+  /** The job folds in all listed viewers from this time on, in ms since the epoch. Undefined while none is listed. */
   restsAt?: number
 }
 
@@ -86,7 +86,7 @@ export async function migratePlayed(flags: MigrateFlags, print: (line: string) =
       if (flags.dryRun === true) return isListed
       const isDone = !flags.wait || (await waited(run))
       if (flags.verify !== true) return isListed && isDone
-      // Of whom it is said that waiting was in vain, it is not said that one should wait.
+      // After a wait in vain, the advice is not to wait.
       return (await verify(run, isDone ? 'wait for the job, or list them again' : 'as said above')) && isListed && isDone
     }
     return await verify(run, 'wait for the job, or list them again')
@@ -95,20 +95,20 @@ export async function migratePlayed(flags: MigrateFlags, print: (line: string) =
   }
 }
 
-const NO_LEGACY = `existence.legacy is not set, so services and jobs do not know the store that viewers come from: write "existence: { legacy: { urls: ['redis://host:6379'] } }" into tidemark.yaml (or TIDEMARK_LEGACY_URL), restart them, and then list viewers`
+const NO_LEGACY = `existence.legacy is not set, so services and jobs do not know the legacy store: write "existence: { legacy: { urls: ['redis://host:6379'] } }" into tidemark.yaml (or TIDEMARK_LEGACY_URL), restart them, and then list viewers`
 
-/** Flags of which one would be passed over in silence. */
+/** Rejects combinations of flags in which one has no effect. */
 function checkFlags({ dryRun, verify, verifyOnly, repair }: MigrateFlags): void {
   if (dryRun === true && verifyOnly === true)
     throw new TidemarkError(
       'CONFIG_INVALID',
-      '--verify-only looks without a --dry-run, and changes nothing unless you add --repair: leave one of them out',
+      '--verify-only changes nothing without --repair, so it needs no --dry-run: leave one of them out',
     )
   if (repair === true && verify !== true && verifyOnly !== true)
-    throw new TidemarkError('CONFIG_INVALID', '--repair records again what a look finds missing: add --verify or --verify-only')
+    throw new TidemarkError('CONFIG_INVALID', '--repair records the plays that a verification finds missing: add --verify or --verify-only')
 }
 
-/** What services and jobs know, with what a flag says of it; a flag that says another thing than they know is a mistake. */
+/** The settings of services and jobs, completed by flags. A flag that contradicts a setting is a mistake. */
 function settingsOf(flags: MigrateFlags): Config {
   const config = readSettings(flags)
   const { legacy } = config.existence
@@ -138,7 +138,7 @@ function settingsOf(flags: MigrateFlags): Config {
   return whole
 }
 
-/** Sets of one store must not be looked at and those of another one folded in: then viewers are marked, and lose what the first one has. */
+/** The command must not list the viewers of one store while the job reads another: they would be marked, and their plays be lost. */
 function checkFrom(from: string, urls: readonly string[]): void {
   const hostsOf = (addresses: readonly string[]): string =>
     addresses
@@ -164,7 +164,7 @@ function businessesOf(config: Config, { business }: MigrateFlags): BusinessNumbe
   })
 }
 
-/** Puts the viewers of the file into the ring. False if one of them cannot be. */
+/** Lists the viewers of the file in the ring. False if one of them cannot be listed. */
 async function list(run: Run): Promise<boolean> {
   const { flags, config, stores, legacy, businesses, print } = run
   const { hot, records } = stores.seen
@@ -176,7 +176,7 @@ async function list(run: Run): Promise<boolean> {
   const hints = makeMistakes(run)
   const begun = performance.now()
   const counts = await runWithProgressBar(`Listing the viewers of ${flags.users}`, (progress) => {
-    // As many at once as a second takes, so that a small rate is kept as well.
+    // A batch is at most the rate of one second, so that a small rate holds too.
     const batches = inBatches(readViewers(flags.users, after), Math.max(1, Math.min(BATCH, flags.rate)))
     return listViewers(systemClock, { hot, records, legacy }, batches, place, {
       ...{ businesses, shape: ringOf(config), isDry, onMistake: mistakes.note, onHint: hints.note },
@@ -190,7 +190,7 @@ async function list(run: Run): Promise<boolean> {
   if (counts.viewers === 0 && after === 0)
     throw new TidemarkError(
       'CONFIG_INVALID',
-      `${flags.users} names no viewer${mistakes.count() > 0 ? ' that is an id' : ''}: write one a line`,
+      `${flags.users} names no viewer${mistakes.count() > 0 ? ' with a valid id' : ''}: write one per line`,
     )
   mistakes.rest()
   hints.rest()
@@ -200,12 +200,12 @@ async function list(run: Run): Promise<boolean> {
   )
   if (!isDry && counts.listed > 0) {
     run.restsAt = restOf(systemClock.now(), config.existence.settleMs)
-    print(`the job folds them in from ${timeText(run.restsAt)} on, when the hour they are listed in is over`)
+    print(`the job folds them in from ${timeText(run.restsAt)} on, when the current hour is over`)
   }
   return mistakes.count() === 0
 }
 
-/** Such as 15:01 UTC: never too early. */
+/** Such as 15:01 UTC. Rounded up to a whole minute. */
 function timeText(time: number): string {
   return `${new Date(Math.ceil(time / MINUTE_MS) * MINUTE_MS).toISOString().slice(11, 16)} UTC`
 }
@@ -219,14 +219,14 @@ async function waited(run: Run): Promise<boolean> {
   mistakes.rest()
   if (waiting.count() === 0) return mistakes.count() === 0
   print(
-    `${waiting.count()} viewers are not migrated, and for ${flags.patience} minutes nobody was: see what the log of the job says of them, and list them again`,
+    `${waiting.count()} viewers are not migrated, and none was migrated in the last ${flags.patience} minutes: read the log of the job, and list them again`,
   )
   return false
 }
 
 /**
- * Until each viewer of the file is marked: in the order of the file, since the job folds them in any. Once nobody who was waited for
- * has been marked for as long as `patience`, the rest of the file is looked at and not waited for.
+ * Waits until each viewer of the file is marked, in the order of the file: the job folds them in any order. If no viewer was marked for
+ * `patience`, the rest of the file is checked without waiting.
  */
 async function waitForAll(run: Run, waiting: Mistakes, mistakes: Mistakes, progress: (text: string) => void): Promise<void> {
   const { flags, stores, legacy, businesses } = run
@@ -243,11 +243,11 @@ async function waitForAll(run: Run, waiting: Mistakes, mistakes: Mistakes, progr
       for (const [at, mark] of marks.entries()) if (isDone[at] === true) for (const each of mark.values()) plays += each.plays
       done += isDone.filter(Boolean).length
       left = left.filter((_, at) => isDone[at] !== true)
-      // Those of the first look may have been moved long ago.
+      // Viewers of the first look may have been migrated long ago.
       if (look > 0 && isDone.includes(true)) movedAt = performance.now()
       progress(`${done} of ${all} viewers migrated, ${plays} plays${when()}`)
       if (left.length === 0) break
-      // Who was not listed, because something else stands at his key, is not waited for.
+      // A viewer with another value at the key was not listed, so do not wait for them.
       const keys = left.flatMap((viewer) => businesses.map((business) => ({ viewer, business })))
       const kinds = await legacy.examine(keys)
       const wrong = keys.filter((_, at) => kinds[at] === 'other')
@@ -256,7 +256,7 @@ async function waitForAll(run: Run, waiting: Mistakes, mistakes: Mistakes, progr
       left = left.filter((viewer) => !never.has(viewer))
       if (left.length === 0) break
       if (performance.now() - movedAt >= flags.patience * 60_000) {
-        for (const viewer of left) waiting.note(`viewer "${viewer}" is listed still`)
+        for (const viewer of left) waiting.note(`viewer "${viewer}" is still listed`)
         break
       }
       await sleep(ASK_EVERY_MS)
@@ -264,7 +264,7 @@ async function waitForAll(run: Run, waiting: Mistakes, mistakes: Mistakes, progr
   }
 }
 
-/** Each once. */
+/** Each viewer once. */
 function viewersOf(lines: readonly ViewerLine[]): ViewerId[] {
   return [...new Set(lines.flatMap(({ viewer }) => viewer ?? []))]
 }
@@ -280,7 +280,7 @@ async function verify(run: Run, advice: string): Promise<boolean> {
   const counts = { viewers: 0, waiting: 0, checked: 0, missing: 0, invalid: 0, repaired: 0 }
   let seen = 0
 
-  /** False if he waits for the job. */
+  /** False if the viewer waits for the job. */
   async function verifyOne(viewer: string, business: BusinessNumber): Promise<boolean> {
     const verified = await verifyViewer(systemClock, { hot, records, legacy }, viewer, business, rules)
     const { isMigrated, checked, missing, invalid, mistake } = verified
@@ -289,7 +289,7 @@ async function verify(run: Run, advice: string): Promise<boolean> {
     counts.missing += missing.length
     if (mistake !== undefined) mistakes.note(mistake)
     if (invalid.length > 0)
-      print(`${legacy.keyOf(viewer, business)} has ${invalid.length} members that are no ids, such as "${invalid[0]}": they are left out`)
+      print(`${legacy.keyOf(viewer, business)} has ${invalid.length} members that are not ids, such as "${invalid[0]}": they are left out`)
     if (!isMigrated && (await legacy.examine([{ viewer, business }]))[0] === 'other') {
       mistakes.note(noSet(legacy.keyOf(viewer, business), viewer))
       return true
@@ -303,7 +303,7 @@ async function verify(run: Run, advice: string): Promise<boolean> {
     return isMigrated
   }
 
-  await runWithProgressBar('Looking whether everything is here', async (progress) => {
+  await runWithProgressBar('Verifying the viewers', async (progress) => {
     for await (const { viewer } of readViewers(flags.users)) {
       if (viewer === undefined || seen++ % flags.sample !== 0) continue
       const looked = []
@@ -313,17 +313,17 @@ async function verify(run: Run, advice: string): Promise<boolean> {
       progress(`${counts.viewers} viewers, ${counts.checked} plays, ${counts.missing} missing`)
     }
   })
-  if (seen === 0) throw new TidemarkError('CONFIG_INVALID', `${flags.users} names no viewer: write one a line`)
+  if (seen === 0) throw new TidemarkError('CONFIG_INVALID', `${flags.users} names no viewer: write one per line`)
   mistakes.rest()
   if (counts.waiting > 0) print(`${counts.waiting} viewers are not migrated: ${advice}`)
   if (counts.repaired > 0) print(`${counts.repaired} plays were staged again: verify once more`)
-  print(`checked ${counts.checked} plays of ${counts.viewers} viewers: ${counts.missing} missing, ${counts.invalid} members are no ids`)
+  print(`checked ${counts.checked} plays of ${counts.viewers} viewers: ${counts.missing} missing, ${counts.invalid} members are not ids`)
   return mistakes.count() === 0 && counts.waiting === 0
 }
 
 type Mistakes = ReturnType<typeof makeMistakes>
 
-/** The first ones are printed, all are counted. */
+/** Prints the first mistakes, and counts all. */
 function makeMistakes({ print, told }: Pick<Run, 'print' | 'told'>) {
   let [count, named] = [0, 0]
   return {

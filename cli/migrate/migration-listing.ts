@@ -1,6 +1,6 @@
 /**
- * Puts the viewers of a file into the current slot of the ring, a batch at a time and at a given pace. How far it came is
- * put down after each batch, never before: whoever is killed in between lists that batch once more, which changes nothing.
+ * Lists the viewers of a file in the current slot of the ring, in batches and at a given pace. The progress is saved after each batch, never
+ * before. A killed command therefore lists at most one batch again, which changes nothing.
  */
 import type { Clock } from '../../core/clock.ts'
 import type { BusinessNumber, Play, ViewerId } from '../../core/domain.ts'
@@ -22,21 +22,21 @@ export type ListingStores = {
 export type ListingOptions = {
   businesses: readonly BusinessNumber[]
   shape: RingShape
-  /** Looks at everything, and lists nobody. */
+  /** Checks everything, and lists no viewer. */
   isDry: boolean
-  /** After each batch, with all viewers so far: resolves when the next one may follow. */
+  /** Called after each batch with the number of viewers so far. Resolves when the next batch may follow. */
   pace(viewers: number): Promise<unknown>
-  /** A sentence on somebody who cannot be listed. */
+  /** A sentence about a viewer who cannot be listed. */
   onMistake(sentence: string): void
-  /** A sentence on somebody who is listed, and maybe should be looked at. */
+  /** A sentence about a viewer who is listed, and may be a mistake. */
   onHint?: ((sentence: string) => void) | undefined
   onBatch(counts: Readonly<ListingCounts>): void
 }
 
-/** `before`: of those who had been migrated; `without`: of those who are listed and have no set. */
+/** `before`: viewers that were already migrated. `without`: listed viewers without a set. */
 export type ListingCounts = { viewers: number; listed: number; before: number; without: number }
 
-/** `batches`: those lines of the file that come after the place. */
+/** `batches`: the lines of the file after the place. */
 export async function listViewers(
   clock: Clock,
   { hot, records, legacy }: ListingStores,
@@ -49,7 +49,7 @@ export async function listViewers(
 
   async function listBatch(viewers: readonly ViewerId[]): Promise<void> {
     const marks = await marksOf(records, viewers, (viewer) =>
-      onHint?.(`what was noted of the migration of viewer "${viewer}" is damaged: he counts as one who was not migrated`),
+      onHint?.(`the migration mark of viewer "${viewer}" is damaged: the viewer counts as not migrated`),
     )
     const wanted = viewers.flatMap((viewer, at) =>
       businesses.filter((each) => marks[at]?.has(each) !== true).map((business) => ({ viewer, business })),
@@ -72,7 +72,7 @@ export async function listViewers(
     const listed = new Set(listings.map(({ viewer }) => viewer))
     for (const viewer of listed)
       if (ODD.test(viewer) && !withSet.has(viewer))
-        onHint?.(`the line "${viewer}" is taken for a viewer as it stands, who has no set: a line is an id and nothing else`)
+        onHint?.(`the line "${viewer}" counts as the id of a viewer without a set: a line must contain an id and nothing else`)
     counts.listed += listed.size
     counts.without += [...listed].filter((viewer) => !withSet.has(viewer)).length
     counts.before += marks.filter((mark) => businesses.every((each) => mark.has(each))).length
@@ -90,15 +90,15 @@ export async function listViewers(
   return counts
 }
 
-/** What ids of viewers hardly have: a comment, columns, quotes, words. */
+/** Signs that a line is not an id: a comment, columns, quotes, words. */
 const ODD = /^(#|\/\/|--|["'`])|[,;|\s]|["'`]$/
 
-/** Waiting does not help him. */
+/** Waiting does not help such a viewer. */
 export function noSet(key: string, viewer: ViewerId): string {
-  return `LEGACY_INVALID: ${key} is not a sorted set: viewer "${viewer}" is not migrated from it; remove it or correct it, and list him again`
+  return `LEGACY_INVALID: ${key} is not a sorted set: viewer "${viewer}" is not migrated from it; remove or correct the key, and list the viewer again`
 }
 
-/** `onDamaged`: of whom there is a mark that cannot be read. */
+/** `onDamaged` gets viewers with a mark that cannot be read. */
 export async function marksOf(
   records: Pick<SeenRecords, 'getFilters'>,
   viewers: readonly ViewerId[],

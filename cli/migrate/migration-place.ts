@@ -1,10 +1,10 @@
-/** How far a listing of viewers came, in a file: so that one that was killed goes on there. Replaced as a whole, so never half-written. */
+/** The progress of a listing in a file, so that a killed command can continue. The file is replaced as a whole and never half-written. */
 import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { basename } from 'node:path'
 import { TidemarkError } from '../../core/errors.ts'
 
 export type Place = {
-  /** The name of the file of viewers, and the businesses that it is listed for. */
+  /** Name of the file of viewers, and the businesses of the migration. */
   users: string
   businesses: readonly number[]
   /** All lines up to this one are done. */
@@ -13,7 +13,7 @@ export type Place = {
 
 export type PlaceKeeper = { line: number; put(line: number): void }
 
-/** Without a file nothing is kept. Throws CONFIG_INVALID for one of another migration, or that cannot be written: before anything is done. */
+/** Without a file, nothing is kept. Throws CONFIG_INVALID at once for a file of another migration, or one that cannot be written. */
 export function keepPlace(file: string | undefined, users: string, businesses: readonly number[]): PlaceKeeper {
   if (file === undefined) return { line: 0, put() {} }
   if (file === '') throw new TidemarkError('CONFIG_INVALID', '--resume names no file: name one, or leave it out')
@@ -22,7 +22,7 @@ export function keepPlace(file: string | undefined, users: string, businesses: r
   if (found !== undefined && (found.users !== own.users || String(found.businesses) !== String(businesses))) {
     throw new TidemarkError(
       'CONFIG_INVALID',
-      `--resume ${file} is of another migration (${found.users}, businesses ${found.businesses.join(', ')}): name another file, or remove it to begin`,
+      `--resume ${file} is of another migration (${found.users}, businesses ${found.businesses.join(', ')}): name another file, or remove it to start again`,
     )
   }
   writing(file, () => {
@@ -40,7 +40,7 @@ export function keepPlace(file: string | undefined, users: string, businesses: r
   }
 }
 
-/** Whoever lost the disk on the way begins again where the file says, or without one: who is listed twice is folded in once. */
+/** A lost file only costs time: a viewer who is listed twice is folded in once. */
 function writing(file: string, write: () => void): void {
   try {
     write()
@@ -60,10 +60,10 @@ function readPlace(file: string): Place | undefined {
     if (typeof users === 'string' && Array.isArray(businesses) && Number.isSafeInteger(line) && line >= 0)
       return { users, businesses, line }
   } catch {
-    // Said below.
+    // Reported below.
   }
   throw new TidemarkError(
     'CONFIG_INVALID',
-    `--resume ${file} does not say how far a migration came: name another file, or remove it to begin`,
+    `--resume ${file} has no progress of a migration: name another file, or remove it to start again`,
   )
 }

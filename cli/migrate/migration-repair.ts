@@ -1,6 +1,6 @@
 /**
- * Stages what was found missing once more, a portion at a time. As whoever stages it says first by which shape of the ring: this
- * command may run with settings that no service has yet, and workers look where they were told to.
+ * Stages missing plays again, in portions. It announces the shape of the ring first, as every writer does: this command may run with settings
+ * that no service has yet, and workers read the announced shapes only.
  */
 import type { Clock } from '../../core/clock.ts'
 import type { Play } from '../../core/domain.ts'
@@ -8,7 +8,7 @@ import { slotOf } from '../../subgraphs/feed-existence/model/time-ring.ts'
 import type { RingShape, SeenStore } from '../../subgraphs/feed-existence/stores/hot-store.ts'
 import { announceShape } from '../../subgraphs/feed-existence/fold/layouts.ts'
 
-/** One portion is one step of the hot store, and of an hour. */
+/** A portion is one step of the hot store, in one hour. */
 const PORTION = 500
 
 export function makeRepair(

@@ -1,6 +1,6 @@
 /**
- * Looks whether everything that the legacy sets of viewers hold is seen here: staged, or in a filter. It reads past the legacy store, as
- * a service does that knows none. What is missing can be staged again, with the time that it has there.
+ * Checks that every play in a viewer's legacy sets is in Tidemark: staged, or in a filter. The check reads like a service without a legacy
+ * store. A missing play can be staged again with its time in the legacy store.
  */
 import type { Clock } from '../../core/clock.ts'
 import type { BusinessNumber, Play, ViewerId } from '../../core/domain.ts'
@@ -19,13 +19,13 @@ export type VerifySources = { hot: Pick<SeenStore, 'getSeen'>; records: Pick<See
 export type VerifyRules = { monthsBefore: number; futureMaxMs: number; isLive(playedAt: number): boolean }
 
 export type Verified = {
-  /** Is he marked as migrated? Of one who is not, nothing else is looked at. */
+  /** Whether the viewer is marked as migrated. If not, nothing else is checked. */
   isMigrated: boolean
-  /** Members whose time counts, those of them that are not seen, and members that are no ids. */
+  /** Members with a time that counts; the missing ones of them; members that are not ids. */
   checked: number
   missing: Play[]
   invalid: string[]
-  /** Why the set, or a filter, could not be read. */
+  /** The reason why the set or a filter could not be read. */
   mistake: string | undefined
 }
 
@@ -55,12 +55,12 @@ export async function verifyViewer(
     }
   } catch (error) {
     if (!isTidemarkError(error) || (error.code !== 'LEGACY_INVALID' && error.code !== 'DATA_DAMAGED')) throw error
-    // Of that viewer only: the others are looked at.
+    // Only this viewer is affected. The others are still checked.
     verified.mistake = `${error.code}: viewer "${viewer}": ${error.message}`
     return verified
   }
 
-  /** What is staged first, as a reader does: what is folded meanwhile is in the filters that are read after it. */
+  /** Reads staged plays first, as every reader does: plays that are folded meanwhile are in the filters, which are read afterwards. */
   async function missingOf(plays: readonly Play[]): Promise<Play[]> {
     const { staged } = await hot.getSeen(viewer, business)
     const months = monthsRead(clock.now(), { monthsBefore, futureMaxMs })

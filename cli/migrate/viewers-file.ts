@@ -1,5 +1,6 @@
 /**
- * Viewers from a file: an id a line, plain or gzipped. Read as a stream, so that a file may be larger than memory. A line that is no id is told, and the rest goes on.
+ * Reads viewers from a file: one id per line, plain or gzipped. The file is a stream and may be larger than memory. A line that is not an id
+ * is reported, and reading goes on.
  */
 import { createReadStream, existsSync, statSync } from 'node:fs'
 import { createInterface } from 'node:readline'
@@ -7,10 +8,10 @@ import { createGunzip } from 'node:zlib'
 import { TidemarkError, isTidemarkError } from '../../core/errors.ts'
 import { checkId } from '../../core/keys.ts'
 
-/** `line`: from 1. */
+/** `line` starts at 1. */
 export type ViewerLine = { viewer: string; line: number; mistake: undefined } | { viewer: undefined; line: number; mistake: string }
 
-/** Throws CONFIG_INVALID for what is no file, and for one that ends `.gz` and is not gzipped. */
+/** Throws CONFIG_INVALID if the path is not a file, or ends in `.gz` and is not gzipped. */
 export async function* readViewers(path: string, afterLine = 0): AsyncGenerator<ViewerLine> {
   let line = 0
   try {
@@ -21,15 +22,19 @@ export async function* readViewers(path: string, afterLine = 0): AsyncGenerator<
     }
   } catch (error) {
     if (isTidemarkError(error) || !(error instanceof Error)) throw error
-    throw new TidemarkError('CONFIG_INVALID', `${path} cannot be read after line ${line} (${error.message}): see whether it is whole`, {
-      cause: error,
-    })
+    throw new TidemarkError(
+      'CONFIG_INVALID',
+      `${path} cannot be read after line ${line} (${error.message}): check that the file is complete`,
+      {
+        cause: error,
+      },
+    )
   }
 }
 
 function open(path: string): NodeJS.ReadableStream {
   if (!existsSync(path) || !statSync(path).isFile())
-    throw new TidemarkError('CONFIG_INVALID', `--users ${path} is no file: name one with the id of a viewer a line`)
+    throw new TidemarkError('CONFIG_INVALID', `--users ${path} is not a file: name a file with one viewer id per line`)
   const source = createReadStream(path)
   if (!path.endsWith('.gz')) return source
   const input = source.pipe(createGunzip())

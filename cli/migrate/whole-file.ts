@@ -1,6 +1,6 @@
 /**
- * Writes a file as a whole or not at all: beside its place under a name of its own, synced, and then renamed to it, so that
- * whatever fails, and whoever is killed, leaves the file that was there. What is no file (a pipe, /dev/stdout) is written to.
+ * Writes a file as a whole or not at all: a draft beside it is written, synced and renamed. After a failure or a kill the old file is still
+ * there. A path that is not a file, such as a pipe or /dev/stdout, is written directly.
  */
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
@@ -10,22 +10,22 @@ import type { Writable } from 'node:stream'
 import { finished } from 'node:stream/promises'
 import { TidemarkError } from '../../core/errors.ts'
 
-/** Bytes that are in the file now; 0 if there is none. Throws CONFIG_INVALID. */
+/** The size of the file in bytes; 0 if it does not exist. Throws CONFIG_INVALID. */
 export async function bytesIn(path: string): Promise<number> {
   return explained(path, async () => (await statOf(path))?.size ?? 0)
 }
 
-/** What `write` throws, after the file has been left as it was; CONFIG_INVALID if it cannot be written. */
+/** Throws the error of `write`, and CONFIG_INVALID if the file cannot be written. The old file is unchanged then. */
 export async function writeWholeFile<T>(path: string, write: (out: Writable) => Promise<T>): Promise<T> {
   return explained(path, async () => {
     const before = await statOf(path)
     if (before !== undefined && !before.isFile()) return writeTo(path, 'w', write)
-    // Of a link it is the file that is replaced.
+    // For a link, replace the file behind it.
     const place = before === undefined ? path : await realpath(path)
     const draft = `${place}.${randomBytes(4).toString('hex')}.part`
     try {
       const written = await writeTo(draft, 'wx', write)
-      // Who was not to read the old one is not to read this.
+      // The new file has the same readers as the old one.
       if (before !== undefined) await chmod(draft, before.mode & 0o777)
       await rename(draft, place)
       return written
@@ -46,7 +46,7 @@ async function statOf(path: string) {
 async function writeTo<T>(path: string, flags: string, write: (out: Writable) => Promise<T>): Promise<T> {
   const file = createWriteStream(path, { flags, flush: flags === 'wx' })
   const closed = finished(file)
-  // Whatever fails first says why; the other must not end the process unheard.
+  // The first failure is thrown below. This one must not end the process as an unhandled rejection.
   closed.catch(() => undefined)
   try {
     await once(file, 'open')

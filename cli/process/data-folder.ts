@@ -5,8 +5,8 @@ import type { Config } from '../../config/config.ts'
 import { TidemarkError } from '../../core/errors.ts'
 
 /**
- * Commands that only read must not make an empty data folder of a name that was mistyped. Throws CONFIG_INVALID. In the
- * distributed shape there is none to look for.
+ * Commands that only read must not create an empty data folder for a mistyped name. Throws CONFIG_INVALID. The distributed shape needs no
+ * data folder.
  */
 export function requireDataFolder({ stores }: Config): void {
   if (stores.redis !== undefined || existsSync(stores.data)) return
@@ -14,8 +14,8 @@ export function requireDataFolder({ stores }: Config): void {
 }
 
 /**
- * Data folders that a process makes are its owner's alone. One that was there, such as a mounted volume, keeps its mode, because an
- * operator may have given a group access on purpose; so it is warned of.
+ * Warns of data folders that other users can open. A process creates its folders for its owner alone. An existing folder, such as a mounted
+ * volume, keeps its mode, because an operator may have given a group access on purpose.
  */
 export function warnOfOpenFolders({ stores, businesses }: Config, log: { warn(message: string): void }): void {
   const folders = [stores.data, ...businesses.map(({ thumbup }) => thumbup.stores?.data)].filter((folder) => folder !== undefined)

@@ -1,6 +1,6 @@
 /**
- * The order of a shutdown. Steps run one after the other, each once, whoever asks and however often; a step that fails
- * is told and does not keep the next from running, and together they have a bound.
+ * The order of a shutdown. Steps run one after the other, and each runs once, even if the drain is started several times. A failed step is
+ * reported and does not stop the next one. All steps together have a time limit.
  */
 import { sleep, type Clock } from '../../core/clock.ts'
 

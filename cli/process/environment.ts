@@ -1,6 +1,6 @@
 /**
- * The environment as settings: one table of variables, each with the key it sets and how its text is read. What cannot be read
- * stays the text it is, for the validation to name beside all other mistakes.
+ * Reads settings from the environment. A table has each variable with its key and its reader. A text that cannot be read stays a text, so that
+ * validation reports it together with all other mistakes.
  */
 import { readFileSync } from 'node:fs'
 import type { ConfigSource, UnreadSetting } from '../../config/mistakes.ts'
@@ -45,7 +45,7 @@ export const VARIABLES: Readonly<Record<string, Variable>> = {
   TIDEMARK_LEGACY_TLS: { key: 'existence.legacy.tls', read: tlsFrom },
 }
 
-/** Variables that are no settings of the service. */
+/** Variables that are not settings of the service. */
 const OTHERS = ['TIDEMARK_CONFIG', 'TIDEMARK_SERVICES_PORTS']
 
 /** An empty variable counts as absent. A variable of blanks alone is a mistake: it was meant to have a value. */
@@ -80,13 +80,13 @@ export function blank(name: string): string {
   return `${name} has only blanks: give it a value, or unset it`
 }
 
-/** A sentence per variable that looks like ours and is not. */
+/** One sentence per unknown variable that begins with TIDEMARK_. */
 export function strayVariables(environment: NodeJS.ProcessEnv): string[] {
   const known = [...Object.keys(VARIABLES), ...OTHERS]
   const stray = Object.keys(environment).filter((name) => name.startsWith('TIDEMARK_') && !known.includes(name))
   return stray.map((name) => {
     const meant = nearest(name, known)
-    return `${name} is not a variable of Tidemark's and is ignored${meant === undefined ? '' : `: is ${meant} meant?`}`
+    return `${name} is not a variable of Tidemark and is ignored${meant === undefined ? '' : `: is ${meant} meant?`}`
   })
 }
 
@@ -94,7 +94,7 @@ export function numberOrText(text: string): unknown {
   return /^\d{1,9}$/.test(text) ? Number(text) : text
 }
 
-/** `true` trusts the authorities of the system, a file those in it; `false` leaves the choice to the file. */
+/** `true` trusts the authorities of the system, and a PEM file those in it. `false` leaves the choice to tidemark.yaml. */
 function tlsFrom(text: string, name: string): unknown {
   if (text === 'true') return {}
   if (text === 'false') return undefined

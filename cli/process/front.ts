@@ -1,4 +1,4 @@
-/** The parts before an engine that the gateway and a subgraph alone have in common: memory, limits, credentials, health, and shutdown times. */
+/** The parts before an engine that a gateway and a subgraph alone share: memory, limits, credentials, health, and shutdown times. */
 import type { Registry } from '@prometheus-io/client'
 import type { Logger } from 'pino'
 import { systemClock } from '../../core/clock.ts'
@@ -26,7 +26,7 @@ export function openFront(config: Config, { stores, registry, log }: FrontParts,
     memory,
     settings: {
       ...server,
-      // Half of the shutdown time: a client that holds a request open must not keep the flush from running.
+      // Half of the shutdown time, so that a client with an open request does not delay the flush.
       drainMaxMs: server.drainMaxMs / 2,
       drainDelayMs: server.drainDelayMs ?? (server.mode === 'production' ? 2_000 : 0),
     },

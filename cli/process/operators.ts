@@ -1,4 +1,4 @@
-/** Health and metrics of processes without a gateway: as routes, or served alone where there is no API. */
+/** Health and metrics of processes without a gateway: as routes, or as a server of their own if there is no API. */
 import type { FastifyInstance } from 'fastify'
 import type { Registry } from '@prometheus-io/client'
 import type { Logger } from 'pino'
@@ -9,7 +9,7 @@ import { addHealthRoutes, HEALTH_PATHS } from '../../gateway/doors/health.ts'
 import { makeApp, makeFailureOf } from '../../gateway/doors/request-errors.ts'
 import { makeReadiness, type AskedStores } from './readiness.ts'
 
-/** After `drain` the process says that it is not ready. */
+/** After `drain` the process reports that it is not ready. */
 export function addOperatorRoutes(
   app: FastifyInstance,
   { businesses }: Config,

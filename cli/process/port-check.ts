@@ -1,6 +1,6 @@
 /**
- * Refuses a port that is taken before the process opens its stores. A job that joins its consumer group first and then
- * fails to listen makes Kafka move partitions away from healthy jobs, at every restart.
+ * Rejects a used port before the process opens its stores. A job that joins its consumer group first and then fails to listen makes Kafka
+ * move partitions away from healthy jobs at every restart.
  */
 import { once } from 'node:events'
 import { createServer } from 'node:net'

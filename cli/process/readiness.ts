@@ -1,12 +1,13 @@
 /**
- * Asks the stores, for `/health/ready`. A process with one store down is ready: it answers everything, and a load balancer
- * that took all processes away would make an outage of a nuisance. The words say which store it is. Without hot store and
- * record store nothing can be read, and it is not ready. A business with stores of its own has a word for each of them, and
- * makes nobody unready: all others are served as ever, and it is as far as its stores allow.
+ * Checks the stores for `/health/ready`.
  *
- * Anybody may ask, as often as he likes: so it is one look a second for all. And a store's word is "ok" or a code and a few
- * words of ours, never an address or what a driver said. Why it fails the log says, once by the breaker and by `tidemark doctor`
- * on demand.
+ * - A process with one store down is ready, because it answers every request. A load balancer that removed all processes would turn a
+ *   degraded service into an outage.
+ * - Without both hot store and record store nothing can be read, and the process is not ready.
+ * - Stores of a business are listed, but never make a process unready: all other businesses are served.
+ * - Any client may ask at any rate, so all requests of a second share one check.
+ * - A store is reported as "ok", or with a code and a public message, never with an address or the words of a driver. The breaker logs the
+ *   reason once, and `tidemark doctor` prints it on demand.
  */
 import { sleep, type Clock } from '../../core/clock.ts'
 import type { StoreName } from '../../core/outage/degraded.ts'
@@ -14,16 +15,16 @@ import type { BusinessNumber } from '../../core/domain.ts'
 import { isTidemarkError, publicMessage } from '../../core/errors.ts'
 import type { Readiness } from '../../gateway/doors/health.ts'
 
-/** Those who ask wait a second or two. A store that takes longer is down for them. */
+/** A store that takes longer than this counts as down. */
 const PATIENCE_MS = 2_000
-/** What was found is told for this long. */
+/** The result is cached for this long. */
 const GOOD_FOR_MS = 1_000
 
-/** The stores that are asked. */
+/** The checked stores. */
 export type AskedStores = Asked & {
-  /** Of businesses that have their own. */
+  /** The stores of businesses with stores of their own. */
   tenants?: ReadonlyMap<BusinessNumber, Asked & Pick<AskedStores, 'takesWrites'>>
-  /** What viewers are moved from, while they are. */
+  /** The legacy store, during a migration. */
   seen?: { legacy?: { check(): Promise<void> } | undefined }
   /** False while a store has no room for writes. Reads work, so the process stays ready. */
   takesWrites?(): boolean
@@ -36,8 +37,8 @@ type Words = Record<StoreName, string>
 type Named = readonly { number: BusinessNumber; name: string }[]
 
 /**
- * Whoever asks while a look is under way, or within a second of its beginning, gets what it found: so that however many ask,
- * the stores are asked once a second. `businesses`: their names.
+ * A request during a check, or within a second of its start, gets the result of that check. The stores are therefore checked at most once per
+ * second. `businesses`: for their names.
  */
 export function makeReadiness(stores: AskedStores, clock: Clock, businesses: Named = []): () => Promise<Readiness> {
   let last: { began: number; found: Promise<Readiness>; isUnderWay: boolean } | undefined

@@ -1,13 +1,13 @@
-/** What a process says of itself while it runs: stores that go and come back, journals that are applied, messages set aside. */
+/** The events that a running process logs: stores that fail and recover, applied journals, parked messages. */
 import type { Logger } from 'pino'
 import { systemClock, type Clock, type Timer } from '../../core/clock.ts'
 import type { AnyStoreName } from '../../core/outage/degraded.ts'
 import type { Notices } from '../../writeback/notices.ts'
 
-/** Whoever reads only the last lines should find what has been wrong for hours. */
+/** An outage is repeated in the log, so that its last lines show a problem that has lasted for hours. */
 const REMIND_EVERY_MS = 600_000
 
-/** `business`: whose own stores it is told of; each line then names it. */
+/** `business`: the owner of the stores. Each line then names the business. */
 export function reporter(log: Pick<Logger, 'error' | 'warn' | 'info'>, business?: string, clock: Clock = systemClock): Notices {
   const of = business === undefined ? {} : { business }
   const whose = business === undefined ? 'a store' : `a store of business "${business}"`
@@ -35,9 +35,9 @@ export function reporter(log: Pick<Logger, 'error' | 'warn' | 'info'>, business?
       log.info({ ...of, store, downMs }, `${whose} is back`)
     },
     replayed: (entries, tookMs) => log.info({ ...of, entries, tookMs }, 'the journal was applied to the hot store'),
-    parked: (reason, where) => log.error({ ...of, reason, ...where }, 'a message of the log cannot be read and was set aside'),
+    parked: (reason, where) => log.error({ ...of, reason, ...where }, 'a message of the log cannot be read and was parked'),
     damaged: (what, where) =>
-      log.warn({ ...of, what, ...where }, 'something stored was damaged: it was made anew as far as it is known elsewhere'),
+      log.warn({ ...of, what, ...where }, 'stored data was damaged and was rebuilt from other data as far as possible'),
     ofBusiness: (name) => reporter(log, name, clock),
   }
 }

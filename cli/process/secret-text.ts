@@ -1,8 +1,8 @@
-/** Secrets on the command line: `@FILE` keeps them out of the list of processes, which everybody on a machine can read. */
+/** Secrets on the command line. `@FILE` keeps them out of the list of processes, which every user of a machine can read. */
 import { readFileSync } from 'node:fs'
 import { TidemarkError } from '../../core/errors.ts'
 
-/** The text, or that of the file it names. Throws CONFIG_INVALID. */
+/** Returns the text, or the content of the file that it names. Throws CONFIG_INVALID. */
 export function secretText(text: string, flag: string): string {
   return text.startsWith('@') ? readSecretFile(text.slice(1), flag) : text
 }

@@ -1,4 +1,4 @@
-/** Subgraphs behind the gateway of this process: ours in it, partners' by their addresses; see gateway/supergraph/. */
+/** Serves the gateway of this process. Tidemark's subgraphs are in the process, partners' at their addresses; see gateway/supergraph/. */
 import cluster from 'node:cluster'
 import type { GraphQLSchema } from 'graphql'
 import type { Logger } from 'pino'
@@ -28,7 +28,7 @@ type ServedSubgraph = {
 /** The opened parts of a role; see open-role.ts. */
 type Opened = FrontParts & { subgraphs: readonly ServedSubgraph[] }
 
-/** A subscription that is open needs no loaders between its events, and many need none at all: they are made when they are first used. */
+/** Makes loaders on first use: an open subscription needs none between its events, and many subscriptions need none at all. */
 function lastingContext<Known extends object>(
   known: Known,
   makeLoaders: () => RequestLoaders,
@@ -43,7 +43,7 @@ function lastingContext<Known extends object>(
 }
 
 export type Serving = GatewayServer & {
-  /** Looks at the supergraph now. Never rejects. */
+  /** Checks the supergraph now. Never rejects. */
   reload(reason: string): Promise<unknown>
 }
 
@@ -123,12 +123,12 @@ export async function serve(config: Config, { subgraphs, ...parts }: Opened, met
   }
 }
 
-/** A subgraph of Tidemark's that runs elsewhere learns the viewer from the signed header, or from a forwarded token. */
+/** A Tidemark subgraph in another process needs the viewer from the signed header, or from a forwarded token. */
 function warnOfUnknownViewers(names: readonly string[], { auth, server }: Config, log: Logger): void {
   const isSigned = (auth.identity?.secret ?? auth.identity?.privateKey) !== undefined
   if (names.length === 0 || isSigned || server.forwardHeaders.includes('authorization')) return
   log.warn(
     { subgraphs: names },
-    'subgraphs of Tidemark run elsewhere and learn no viewer: set auth.identity in this process and in theirs (TIDEMARK_IDENTITY_SECRET)',
+    'subgraphs of Tidemark in other processes get no viewer: set auth.identity in this process and in theirs (TIDEMARK_IDENTITY_SECRET)',
   )
 }

@@ -1,6 +1,6 @@
 /**
- * Reads the configuration once: tidemark.yaml, the environment, flags. The environment's table is environment.ts.
- * Secrets given as `{file: path}` become their text here and are never logged.
+ * Reads the configuration once: tidemark.yaml, the environment (environment.ts), flags. A secret given as `{file: path}` becomes its text here
+ * and is never logged.
  */
 import cluster from 'node:cluster'
 import { existsSync, readFileSync } from 'node:fs'
@@ -29,12 +29,12 @@ const DEFAULT_FILE = 'tidemark.yaml'
 /** For `${env.NAME}` in a supergraph.yaml. */
 export const environment: Readonly<Record<string, string | undefined>> = process.env
 
-/** As `readSettings`, for a process that serves the graph: the files it needs must be there. */
+/** As `readSettings`, for a process that serves the graph. The files of the graph must exist. */
 export function readGatewaySettings(flags: Flags): Config {
   return readSettings(flags, process.env, sayOnce, missingFiles)
 }
 
-/** Throws CONFIG_INVALID with one sentence per mistake. `warn` is told what is only strange. */
+/** Throws CONFIG_INVALID with one sentence per mistake. `warn` gets sentences about settings that are only suspicious. */
 export function readSettings(
   flags: Flags,
   environment: NodeJS.ProcessEnv = process.env,
@@ -48,14 +48,14 @@ export function readSettings(
   return makeConfig([fromFile(flags.config ?? named), fromEnvironment(environment), fromFlags(flags)], tlsMistakesOf, mistakesOfFiles)
 }
 
-/** Both are read again by those that use them; here they are told together with all other mistakes. */
+/** Reports missing files together with all other mistakes. Their readers open them again later. */
 function missingFiles({ server: { supergraph }, persisted }: Config): string[] {
   const isMissing = supergraph !== undefined && !existsSync(supergraph)
   const manifests = persisted.manifests.filter((path) => !existsSync(path))
   return [...(isMissing ? [supergraphMissing(supergraph)] : []), ...manifests.map(manifestMissing)]
 }
 
-/** Workers have the environment of their primary, which has said it. */
+/** Workers have the environment of their primary, which has already warned. */
 function sayOnce(sentence: string): void {
   if (!cluster.isWorker) console.error(sentence)
 }
@@ -99,7 +99,7 @@ function readText(path: string): string {
   }
 }
 
-/** Wherever a value is `{file: path}`, in lists too, its text; the path is relative to the configuration file. */
+/** Replaces each `{file: path}`, in lists too, by the text of the file. The path is relative to the configuration file. */
 function withSecretTexts(value: unknown, folder: string, path: readonly (string | number)[], unread: UnreadSetting[]): unknown {
   if (isFileReference(value)) {
     try {
@@ -119,7 +119,7 @@ function withSecretTexts(value: unknown, folder: string, path: readonly (string 
   )
 }
 
-/** `server.supergraph` and `persisted.manifests` are relative to the configuration file, as the files of secrets are. */
+/** `server.supergraph` and `persisted.manifests` are relative to the configuration file, like the files of secrets. */
 function withPaths(values: unknown, folder: string): unknown {
   const { server, persisted } = (values ?? {}) as { server?: { supergraph?: unknown } | null; persisted?: { manifests?: unknown } | null }
   const absolute = (path: unknown): unknown => (typeof path === 'string' && path !== '' ? resolve(folder, path) : path)
@@ -143,7 +143,7 @@ export const FLAGS: readonly { name: string; flag: keyof Flags; key: string }[] 
   { name: '--data', flag: 'data', key: 'stores.data' },
 ]
 
-/** As variables: an empty flag counts as absent, and a flag of blanks alone is a mistake. */
+/** As for variables, an empty flag counts as absent, and a flag of blanks alone is a mistake. */
 function fromFlags(flags: Flags): ConfigSource {
   const given = (flag: keyof Flags): string | undefined => (isBlank(flags[flag]) ? undefined : flags[flag])
   return {

@@ -1,15 +1,14 @@
 /**
- * How a process ends: SIGTERM, SIGINT and bugs start the drain, once. A clean drain has closed the stores, and the process
- * exits. One that was not clean, or a second signal from an impatient operator, ends by SIGKILL: what was acknowledged is
- * durable, and `process.exit` would wait for LMDB's writer thread, which may wait for this very thread while it holds
- * the lock of all processes.
+ * The end of a process. SIGTERM, SIGINT and bugs start the drain once. After a clean drain the stores are closed, and the process exits.
+ * After an unclean drain, or a second signal, the process ends by SIGKILL: acknowledged writes are durable. `process.exit` would wait for
+ * LMDB's writer thread, which may wait for this thread while it holds the lock of all processes.
  */
 import type { Logger } from 'pino'
 import { systemClock } from '../../core/clock.ts'
 import type { Config } from '../../config/config.ts'
 import { makeDrain, type DrainStep } from './drain.ts'
 
-/** Returns how to end without a signal. */
+/** Returns a function that starts the drain without a signal. */
 export function drainOnSignal(config: Config, log: Logger, steps: readonly DrainStep[]): () => void {
   const { drainMaxMs } = config.server
   const drain = makeDrain(systemClock, steps, { maxMs: drainMaxMs }, (step, err) =>
@@ -20,7 +19,7 @@ export function drainOnSignal(config: Config, log: Logger, steps: readonly Drain
   async function end(status: number): Promise<void> {
     ending = true
     if (await drain()) process.exit(status)
-    log.warn({ drainMaxMs }, 'the shutdown was not clean; the sweeper persists what was left')
+    log.warn({ drainMaxMs }, 'the shutdown was not clean; the sweeper persists the rest')
     endAtOnce()
   }
 
@@ -47,7 +46,7 @@ export function drainOnSignal(config: Config, log: Logger, steps: readonly Drain
   return () => onSignal('SIGTERM')
 }
 
-/** As a power cut would. */
+/** Ends the process like a power cut. */
 export function endAtOnce(): void {
   process.kill(process.pid, 'SIGKILL')
 }

@@ -1,4 +1,4 @@
-/** Serves one subgraph of this process behind the front of the gateway; Apollo Server runs its operations. */
+/** Serves one subgraph behind the front of the gateway. Apollo Server runs its operations. */
 import type { Registry } from '@prometheus-io/client'
 import type { GraphQLSchema } from 'graphql'
 import type { Logger } from 'pino'

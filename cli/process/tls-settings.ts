@@ -1,6 +1,6 @@
 /**
- * Are the certificates of the configuration such? Node takes any text for an authority and trusts nobody then, so that every
- * connection fails with words about something else. Looked at once, at start.
+ * Checks the certificates of the configuration at start. Node accepts any text as an authority and then trusts no server, so every connection
+ * would fail with a misleading message.
  */
 import { X509Certificate, createPrivateKey } from 'node:crypto'
 import type { Config } from '../../config/config.ts'
@@ -35,12 +35,12 @@ function tlsMistakes({ ca, cert, key }: Tls, path: string): string[] {
   return [
     ...(ca === undefined || holdsCertificates(ca) ? [] : [`${path}.ca: ${NO_CERTIFICATE}`]),
     ...(cert === undefined || holdsCertificates(cert) ? [] : [`${path}.cert: ${NO_CERTIFICATE}`]),
-    ...(key === undefined || isPrivateKey(key) ? [] : [`${path}.key: this is no private key: give one in PEM form, or {file: path}`]),
+    ...(key === undefined || isPrivateKey(key) ? [] : [`${path}.key: this is not a private key: give one in PEM form, or {file: path}`]),
     ...((cert === undefined) === (key === undefined) ? [] : [`${path}: a client certificate and its key belong together: give both`]),
   ]
 }
 
-const NO_CERTIFICATE = 'this is no certificate: give one in PEM form (-----BEGIN CERTIFICATE-----), or {file: path}'
+const NO_CERTIFICATE = 'this is not a certificate: give one in PEM form (-----BEGIN CERTIFICATE-----), or {file: path}'
 
 function holdsCertificates(text: string): boolean {
   const found = text.match(CERTIFICATE)

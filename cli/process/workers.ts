@@ -1,6 +1,6 @@
 /**
- * The processes of `tidemark start --workers N`. The primary forks them, forks again what dies, passes a change that one
- * worker made on to the others, and adds up the metrics of all, so that `/metrics` says the same whoever answers it.
+ * The processes of `tidemark start --workers N`. The primary forks the workers and replaces dead ones. It passes a change of one worker on to
+ * the others, and adds up the metrics of all, so `/metrics` is the same from every worker.
  */
 import cluster, { type Worker } from 'node:cluster'
 import { once } from 'node:events'
@@ -21,13 +21,13 @@ type ToWorker =
 export type Workers = {
   /** The address, once every worker listens. */
   listening: Promise<string>
-  /** Asks every worker to look at its supergraph now. */
+  /** Asks every worker to check its supergraph now. */
   reload(): void
-  /** Asks every worker to drain, and waits until the last is gone. */
+  /** Asks every worker to drain, and waits until the last one has ended. */
   stop(): Promise<void>
 }
 
-/** A worker that dies at once would be forked in a loop: the next one waits this long. */
+/** Delay before a dead worker is replaced. Without it, a worker that dies at once would be forked in a tight loop. */
 const FORK_AGAIN_MS = 500
 
 /** Forks `count` workers. `registry` holds the metrics of this process. */
@@ -58,7 +58,7 @@ export function startWorkers(count: number, registry: Registry, log: Logger): Wo
       aggregated.clusterMetrics().then(
         (text) => send(worker, { kind: 'metrics', id: message.id, text }),
         (err: unknown) => {
-          log.error({ err }, 'the metrics of the workers could not be added up')
+          log.error({ err }, 'the metrics of the workers could not be added')
           send(worker, { kind: 'metrics', id: message.id, text: '' })
         },
       )
@@ -66,8 +66,7 @@ export function startWorkers(count: number, registry: Registry, log: Logger): Wo
   })
   cluster.on('exit', (worker, code, signal) => {
     if (stopping) return
-    if (ready.size < count)
-      neverReady(new TidemarkError('CONFIG_INVALID', 'a worker ended before it was ready: see its own sentence above'))
+    if (ready.size < count) neverReady(new TidemarkError('CONFIG_INVALID', 'a worker ended before it was ready: see its message above'))
     log.error({ worker: worker.id, code, signal }, 'a worker ended and is started again')
     setTimeout(fork, FORK_AGAIN_MS).unref()
   })
@@ -81,7 +80,7 @@ export function startWorkers(count: number, registry: Registry, log: Logger): Wo
     async stop() {
       stopping = true
       const running = Object.values(cluster.workers ?? {}).filter((worker) => worker !== undefined)
-      // Not by a signal: an operator's Ctrl-C reaches the workers as well, and a second one means "at once".
+      // A message and no signal: an operator's Ctrl-C also reaches the workers, and a second signal means "at once".
       for (const worker of running) send(worker, { kind: 'stop' })
       await Promise.all(running.filter((worker) => !worker.isDead()).map((worker) => once(worker, 'exit')))
       await aggregated.shutdown()
@@ -103,7 +102,7 @@ export type Primary = {
 
 /** The worker's side. `registry` holds the metrics of this worker. */
 export function connectToPrimary(registry: Registry): Primary {
-  // Making one is what lets this process answer the primary's question for metrics.
+  // The constructor registers the listener that answers the primary's request for metrics.
   new AggregatorRegistry()
   AggregatorRegistry.setRegistries(registry)
   const followers = new Set<(change: ProgressChange) => void>()
@@ -132,7 +131,7 @@ export function connectToPrimary(registry: Registry): Primary {
     }
   })
 
-  // One message a turn: a batch of reports makes hundreds of changes at once.
+  // One message per turn of the event loop: a batch of reports makes hundreds of changes at once.
   function publish(change: ProgressChange): void {
     if (unsent.length === 0) setImmediate(sendChanges)
     unsent.push(change)
@@ -179,7 +178,7 @@ function send(worker: Worker | undefined, message: ToWorker): void {
   if (worker?.isConnected()) worker.send(message)
 }
 
-/** Other libraries send messages of their own over the same channel; ours have a `kind`. */
+/** Other libraries use the same channel. Messages of this file have a `kind`. */
 function isOurs<M extends { kind: string }>(message: unknown): message is M {
   return typeof message === 'object' && message !== null && 'kind' in message
 }

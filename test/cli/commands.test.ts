@@ -237,8 +237,8 @@ describe('inspect', () => {
     await records.quarantineFilter(anew, 1, 'it is no filter', filter)
     await environment.close()
     const { out } = await run('inspect', 'viewer', 'damaged', '--data', join(folder, 'data'))
-    expect(out).toContain(`was damaged and set aside: filter of 2026-10, version 1, ${filter.length} bytes: its sum is wrong`)
-    expect(out).toContain(`was damaged and set aside: filter of 2026-11, version 1, ${filter.length} bytes: it is no filter`)
+    expect(out).toContain(`quarantined: filter of 2026-10, version 1, ${filter.length} bytes: its sum is wrong`)
+    expect(out).toContain(`quarantined: filter of 2026-11, version 1, ${filter.length} bytes: it is no filter`)
     expect(out).toContain('filter of 2026-11: 1 records')
     expect(out).not.toMatch(/^filter of 2026-10/m)
     const written = await run('inspect', 'viewer', 'damaged', '--data', join(folder, 'data'), '--filters', join('out', 'filters'))
@@ -246,7 +246,7 @@ describe('inspect', () => {
     expect(readdirSync(join(files, 'out', 'filters'))).toEqual(['2026-11.filter'])
     expect(readFileSync(join(files, 'out', 'filters', '2026-11.filter')).equals(filter)).toBe(true)
     const stores = (await run('inspect', 'stores', '--data', join(folder, 'data'))).out
-    expect(stores).toMatch(/filters +2 were damaged, and are kept as they were/)
+    expect(stores).toMatch(/filters +2 are quarantined/)
     expect(stores).toContain(`  viewer damaged: filter of 2026-10, version 1, ${filter.length} bytes: its sum is wrong`)
   })
 
@@ -257,9 +257,9 @@ describe('inspect', () => {
   })
 
   test('unknown arguments are refused with a sentence', async () => {
-    expect((await run('inspect', 'planet')).error).toMatch(/CONFIG_INVALID: inspect knows no "planet"/)
+    expect((await run('inspect', 'planet')).error).toMatch(/CONFIG_INVALID: inspect cannot show "planet"/)
     expect((await run('inspect', 'viewer')).error).toMatch(/ID_INVALID/)
-    expect((await run('inspect', 'stores', '--filters', '.')).error).toMatch(/CONFIG_INVALID: --filters writes those of one viewer/)
+    expect((await run('inspect', 'stores', '--filters', '.')).error).toMatch(/CONFIG_INVALID: --filters writes the filters of one viewer/)
   })
 })
 

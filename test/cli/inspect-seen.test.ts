@@ -33,13 +33,13 @@ describe('the lines about a viewer and the legacy store', () => {
   test('show a listed viewer as listed instead of "nothing seen"', async () => {
     await hot.stagePlays([listingOf('7', 2, NOW), listingOf('7', 1, NOW)], { now: NOW, slot: 3 })
     expect(await linesOf('7')).toEqual([
-      'listed, to be moved from the legacy store by the job when the hour of his listing is over: article, video',
+      'listed for the migration; the job folds the plays in when the hour is over: article, video',
     ])
   })
 
   test('show the businesses and the number of plays of a migrated viewer', async () => {
     await mark('7', encodeMark(MOVED))
-    expect(await linesOf('7')).toEqual(['moved from the legacy store: video (12 plays)'])
+    expect(await linesOf('7')).toEqual(['migrated from the legacy store: video (12 plays)'])
   })
 
   test('are empty for an unlisted viewer with a rebuilt filter', async () => {
@@ -51,11 +51,11 @@ describe('the lines about a viewer and the legacy store', () => {
   test('show a migrated viewer with a rebuilt filter as migrated once more', async () => {
     await mark('7', encodeMark(MOVED))
     await makeAnew('7')
-    expect(await linesOf('7')).toEqual(['to be moved from the legacy store once more, since a filter was damaged: video (12 plays before)'])
+    expect(await linesOf('7')).toEqual(['to be migrated again, because a filter was damaged: video (12 plays before)'])
   })
 
   test('show an unreadable mark as damaged', async () => {
     await mark('7', Buffer.from('zz'))
-    expect(await linesOf('7')).toEqual(['what was noted of his move from the legacy store is damaged: he counts as one who was not moved'])
+    expect(await linesOf('7')).toEqual(['the migration mark is damaged: the viewer counts as not migrated'])
   })
 })

@@ -31,7 +31,7 @@ describe('tidemark journal', () => {
     await own.park(2, 'ID_INVALID: empty')
     const listed = await run()
     expect(listed.out.split('\n')).toEqual([
-      'journal-0  1 wait, 2 set aside',
+      'journal-0  1 waiting, 2 parked',
       '  journal-0/1  1970-01-01T00:00:01.000Z  clear of viewer 7: ID_INVALID: too long',
       '  journal-0/2  1970-01-01T00:00:02.000Z  clear of viewer 7: ID_INVALID: empty',
       '',
@@ -52,10 +52,10 @@ describe('tidemark journal', () => {
       await close()
     }
     const listed = await run()
-    expect(listed.out).toContain(`${join('marks', 'journal-0')}  1 wait, 0 set aside\n`)
-    expect(listed.out).toContain(`${join('marks-article', 'journal-0')}  0 wait, 1 set aside\n`)
+    expect(listed.out).toContain(`${join('marks', 'journal-0')}  1 waiting, 0 parked\n`)
+    expect(listed.out).toContain(`${join('marks-article', 'journal-0')}  0 waiting, 1 parked\n`)
     expect(await run('put-back', join('marks-article', 'journal-0', '1'))).toMatchObject({ status: 0 })
-    expect((await run()).out).toContain(`${join('marks-article', 'journal-0')}  1 wait, 0 set aside\n`)
+    expect((await run()).out).toContain(`${join('marks-article', 'journal-0')}  1 waiting, 0 parked\n`)
   })
 
   it('refuses an unknown name, a missing name, and a folder without journals with a sentence', async () => {
@@ -63,9 +63,9 @@ describe('tidemark journal', () => {
     await openLmdbJournals(folder.path).close()
     expect(await run('put-back', 'journal-0/9')).toMatchObject({
       status: 1,
-      error: expect.stringContaining('not set aside in any journal: journal-0/9'),
+      error: expect.stringContaining('not parked in any journal: journal-0/9'),
     })
     expect(await run('put-back')).toMatchObject({ status: 1, error: expect.stringContaining('put-back needs entries') })
-    expect(await run('empty')).toMatchObject({ status: 1, error: expect.stringContaining('say list or put-back') })
+    expect(await run('empty')).toMatchObject({ status: 1, error: expect.stringContaining('use list or put-back') })
   })
 })

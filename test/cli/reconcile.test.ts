@@ -68,7 +68,7 @@ describe('data that cannot be counted', () => {
     const { status, out } = await run()
     expect(out).toMatch(/^UNREAD video\/2: DATA_DAMAGED: /m)
     expect(out).toContain('video: 3 subjects and 0 owners recounted, 0 differ, 1 cannot be counted')
-    expect(out).toMatch(/^article: not recounted, or not to its end: DATA_INCOMPATIBLE: .*region/m)
+    expect(out).toMatch(/^article: not recounted completely: DATA_INCOMPATIBLE: .*region/m)
     expect(out).toContain('comic: 4 subjects and 0 owners recounted, 0 differ\n')
     expect(status).toBe(3)
     expect((await run('--business', 'comic')).status).toBe(0)

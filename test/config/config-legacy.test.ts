@@ -53,7 +53,7 @@ describe('the settings of the legacy store', () => {
     })
     expect(makeConfig([source]).existence.legacy).toMatchObject({ urls: ['redis://a:1', 'redis://b:2'], password: 'x', tls: {} })
     expect(tlsMistakesOf(configOf({ tls: { ca: 'no certificate' } }))).toEqual([
-      expect.stringContaining('existence.legacy.tls.ca: this is no certificate'),
+      expect.stringContaining('existence.legacy.tls.ca: this is not a certificate'),
     ])
   })
 })

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { makeServiceFolder, startService } from '../../harness/deployment/service.ts'
 
-const WARNING = 'subgraphs of Tidemark run elsewhere and learn no viewer'
+const WARNING = 'subgraphs of Tidemark in other processes get no viewer'
 const SECRET = 'the secret of gateway and subgraphs, 32+'
 
 type Settings = { server?: object; auth?: object }

@@ -148,7 +148,7 @@ describe.skipIf(!isHere)('tidemark migrate-played', { timeout: 600_000 }, () => 
     for (const each of [viewer, stranger]) await play(each, ['p', 'q'])
     const verified = await run(['--users', users, '--verify'])
     expect(verified.status).toBe(1)
-    expect(verified.out).toContain(`played:video:${viewer} has 1 members that are no ids, such as "xxxx`)
+    expect(verified.out).toContain(`played:video:${viewer} has 1 members that are not ids, such as "xxxx`)
     expect(verified.out).toContain('0 missing')
     // Waiting does not help this viewer, so no hint suggests it. The viewer is named once.
     for (const { status, out } of [verified, await run(['--users', users, '--verify-only'])]) {
@@ -174,13 +174,13 @@ describe.skipIf(!isHere)('tidemark migrate-played', { timeout: 600_000 }, () => 
     await environment.close()
     const dry = await run(['--users', users, '--dry-run'])
     expect(dry).toMatchObject({ status: 0, error: '' })
-    expect(dry.out).toContain(`the migration of viewer "${viewer}" is damaged: he counts as one who was not migrated`)
+    expect(dry.out).toContain(`the migration mark of viewer "${viewer}" is damaged: the viewer counts as not migrated`)
     expect(dry.out).toContain('2 viewers: 1 would be listed (0 of them have no set), 1 migrated before, 0 mistakes')
 
     // Answered from the legacy set at first, and from the rebuilt filter after the new migration.
     await until('the filter is rebuilt', async () => {
       expect(await unseen(viewer, ['old', 'new'])).toEqual(['new'])
-      return service.log().includes('made anew as far as it is known elsewhere')
+      return service.log().includes('rebuilt from other data as far as possible')
     })
     expect(await run(['--users', users, '--no-wait'])).toMatchObject({ status: 0 })
     await play(viewer, ['r', 's'])
@@ -197,8 +197,8 @@ describe.skipIf(!isHere)('tidemark migrate-played', { timeout: 600_000 }, () => 
     const { status, out } = await run(['--users', users, '--dry-run'])
     expect(status).toBe(0)
     for (const line of ['# viewers of May', `${odd},extra`, `"${odd}"`])
-      expect(out).toContain(`the line "${line}" is taken for a viewer as it stands`)
-    expect(out.split('is taken for a viewer')).toHaveLength(4)
+      expect(out).toContain(`the line "${line}" counts as the id of a viewer without a set`)
+    expect(out.split('counts as the id of a viewer')).toHaveLength(4)
     expect(out).toContain('6 viewers: 6 would be listed (4 of them have no set)')
   })
 
@@ -209,7 +209,7 @@ describe.skipIf(!isHere)('tidemark migrate-played', { timeout: 600_000 }, () => 
     const listed = await run(['--users', users, '--no-wait'])
     expect([listed.status, listed.out]).toEqual([0, expect.stringMatching(/^the job folds them in from \d\d:\d\d UTC on/m)])
     const { out: inspected } = await inspect(stuck)
-    expect(inspected).toContain('listed, to be moved from the legacy store by the job when the hour of his listing is over: video')
+    expect(inspected).toContain('listed for the migration; the job folds the plays in when the hour is over: video')
     expect(inspected).not.toContain('nothing seen')
     // While the command waits, it reports its progress every ten seconds.
     const waiter = spawn(process.execPath, argumentsOf(['--users', users]))
@@ -221,10 +221,10 @@ describe.skipIf(!isHere)('tidemark migrate-played', { timeout: 600_000 }, () => 
     const isMoved = async (): Promise<boolean> => !(await wait([])).out.includes(`viewer "${moved}"`)
     for (let turn = 0; turn < 30 && !(await isMoved()); turn++) await new Promise((resolve) => setTimeout(resolve, 200))
     const { status, out } = await wait([])
-    expect([status, out]).toEqual([1, expect.stringContaining(`viewer "${stuck}" is listed still`)])
-    expect(out).toContain('1 viewers are not migrated, and for 0 minutes nobody was')
+    expect([status, out]).toEqual([1, expect.stringContaining(`viewer "${stuck}" is still listed`)])
+    expect(out).toContain('1 viewers are not migrated, and none was migrated in the last 0 minutes')
     expect(out).not.toContain(`viewer "${moved}"`)
-    expect((await inspect(moved)).out).toMatch(/^moved from the legacy store: video \([1-3] plays\)$/m)
+    expect((await inspect(moved)).out).toMatch(/^migrated from the legacy store: video \([1-3] plays\)$/m)
     await until('it says how many of how many are moved', () => /in: 1 of 2 viewers migrated, [1-3] plays/.test(waiting))
     waiter.kill('SIGKILL')
     await once(waiter, 'exit')
@@ -236,9 +236,9 @@ describe.skipIf(!isHere)('tidemark migrate-played', { timeout: 600_000 }, () => 
     const bare = write('bare.yaml', '{}')
     const mistakes: [readonly string[], string, string?][] = [
       [['--users', users], 'CONFIG_INVALID: existence.legacy is not set', bare],
-      [['--users', 'nowhere.txt'], 'CONFIG_INVALID: --users nowhere.txt is no file'],
-      [['--users', write('empty.txt', '\n\n')], 'names no viewer: write one a line'],
-      [['--users', write('none.txt', `${'y'.repeat(65)}\n`)], 'names no viewer that is an id'],
+      [['--users', 'nowhere.txt'], 'CONFIG_INVALID: --users nowhere.txt is not a file'],
+      [['--users', write('empty.txt', '\n\n')], 'names no viewer: write one per line'],
+      [['--users', write('none.txt', `${'y'.repeat(65)}\n`)], 'names no viewer with a valid id'],
       [['--users', users, '--from', `redis://127.0.0.1:${port}`, '--verify-only'], 'LEGACY_UNAVAILABLE: the legacy Redis at'],
       [
         ['--users', users, '--from', `redis://old:secret@127.0.0.1:${port}`],
@@ -250,13 +250,13 @@ describe.skipIf(!isHere)('tidemark migrate-played', { timeout: 600_000 }, () => 
       [['--users', users, '--business', 'vidoe'], 'BUSINESS_UNKNOWN: business "vidoe" is not configured'],
       [['--users', users, '--business', 'comic'], 'CONFIG_INVALID: business "comic" is not one of existence.legacy.businesses'],
       [['--users', users, '--resume', write('other.json', '{"users":"a.txt","businesses":[1],"line":5}')], 'is of another migration'],
-      [['--users', users, '--resume', write('torn.json', '{"users"')], 'does not say how far a migration came'],
+      [['--users', users, '--resume', write('torn.json', '{"users"')], 'has no progress of a migration'],
       [
         ['--users', users, '--resume', join('nowhere', 'place.json')],
         'CONFIG_INVALID: --resume nowhere/place.json cannot be written (ENOENT',
       ],
-      [['--users', users, '--verify-only', '--dry-run'], 'CONFIG_INVALID: --verify-only looks without a --dry-run'],
-      [['--users', users, '--repair'], 'CONFIG_INVALID: --repair records again what a look finds missing: add --verify or --verify-only'],
+      [['--users', users, '--verify-only', '--dry-run'], 'CONFIG_INVALID: --verify-only changes nothing without --repair'],
+      [['--users', users, '--repair'], 'CONFIG_INVALID: --repair records the plays that a verification finds missing: add --verify or --verify-only'],
       [['--users', users, '--resume', ''], 'CONFIG_INVALID: --resume names no file'],
     ]
     writeFileSync(join(files, 'torn.gz'), gzipSync('7\n8\n'.repeat(10_000)).subarray(0, 30))

@@ -152,8 +152,8 @@ describe('the stores of one business', () => {
   test('have valid certificates, or the invalid ones are named', () => {
     const own = 'redis: { urls: ["redis://article"], tls: { ca: garbage }, second: { urls: ["redis://other"], tls: { key: garbage } } }'
     expect(mistakes({}, withStores(`{ ${own} }`))).toEqual([
-      expect.stringContaining('businesses: article: thumbup.stores.redis.tls.ca: this is no certificate'),
-      expect.stringContaining('businesses: article: thumbup.stores.redis.second.tls.key: this is no private key'),
+      expect.stringContaining('businesses: article: thumbup.stores.redis.tls.ca: this is not a certificate'),
+      expect.stringContaining('businesses: article: thumbup.stores.redis.second.tls.key: this is not a private key'),
       expect.stringContaining('businesses: article: thumbup.stores.redis.second.tls: a client certificate and its key belong together'),
     ])
   })
@@ -188,8 +188,8 @@ describe('the environment', () => {
     const warned: string[] = []
     readSettings({}, { TIDEMARK_REDIS_ULR: 'x', TIDEMARK_QQQQQQQQQQQQQQQQQQQQQQ: '1', OTHER: '1' }, (sentence) => warned.push(sentence))
     expect(warned).toEqual([
-      "TIDEMARK_REDIS_ULR is not a variable of Tidemark's and is ignored: is TIDEMARK_REDIS_URL meant?",
-      "TIDEMARK_QQQQQQQQQQQQQQQQQQQQQQ is not a variable of Tidemark's and is ignored",
+      "TIDEMARK_REDIS_ULR is not a variable of Tidemark and is ignored: is TIDEMARK_REDIS_URL meant?",
+      "TIDEMARK_QQQQQQQQQQQQQQQQQQQQQQ is not a variable of Tidemark and is ignored",
     ])
   })
 })
