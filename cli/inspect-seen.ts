@@ -1,4 +1,6 @@
-/** The part of `tidemark inspect viewer` for feed existence: prints seen subjects and writes filters into files. It reads past every cache. */
+/**
+ * The part of `tidemark inspect viewer` for feed existence: prints seen subjects and writes filters into files. It reads past every cache.
+ */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Businesses } from '../config/businesses.ts'

@@ -1,4 +1,4 @@
-/** `tidemark job NAME`: one subgraph's persisting job. */
+/** `tidemark job NAME` runs the job of one subgraph. */
 import type { Flags } from './process/settings.ts'
 import { start } from './start.ts'
 import { checkName } from './process/subgraphs.ts'

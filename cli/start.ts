@@ -1,11 +1,12 @@
 /**
- * `tidemark start`, `gateway`, `job`: the same parts, put together for what a process is for.
+ * `tidemark start`, `gateway` and `job` assemble the same parts for different purposes.
  *
- * - start: requests and jobs. On the embedded stores with more than one worker, this process owns the data folder, runs the
- *   job and passes changes on, and the workers answer requests.
- * - gateway: requests only. job: one subgraph's job only, with health checks and metrics.
+ * - start: requests and jobs. With several workers, this process owns the data folder, runs the jobs and passes changes on. The workers
+ *   answer requests.
+ * - gateway: requests only.
+ * - job: the job of one subgraph only, with health checks and metrics.
  *
- * The embedded stores belong to one `start`; the other two need the distributed shape.
+ * The embedded stores belong to one `start`. The other two need the distributed shape.
  */
 import cluster from 'node:cluster'
 import { Registry } from '@prometheus-io/client'
@@ -39,7 +40,7 @@ export async function start(role: Role, flags: Flags, name: SubgraphName = 'hist
   else await runServing(role, config)
 }
 
-/** Requests, and with `start` the jobs as well, in this process. */
+/** Requests, and for `start` also the jobs, in this process. */
 async function runServing(role: Role, config: Config): Promise<void> {
   const opened = await openRole(SUBGRAPH_NAMES, config, { serves: true, persists: role === 'start', journals: true })
   const server = await serve(config, opened)
@@ -64,7 +65,7 @@ async function runPrimary(config: Config): Promise<void> {
   const relays = { counts: joinCountsAsPrimary() }
   const opened = await openRole(SUBGRAPH_NAMES, config, { serves: false, persists: true, journals: false, relays })
   const workers = startWorkers(config.server.workers, opened.registry, opened.log)
-  // Workers do not hear a signal that is meant for the service. Without a supergraph to look at, SIGHUP ends it as ever.
+  // Workers do not receive a signal that was sent to the primary. Without a supergraph, SIGHUP ends the process as usual.
   if (config.server.supergraph !== undefined) process.on('SIGHUP', () => workers.reload())
   opened.drainOnSignal({ name: 'workers', run: () => workers.stop() })
   announce(await workers.listening, config)

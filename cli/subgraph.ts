@@ -1,4 +1,4 @@
-/** `tidemark subgraph NAME` runs one subgraph alone; on the embedded stores it also runs the subgraph's job. */
+/** `tidemark subgraph NAME` serves one subgraph alone. On the embedded stores it also runs the subgraph's job. */
 import { isEmbedded, openRole } from './process/open-role.ts'
 import { readSettings, type Flags } from './process/settings.ts'
 import { serveAlone } from './process/standalone.ts'

@@ -1,7 +1,7 @@
 /**
- * Passes changed counts on to every process of `tidemark start --workers N`: the job is in the primary, and followers are in the workers. Each
- * process joins once and gives its relay to the count cache. The primary passes messages of a worker on to the others. A lost message costs
- * a follower one window, as the port allows.
+ * Passes changed counts on to every process of `tidemark start --workers N`: the job is in the primary, and followers are in the workers.
+ * Each process joins once and gives its relay to the count cache. The primary passes messages of a worker on to the others. A lost message
+ * costs a follower one window, as the port allows.
  *
  * The messages of workers.ts have a `kind`, and these have none.
  */

@@ -1,6 +1,6 @@
 /**
- * Metrics of thumbup. Each scrape reads the figures of the parts. Counters of a process are sums over all businesses. Figures of stores have
- * a label `business`, so a store that is down does not hide the figures of the others.
+ * Metrics of thumbup. Each scrape reads the figures of the parts. Counters of a process are sums over all businesses. Figures of stores
+ * have a label `business`, so a store that is down does not hide the figures of the others.
  */
 import { Counter, Gauge, type Registry } from '@prometheus-io/client'
 import type { Journals } from '../../writeback/journal.ts'

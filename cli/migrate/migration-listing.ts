@@ -1,6 +1,6 @@
 /**
- * Lists the viewers of a file in the current slot of the ring, in batches and at a given pace. The progress is saved after each batch, never
- * before. A killed command therefore lists at most one batch again, which changes nothing.
+ * Lists the viewers of a file in the current slot of the ring, in batches and at a given pace. The progress is saved after each batch,
+ * never before. A killed command therefore lists at most one batch again, which changes nothing.
  */
 import type { Clock } from '../../core/clock.ts'
 import type { BusinessNumber, Play, ViewerId } from '../../core/domain.ts'

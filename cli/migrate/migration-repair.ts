@@ -1,6 +1,6 @@
 /**
- * Stages missing plays again, in portions. It announces the shape of the ring first, as every writer does: this command may run with settings
- * that no service has yet, and workers read the announced shapes only.
+ * Stages missing plays again, in portions. It announces the shape of the ring first, as every writer does: this command may run with
+ * settings that no service has yet, and workers read the announced shapes only.
  */
 import type { Clock } from '../../core/clock.ts'
 import type { Play } from '../../core/domain.ts'

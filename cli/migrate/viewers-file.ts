@@ -1,6 +1,6 @@
 /**
- * Reads viewers from a file: one id per line, plain or gzipped. The file is a stream and may be larger than memory. A line that is not an id
- * is reported, and reading goes on.
+ * Reads viewers from a file: one id per line, plain or gzipped. The file is a stream and may be larger than memory. A line that is not an
+ * id is reported, and reading goes on.
  */
 import { createReadStream, existsSync, statSync } from 'node:fs'
 import { createInterface } from 'node:readline'

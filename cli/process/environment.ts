@@ -1,6 +1,6 @@
 /**
- * Reads settings from the environment. A table has each variable with its key and its reader. A text that cannot be read stays a text, so that
- * validation reports it together with all other mistakes.
+ * Reads settings from the environment. A table has each variable with its key and its reader. A text that cannot be read stays a text, so
+ * that validation reports it together with all other mistakes.
  */
 import { readFileSync } from 'node:fs'
 import type { ConfigSource, UnreadSetting } from '../../config/mistakes.ts'

@@ -1,12 +1,12 @@
 /**
  * The log of a process: one JSON object per line, on standard error, without viewer ids and secrets.
  *
- * - An error of a known kind (Tidemark's, a driver's, the network's) is logged as its message and code. Only unexpected errors have a stack.
- *   Other fields of an error are dropped: drivers attach the keys and values that they sent.
+ * - An error of a known kind (Tidemark's, a driver's, the network's) is logged as its message and code. Only unexpected errors have a
+ *   stack. Other fields of an error are dropped: drivers attach the keys and values that they sent.
  * - Messages that name a viewer are logged as `viewer "…"`. Tools that print for an operator keep the id.
  * - A message that repeats within ten seconds, equal but for its figures, is held back and counted. After the ten seconds the newest one is
- *   logged, with `repeated`: the number of messages that the line stands for. Every message is counted, even if no further one follows.
- *   An outage causes the same message at each request, and other events must stay visible.
+ *   logged, with `repeated`: the number of messages that the line stands for. Every message is counted, even if no further one follows. An
+ *   outage causes the same message at each request, and other events must stay visible.
  * - A message has at most 20 distinct reasons at a time. Further reasons count as one, since clients may vary the words.
  */
 import { pino, type DestinationStream, type Level, type Logger } from 'pino'
@@ -53,7 +53,7 @@ export function makeLog(options: LogOptions = {}): Logger {
   )
 }
 
-/** Of all logs of this process, in one listener: a process that opens many would be warned of a leak. */
+/** One listener for all logs of this process: Node warns of a leak if there are many. */
 const endings: (() => void)[] = []
 
 function atExit(end: () => void): void {
@@ -66,7 +66,7 @@ function atExit(end: () => void): void {
 type Line = (repeated: number) => void
 type Kind = { message: string; heldBack: number; newest: Line; timer: Timer; until: number }
 
-/** `end` says at once what is held back, when the process ends. */
+/** `end` logs all held back messages at once, at the end of the process. */
 function makeRepeats(clock: Clock) {
   const kinds = new Map<string, Kind>()
   /** Kinds per message. */
@@ -79,12 +79,12 @@ function makeRepeats(clock: Clock) {
   function begin(text: string, line: Line, message: string): void {
     perMessage.set(message, (perMessage.get(message) ?? 0) + 1)
     if (kinds.size >= KINDS_MAX) {
-      // The oldest goes first: a Map keeps the order in which keys came.
+      // Evict the oldest: a Map keeps the order of insertion.
       const [oldest] = kinds.keys()
       if (oldest !== undefined) close(oldest)
     }
     const timer = clock.after(REPEAT_MS, () => {
-      // As long as it goes on, it is one line in ten seconds.
+      // A message that goes on is one line in ten seconds.
       if (close(text)) begin(text, line, message)
     })
     kinds.set(text, { message, heldBack: 0, newest: line, timer, until: clock.now() + REPEAT_MS })
@@ -116,7 +116,7 @@ function makeRepeats(clock: Clock) {
       }
       kind.heldBack++
       kind.newest = line
-      // Its timer is late: this process is busy.
+      // The timer is late, because this process is busy.
       if (clock.now() >= kind.until && close(text)) begin(text, line, message)
     },
     end(): void {
@@ -125,15 +125,15 @@ function makeRepeats(clock: Clock) {
   }
 }
 
-/** Of one kind are messages set aside for ids of 65 bytes and for one of 70. */
+/** Messages of one kind differ only in their numbers, such as the length of an id. */
 function withoutFigures(text: unknown): string {
   return typeof text === 'string' ? text.slice(0, SENTENCE_MAX).replace(/\d+/g, '#') : ''
 }
 
-/** Codes of Node's for what happens on a network. */
+/** Node's codes for failures of the network. */
 const NETWORK = /^(E(CONN|HOST|NET|TIMEDOUT|PIPE|ADDR|AI_)|ENOTFOUND|UND_ERR)/
 const DEPTH_MAX = 3
-/** Drivers put what they were sent into some of their sentences, too. */
+/** Some messages of drivers contain the values that they were sent. */
 const SENTENCE_MAX = 2_000
 const STACK_MAX = 4_000
 

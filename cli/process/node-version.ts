@@ -1,6 +1,6 @@
 /**
- * Refuses an unsupported Node. The command loads this file first and it imports nothing: an old Node would otherwise fail with an error about a
- * missing module.
+ * Refuses an unsupported Node. The command loads this file first and it imports nothing: an old Node would otherwise fail with an error
+ * about a missing module.
  */
 const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
 

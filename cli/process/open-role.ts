@@ -1,6 +1,6 @@
 /**
- * Every process of Tidemark opens the same things in the same order: the lock of the data folder, the port, the stores, the watch over
- * them, the subgraphs. start.ts and subgraph.ts add the server. The server is closed first, and then the rest in the reverse order.
+ * Every process of Tidemark opens its parts in the same order: the lock of the data folder, the port, the stores, the store watch, the
+ * subgraphs. start.ts and subgraph.ts add the server. The server is closed first, and then the rest in the reverse order.
  *
  * A worker takes neither the lock nor the port, and its watch is quiet: the primary did all of this before it started the worker.
  *
@@ -28,7 +28,10 @@ export type OpenRole = {
   registry: Registry
   stores: OpenStores & Pick<StoreWatch, 'warnings'>
   subgraphs: Part['subgraph'][]
-  /** Ends the process on signals: `first`, then all that was opened here, then `last`. Returns a function that ends it without a signal. */
+  /**
+   * Ends the process on a signal: `first`, then the parts of this role, then `last`. Returns a function that does the same without a
+   * signal.
+   */
   drainOnSignal(first: DrainStep, last?: DrainStep): () => void
 }
 

@@ -37,8 +37,8 @@ type Words = Record<StoreName, string>
 type Named = readonly { number: BusinessNumber; name: string }[]
 
 /**
- * A request during a check, or within a second of its start, gets the result of that check. The stores are therefore checked at most once per
- * second. `businesses`: for their names.
+ * A request during a check, or within a second of its start, gets the result of that check. The stores are therefore checked at most once
+ * per second. `businesses`: for their names.
  */
 export function makeReadiness(stores: AskedStores, clock: Clock, businesses: Named = []): () => Promise<Readiness> {
   let last: { began: number; found: Promise<Readiness>; isUnderWay: boolean } | undefined

@@ -1,6 +1,6 @@
 /**
- * Reads the configuration once: tidemark.yaml, the environment (environment.ts), flags. A secret given as `{file: path}` becomes its text here
- * and is never logged.
+ * Reads the configuration once: tidemark.yaml, the environment (environment.ts), flags. A secret given as `{file: path}` becomes its text
+ * here and is never logged.
  */
 import cluster from 'node:cluster'
 import { existsSync, readFileSync } from 'node:fs'

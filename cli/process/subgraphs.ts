@@ -1,4 +1,4 @@
-/** Assembles the subgraphs of a process: each with its journals, its job, its metrics, and its shutdown steps. */
+/** Assembles the subgraphs of a process with their journals, jobs, metrics and shutdown steps. */
 import type { Registry } from '@prometheus-io/client'
 import type { Logger } from 'pino'
 import { systemClock } from '../../core/clock.ts'
@@ -35,16 +35,16 @@ export function requireServed(name: SubgraphName, config: Config): void {
 }
 
 export type Purpose = {
-  /** Takes requests: so it may have to journal. */
+  /** Whether the process takes requests. */
   serves: boolean
   persists: boolean
-  /** Of the embedded shape the journal is never needed; of `--workers` neither. */
+  /** Whether the process may need journals. The embedded shape never does, and a worker of `--workers` never does. */
   journals: boolean
 }
 
 type Job = { stop(): Promise<void> }
 
-/** What a process does with one subgraph. */
+/** One subgraph in a process. */
 export type Part = {
   name: SubgraphName
   subgraph: HistorySubgraph | ThumbupSubgraph | ExistenceSubgraph
@@ -76,7 +76,7 @@ export async function openParts(
   return parts
 }
 
-/** `existence` helps; if it is no part of this process by itself (not `isShared`), it ends with this one. */
+/** `existence` serves history. Unless it is also a part of this process (`isShared`), it ends together with history. */
 async function openHistory(
   purpose: Purpose,
   config: Config,
@@ -101,7 +101,7 @@ async function openHistory(
   if (job !== undefined) addJobMetrics(registry, job, stores)
   if (existence !== undefined) {
     addHistoryHelpMetrics(registry, existence)
-    // It folds early, and writes back, here too.
+    // Early folds and write-backs to the legacy store happen in this process too.
     if (!isShared && stores.seen.legacy !== undefined) addLegacyMetrics(registry, existence)
   }
   return {
@@ -144,7 +144,7 @@ async function openThumbup(purpose: Purpose, config: Config, stores: OpenStores,
   }
 }
 
-/** Each store once: a business that has only a database of its own keeps its marks in the hot store of all. */
+/** Each store once: a business with only its own database uses the common hot store. */
 export function measuredOf(config: Config, { marks, tenants }: Pick<OpenStores, 'marks' | 'tenants'>): MeasuredMarkStores[] {
   const own = tenantsOf(config).flatMap(({ number, name, thumbup }) => {
     const stores = tenants.get(number)
@@ -164,7 +164,7 @@ function makeExistence(config: Config, stores: OpenStores, log: Logger): Existen
   return makeExistenceSubgraph(systemClock, { ...stores.seen, history: stores.records, rewards: stores.log }, config, reporter(log))
 }
 
-/** It has no journal: with the hot store down, or full, plays go to the log, and what is issued is not noted. */
+/** Feed existence has no journal: while the hot store is down or full, plays go to the log, and issues are not recorded. */
 async function openExistence(purpose: Purpose, subgraph: ExistenceSubgraph, stores: OpenStores, registry: Registry): Promise<Part> {
   const job = purpose.persists ? await subgraph.startJob() : undefined
   if (purpose.serves) {
@@ -173,7 +173,7 @@ async function openExistence(purpose: Purpose, subgraph: ExistenceSubgraph, stor
   }
   if (job !== undefined) addExistenceJobMetrics(registry, job, stores.seen)
   if (stores.seen.legacy !== undefined) addLegacyMetrics(registry, subgraph)
-  // Once more after the jobs: what they staged may have earned something.
+  // Drained once more after the jobs, because plays that they staged may send rewards.
   return { name: 'feed-existence', subgraph, job, closeJournals: () => subgraph.drain() }
 }
 
@@ -190,7 +190,7 @@ export function subgraphsOf(parts: readonly Part[]): Part['subgraph'][] {
   return parts.map(({ subgraph }) => subgraph)
 }
 
-/** What refreshes caches first, then what makes it necessary. */
+/** The feeds that refresh caches stop before the job that changes the counts. */
 async function stopBoth(feeds: Job | undefined, job: Job): Promise<void> {
   await feeds?.stop()
   await job.stop()

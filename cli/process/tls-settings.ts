@@ -1,6 +1,6 @@
 /**
- * Checks the certificates of the configuration at start. Node accepts any text as an authority and then trusts no server, so every connection
- * would fail with a misleading message.
+ * Checks the certificates of the configuration at start. Node accepts any text as an authority and then trusts no server, so every
+ * connection would fail with a misleading message.
  */
 import { X509Certificate, createPrivateKey } from 'node:crypto'
 import type { Config } from '../../config/config.ts'

@@ -1,6 +1,6 @@
 /**
- * The processes of `tidemark start --workers N`. The primary forks the workers and replaces dead ones. It passes a change of one worker on to
- * the others, and adds up the metrics of all, so `/metrics` is the same from every worker.
+ * The processes of `tidemark start --workers N`. The primary forks the workers and replaces dead ones. It passes a change of one worker on
+ * to the others, and adds up the metrics of all, so `/metrics` is the same from every worker.
  */
 import cluster, { type Worker } from 'node:cluster'
 import { once } from 'node:events'

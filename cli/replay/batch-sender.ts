@@ -1,6 +1,6 @@
 /**
- * Sends many inputs through the API, a batch per call and several calls at once, and says how that went. One reader feeds
- * all senders, so a source of any size needs memory for the batches under way only.
+ * Sends many inputs through the API in batches, with several concurrent calls, and reports the result. One reader feeds all senders, so
+ * only the current batches are in memory.
  */
 import { TidemarkError, type ErrorCode } from '../../core/errors.ts'
 import type { ApiCredentials } from '../../conformance/api-client.ts'
@@ -8,7 +8,7 @@ import type { ApiCredentials } from '../../conformance/api-client.ts'
 export type SendOptions = {
   /** Inputs per call, at most 500. */
   batch: number
-  /** Calls under way at once. */
+  /** Concurrent calls. */
   concurrency: number
 }
 
@@ -18,24 +18,24 @@ export type SendReport = {
   sent: number
   seconds: number
   outcomes: Record<string, number>
-  /** Why the first of those was rejected that were. */
+  /** The reason of the first rejection. */
   firstRejected: string | undefined
-  /** Milliseconds of one call. */
+  /** Duration of each call in milliseconds. */
   latency: { p50: number; p95: number; p99: number; max: number }
 }
 
-/** The viewer whose token speaks for all others. */
+/** The viewer of the token that may write for all viewers. */
 const REPLAYER = 'replay'
 
-/** A service that may write for anybody: by its token, or in development by saying so. */
+/** Headers of a service that may write for any viewer: its token, or in development the header of the scope. */
 export function credentialsOf({ token }: { token: string | undefined }, ...scopes: string[]): ApiCredentials {
   return token === undefined ? { viewer: REPLAYER, scopes } : { token }
 }
 
-/** What is refused so is refused for every other input of that business. */
+/** Rejections that hold for every input of the business. */
 const HOPELESS: readonly ErrorCode[] = ['BUSINESS_UNKNOWN', 'BUSINESS_DELETED']
 
-/** Throws what an answer says that makes all others vain. */
+/** Throws the rejection of an answer that makes further calls useless. */
 export function stopIfHopeless(answers: readonly Pick<Outcome, 'code' | 'message'>[]): void {
   for (const { code, message } of answers) {
     const hopeless = HOPELESS.find((each) => each === code)
@@ -43,7 +43,7 @@ export function stopIfHopeless(answers: readonly Pick<Outcome, 'code' | 'message
   }
 }
 
-/** Throws what `send` throws, and BUSINESS_UNKNOWN or BUSINESS_DELETED at the first input that was rejected with it. */
+/** Throws the errors of `send`, and BUSINESS_UNKNOWN or BUSINESS_DELETED at the first input with such a rejection. */
 export async function sendInBatches<T>(
   inputs: AsyncGenerator<T>,
   options: SendOptions,

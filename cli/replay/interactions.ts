@@ -1,6 +1,6 @@
 /**
- * Interactions from a file: TSV with a header or JSONL, plain or gzipped, one viewer, subject and time a row. Read as a
- * stream, so that a file may be larger than memory.
+ * Reads interactions from a file: TSV with a header or JSONL, plain or gzipped, with a viewer, a subject and a time per row. The file is a
+ * stream and may be larger than memory.
  */
 import { createReadStream, existsSync, statSync } from 'node:fs'
 import { createInterface } from 'node:readline'
@@ -9,7 +9,7 @@ import { TidemarkError } from '../../core/errors.ts'
 import { SECONDS_BELOW } from '../../core/input-limits.ts'
 import { inexactIdMistake } from '../../core/keys.ts'
 
-/** What one row says; JSONL rows may carry more than the first three. */
+/** The content of a row. Only JSONL rows may have more than the first three fields. */
 export type Interaction = {
   viewer: string
   oid: string
@@ -29,14 +29,14 @@ const COLUMNS = {
 
 const TELL_EVERY = 1_000
 
-/** Throws CONFIG_INVALID that names the line. `onRead` is told how much of the file was read, as a fraction of its bytes. */
+/** Throws CONFIG_INVALID with the line. `onRead` gets the fraction of the file that was read, by bytes. */
 export async function* readInteractions(path: string, onRead: (fraction: number) => void = () => {}): AsyncGenerator<Interaction> {
   if (!existsSync(path))
     throw new TidemarkError('CONFIG_INVALID', `${path} does not exist: name a TSV or JSONL file of viewer, subject and time`)
   const source = createReadStream(path)
   const { size } = statSync(path)
   const input = path.endsWith('.gz') ? source.pipe(createGunzip()) : source
-  // A failed source does not end the stream it is piped into; hand the failure on, or the reader would wait for ever.
+  // A failed source does not end the stream it is piped into; hand the failure on, or the reader would wait forever.
   source.on('error', (error) => input.destroy(error))
   let parseLine: ((line: string, place: string) => Interaction) | undefined
   let number = 0
@@ -56,7 +56,7 @@ export async function* readInteractions(path: string, onRead: (fraction: number)
 function makeTsvParser(header: readonly string[], place: string): (line: string, place: string) => Interaction {
   const [viewer, oid, time] = Object.values(COLUMNS).map((names) => header.findIndex((column) => names.some((name) => name === column)))
   if (viewer === undefined || oid === undefined || time === undefined || viewer < 0 || oid < 0 || time < 0) {
-    throw new TidemarkError('CONFIG_INVALID', `${place} is no header: name three tab-separated columns such as viewer, subject, time`)
+    throw new TidemarkError('CONFIG_INVALID', `${place} is not a header: name three tab-separated columns, such as viewer, subject, time`)
   }
   return (line, linePlace) => {
     const cells = line.split('\t')
@@ -69,7 +69,7 @@ function parseJsonLine(line: string, place: string): Interaction {
   try {
     row = JSON.parse(line) as Record<string, unknown>
   } catch (error) {
-    throw new TidemarkError('CONFIG_INVALID', `${place} is not JSON: write one object a line`, { cause: error })
+    throw new TidemarkError('CONFIG_INVALID', `${place} is not JSON: write one object per line`, { cause: error })
   }
   const pick = (names: readonly string[]) => names.map((name) => row[name]).find((value) => value !== undefined)
   const extra = Object.fromEntries(

@@ -1,7 +1,7 @@
 /**
- * Recorded interactions as marks, in a documented way that has no chance in it, so that anybody can count what must come out.
+ * Turns recorded interactions into marks by fixed rules, so that every program can compute the expected result.
  *
- * Each row (viewer, subject, time) becomes what the last digit d of FNV-1a(`viewer/subject`) says, an hour apart:
+ * A row (viewer, subject, time) becomes one or more marks, an hour apart, by the last digit d of FNV-1a(`viewer/subject`):
  *
  * | d | marks |
  * |---|---|
@@ -11,8 +11,8 @@
  * | 8 | DISLIKE, LIKE |
  * | 9 | LIKE, NONE, LIKE |
  *
- * The owner of a subject is `owner-` and FNV-1a(subject) mod 500. By the last digit of FNV-1a(subject): 0 to 4 are registered
- * before the marks, the rest after them; 8 and 9 at first for `owner-before`, and then moved to their owner.
+ * The owner of a subject is `owner-` and FNV-1a(subject) mod 500. The last digit of FNV-1a(subject) decides the time of registration: 0 to
+ * 4 before the marks, the others after them. Subjects with 8 and 9 are first registered for `owner-before`, and then for their owner.
  */
 import { fnv1a } from '../../core/regions.ts'
 import type { Mark } from '../../core/domain.ts'
@@ -40,7 +40,7 @@ export function ownerOf(oid: string): string {
   return `owner-${fnv1a(oid) % OWNERS}`
 }
 
-/** Rounds of registrations, the first to be made before the marks; in a round each subject stands once. */
+/** Rounds of registrations. The first round is before the marks. A round has each subject once. */
 export function registrationsOf(oids: readonly string[], business: string): [before: WireRegistration[], ...after: WireRegistration[][]] {
   const digit = (oid: string): number => fnv1a(oid) % 10
   const register = (oid: string, owner = ownerOf(oid)): WireRegistration => ({ business, id: oid, owner })

@@ -2,11 +2,11 @@
 
 export type ReplayOptions = {
   url: string
-  /** Reports per row: the viewer's player calls every 15 s. */
+  /** Reports per row, 15 s apart, like the heartbeats of a player. */
   heartbeats: number
   /** Reports per call, at most 500. */
   batch: number
-  /** Calls under way at once. */
+  /** Concurrent calls. */
   concurrency: number
   business: string
   token: string | undefined
@@ -15,7 +15,7 @@ export type ReplayOptions = {
   verify: boolean
   /** Send nothing, and verify. */
   verifyOnly: boolean
-  /** Where the metrics of the job are, if it is not the process that answers at `url`. */
+  /** Address of the job's metrics, if the process at `url` does not run the job. */
   job: string | undefined
 }
 

@@ -1,7 +1,7 @@
-/** Shows a long task while it runs: a line that moves on a terminal; elsewhere a line on standard error every ten seconds. */
+/** Shows the progress of a long task: a moving line on a terminal, and else a line on standard error every ten seconds. */
 import { Listr } from 'listr2'
 
-/** Runs `task` and hands on what it returns; `progress` replaces the text beside the title. */
+/** Returns the result of `task`. `progress` replaces the text beside the title. */
 export async function runWithProgressBar<T>(title: string, task: (progress: (text: string) => void) => Promise<T>): Promise<T> {
   if (!process.stdout.isTTY) return runWithLines(title, task)
   let result: { value: T } | undefined

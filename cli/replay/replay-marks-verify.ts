@@ -1,6 +1,6 @@
 /**
- * The independent reference of `replay --marks`: a recount of the file, last write wins, compared with what the API answers.
- * It shares no code with the service.
+ * The independent reference of `replay --marks`: a recount of the file, by last write wins, is compared with the answers of the API. It
+ * shares no code with the service.
  */
 import { callForWhole } from '../../conformance/api-client.ts'
 import { credentialsOf } from './batch-sender.ts'
@@ -125,7 +125,7 @@ async function recount(marks: AsyncGenerator<WireMark>): Promise<Expected> {
   return expected
 }
 
-/** Of one moment by their ids, which are integers here. */
+/** Newest first; entries of one moment by their ids, which are integers here. */
 function newestFirst(a: Liked, b: Liked): number {
   return b.markedAt - a.markedAt || Number(a.id) - Number(b.id)
 }

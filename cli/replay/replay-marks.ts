@@ -1,7 +1,7 @@
 /**
- * `tidemark replay FILE --marks`: sends recorded interactions through the API as marks (`marks-of-rows.ts` says which), and
- * says whose the subjects are. With --verify every state, count, list and owner's sum is then compared with a recount of the
- * file, and the counts with the stored rows.
+ * `tidemark replay FILE --marks` sends recorded interactions through the API as marks, by the rules of `marks-of-rows.ts`, and registers
+ * the owners of the subjects. With --verify, every state, count, list and owner's sum is then compared with a recount of the file, and the
+ * counts with the stored rows.
  */
 import { setTimeout as wait } from 'node:timers/promises'
 import { callApi, readMetrics } from '../../conformance/api-client.ts'
@@ -58,7 +58,7 @@ async function verify(file: string, options: ReplayOptions, print: (line: string
   return verified.ok
 }
 
-/** The figures of gateway and job together. */
+/** The metrics of gateway and job together. */
 async function figuresOf(addresses: readonly string[]): Promise<Map<string, number>> {
   return new Map((await Promise.all(addresses.map(readMetrics))).flatMap((metrics) => [...metrics]))
 }
@@ -82,7 +82,7 @@ async function register(registrations: readonly WireRegistration[], options: Rep
   }
 }
 
-/** Resolves when no mark waits to be persisted, no flush to be read, and no event to be sent. */
+/** Resolves when all marks are persisted, all flushes are read, and all events are sent. */
 async function waitUntilCounted(url: string): Promise<void> {
   for (;;) {
     const metrics = await metricsOfJob(url, DIRTY)

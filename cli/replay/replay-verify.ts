@@ -1,6 +1,6 @@
 /**
- * The independent reference: what a plain sort and last-write-wins over the file say each viewer's history is, compared
- * with what the API answers page by page. It shares no code with the service.
+ * The independent reference of `replay`: the history of each viewer, by a plain sort and last write wins over the file, is compared with
+ * the pages of the API. It shares no code with the service.
  */
 import { callApi } from '../../conformance/api-client.ts'
 import type { ReplayOptions, WireReport } from './options.ts'
@@ -56,7 +56,7 @@ async function readExpected(reports: AsyncGenerator<WireReport>): Promise<Map<st
   return expected
 }
 
-/** Newest first; entries of one moment by their integer ids, which is how the API documents its order for one business. */
+/** Newest first; entries of one moment by their integer ids. The API documents this order for one business. */
 function sortedLines(lines: Map<string, Line>): Line[] {
   return [...lines.values()].sort((a, b) => b.viewedAt - a.viewedAt || Number(a.oid) - Number(b.oid))
 }

@@ -1,7 +1,7 @@
 /**
- * `tidemark replay FILE`: sends recorded interactions through the API as progress reports, a batch per call, and says how
- * they got on: throughput, latencies, and what the write-back made of them. With --verify every viewer's timeline is then
- * compared with a plain sort and last-write-wins over the file.
+ * `tidemark replay FILE` sends recorded interactions through the API as progress reports, in batches. It prints the throughput, the
+ * latencies and the figures of the write-back. With --verify, every viewer's timeline is then compared with a plain sort and last write
+ * wins over the file.
  */
 import { setTimeout as wait } from 'node:timers/promises'
 import { TidemarkError } from '../../core/errors.ts'
@@ -41,7 +41,7 @@ export async function replay(file: string, given: ReplayOptions, print: (line: s
   return (await verify(file, options, print)) && !failed
 }
 
-/** With the paths of addresses, and a token that was in a file. */
+/** Completes addresses, and reads a token from its file. */
 export function withAddresses(given: ReplayOptions): ReplayOptions {
   const token = given.token === undefined ? undefined : secretText(given.token, '--token')
   return { ...given, token, url: apiUrl(given.url, '--url'), job: given.job === undefined ? undefined : apiUrl(given.job, '--job') }
@@ -55,7 +55,7 @@ async function verify(file: string, options: ReplayOptions, print: (line: string
   return verified.ok
 }
 
-/** Every row as its heartbeats, in the order of the file. */
+/** The heartbeats of each row, in the order of the file. */
 export async function* readReports(
   file: string,
   options: Pick<ReplayOptions, 'heartbeats' | 'business'>,
@@ -101,7 +101,7 @@ async function waitUntilQuiet(url: string): Promise<void> {
   }
 }
 
-/** A gateway that leaves the job to others does not know what waits: nobody should send, or wait, for it to say so. */
+/** Rejects before anything is sent if the process at `url` does not run the job: its metrics would never show the end of the write-back. */
 export async function metricsOfJob(url: string, figure: string): Promise<Map<string, number>> {
   const metrics = await readMetrics(url)
   if (metrics.has(figure)) return metrics

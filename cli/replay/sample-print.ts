@@ -4,7 +4,7 @@ import { sampleReports, type SampleOptions } from './sample.ts'
 
 export async function printSample(options: SampleOptions): Promise<void> {
   const { stdout } = process
-  // A reader such as `head` may close the pipe early; that is no failure.
+  // A reader such as `head` may close the pipe early; which is not a failure.
   stdout.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code === 'EPIPE') process.exit(0)
     throw error

@@ -1,6 +1,6 @@
 /**
- * `tidemark sample`: realistic traffic from a seed, the same lines for the same options everywhere. Subjects follow a
- * Zipf law; viewers come in sessions, on one of a few devices, and send a heartbeat every 15 s while they watch.
+ * `tidemark sample` prints realistic traffic from a seed. The same options give the same lines on every machine. Subjects follow a Zipf
+ * law. Viewers have sessions on one of a few devices, with a heartbeat every 15 s.
  */
 import { randomBelow, seededRandom, type Random } from '../../core/random.ts'
 
@@ -10,7 +10,7 @@ export type SampleOptions = {
   /** Lines to write. */
   reports: number
   seed: number
-  /** The skew of the Zipf law; 1 is what video sites measure. */
+  /** The exponent of the Zipf law. Video sites measure about 1. */
   skew: number
   /** Milliseconds since the epoch of the first session. */
   from: number
@@ -58,7 +58,7 @@ export function* sampleReports(options: SampleOptions): Generator<SampleReport> 
   }
 }
 
-/** Ranks 1 to `count`, the first the most likely; by inversion of the summed weights. */
+/** Draws ranks 1 to `count` by inversion of the summed weights. Rank 1 is the most likely. */
 function makeZipf(count: number, skew: number, random: Random): () => number {
   const sums = new Float64Array(count)
   let total = 0

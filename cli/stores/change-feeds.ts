@@ -1,6 +1,6 @@
 /**
- * Configuration → change feeds of counts, one per database: what was committed there, whoever committed it, and the service's
- * own events for when that stalls. Only in the distributed shape, and only if a feed other than events is configured.
+ * Configuration → change feeds of counts, one per database. A feed has the commits of every program, and falls back to Tidemark's own
+ * events when it stalls. Only in the distributed shape, and only if a feed other than events is configured.
  */
 import type { Clock } from '../../core/clock.ts'
 import type { Config } from '../../config/config.ts'
@@ -18,14 +18,14 @@ import { tenantsOf } from './thumbup.ts'
 import { kafkaConnection, type Distributed, type StoreLogger } from './servers.ts'
 
 export type OpenFeed = {
-  /** Of which business; undefined: of all that have no database of their own. */
+  /** The business with this database. Undefined for the common database. */
   tenant: string | undefined
   primary: CountFeed
   fallback: CountFeed
   close(): Promise<void>
 }
 
-/** `name`: of this process, like no other's. */
+/** `name`: the unique name of this process. */
 export function openCountFeeds(config: Config, clock: Clock, logger: StoreLogger, name: string, events: MarkEvents): OpenFeed[] {
   const { redis, kafka, mysql } = config.stores
   const { feed } = config.thumbup.changes

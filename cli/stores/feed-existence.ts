@@ -1,4 +1,4 @@
-/** Configuration → the stores of what viewers were served and watched, beside those of progress (`history.ts`): on the same servers, or in the same data folder. */
+/** Configuration → the stores of feed existence, on the servers or in the data folder of history (`history.ts`). */
 import type { Clock } from '../../core/clock.ts'
 import type { Config } from '../../config/config.ts'
 import { ringOf } from '../../config/feed-existence.ts'
@@ -16,7 +16,7 @@ import { kafkaConnection, type Distributed, type StoreLogger } from './servers.t
 
 export type OpenSeen = { seen: SeenStores; close(): Promise<void> }
 
-/** A viewer waits this long for a hot store that is just failing; then his plays go to the log. */
+/** A request waits this long for a failing hot store. Then the plays go to the log. */
 const HOT_RETRY_MAX_MS = 2_000
 
 export function openEmbeddedSeen(config: Config, clock: Clock, environment: Environment): OpenSeen {

@@ -28,31 +28,31 @@ export type OpenStores = {
   hot: HotStore
   log: Log
   records: RecordStore
-  /** The stores of marks, of all businesses that have none of their own. */
+  /** The common stores of marks. */
   marks: MarkStores
-  /** Those of businesses that have. */
+  /** The stores of businesses with stores of their own. */
   tenants: ReadonlyMap<BusinessNumber, TenantStores>
-  /** Those of what viewers were served and watched. */
+  /** The stores of feed existence. */
   seen: SeenStores
-  /** False while the embedded stores have no room for writes; reads work. */
+  /** False while the embedded stores have no room for writes. Reads work. */
   takesWrites?(): boolean
-  /** Of a record store that speaks SQL: the rows it sent, and the statements they went in. */
+  /** Rows and statements that a SQL record store sent. */
   sqlFigures?(): { rows: number; statements: number }
-  /** Closes what is open, what was acknowledged first. */
+  /** Closes all stores. */
   close(): Promise<void>
 }
 
-/** How processes that share a data folder tell each other what changed. */
+/** Channels for changes between processes that share a data folder. */
 export type Relays = { progress: ChangeRelay; counts: CountRelay }
 
 const COUNTING_MAX_MS = 250
 const DAY_MS = 86_400_000
-/** A viewer waits this long for a hot store that is just failing; then his write is journaled. A job tries again anyway. */
+/** A request waits this long for a failing hot store. Then the write is journaled. A job tries again anyway. */
 const HOT_RETRY_MAX_MS = 2_000
 
 /**
  * Opens the stores of the configured shape. `relays` carry changes between processes that share a data folder.
- * Servers that do not answer are no error here, calls say so; wrong credentials, schemas and region counts are:
+ * A server that does not answer is not an error here: later calls fail. Wrong credentials, schemas and region counts are errors:
  * DATA_INCOMPATIBLE, CONFIG_INVALID, TOPIC_MISSING.
  */
 export async function openStores(config: Config, clock: Clock, logger: StoreLogger, relays?: Partial<Relays>): Promise<OpenStores> {
@@ -62,8 +62,8 @@ export async function openStores(config: Config, clock: Clock, logger: StoreLogg
 }
 
 /**
- * The journals of a process that takes writes. Undefined in the embedded shape: its hot store is on the same disk, and down
- * only when the journal would be too.
+ * The journals of a process that takes writes. Undefined in the embedded shape: its hot store is on the same disk and fails only together
+ * with a journal.
  */
 export function openJournals(config: Config): Journals | undefined {
   const { data, redis, sizeMaxGb } = config.stores
@@ -71,22 +71,22 @@ export function openJournals(config: Config): Journals | undefined {
 }
 
 /**
- * Where rate limits are counted together by all processes: the servers of the hot store, on a connection of its own.
- * Undefined in the embedded shape, and where nothing is limited.
+ * The shared counters of rate limits: the servers of the hot store, on a separate connection. Undefined in the embedded shape, and if
+ * nothing is limited.
  */
 export function openCountingStore({ stores, limits }: Config): { client: RedisClient; prefix: string; close(): void } | undefined {
   const isCounted = [limits.viewer, limits.service, limits.client, limits.address, limits.anonymous].some(
     (rate) => rate !== undefined && rate !== 'none',
   )
   if (stores.redis === undefined || !isCounted) return undefined
-  // Nobody's request waits long for being counted: after this the process counts for itself.
+  // A request waits only this long for its count. Then the process counts for itself.
   const client = makeClient({ ...stores.redis, commandTimeoutMs: COUNTING_MAX_MS })
-  // Without a listener an error would end the process; each call says what is wrong, and counting goes on in memory.
+  // Without a listener, an error would end the process. Failed calls report it, and the process counts in memory.
   client.on('error', () => {})
   return { client, prefix: stores.redis.prefix, close: () => client.disconnect() }
 }
 
-/** The journals of the data folder, for an operator, whether their processes run or not. */
+/** The journals of the data folder for an operator, with or without running processes. */
 export function viewJournals(config: Config): JournalView[] {
   const { data, sizeMaxGb } = config.stores
   return [data, ...markJournalFolders(data)].flatMap((folder) =>

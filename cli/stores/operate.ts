@@ -13,15 +13,15 @@ import { kafkaConnection, type Distributed, type StoreLogger } from './servers.t
 import { checkSchema, migrateMysql, printMigrations } from '../../stores/mysql/schema-version.ts'
 
 export type Migration = {
-  /** A sentence per thing done or found. */
+  /** One sentence per action or finding. */
   done: string[]
-  /** What could not be prepared, of businesses with stores of their own. */
+  /** The failures of businesses with stores of their own. */
   refused: TidemarkError[]
 }
 
 /**
- * Creates tables and topics; may be repeated. Rejects if the common ones cannot be prepared; what is wrong with those of a
- * business keeps no other from being prepared.
+ * Creates tables and topics. May be repeated. Rejects if the common stores cannot be prepared. A failure of one business does not stop the
+ * others.
  */
 export async function migrateStores(config: Config, clock: Clock, logger: StoreLogger): Promise<Migration> {
   const { regions } = config.stores

@@ -3,10 +3,10 @@ import type { Config } from '../../config/config.ts'
 
 export type Distributed = Required<Pick<Config['stores'], 'redis' | 'kafka' | 'mysql'>>
 
-/** Where adapters say what they do by themselves, such as connecting again. pino's fits. */
+/** The logger of adapters, for background work such as connecting again. A pino logger fits. */
 export type StoreLogger = Record<'debug' | 'info' | 'warn' | 'error', (fields: object, message: string) => void>
 
-/** The same; each line names the business. */
+/** A logger with the name of the business in each line. */
 export function loggerOf(logger: StoreLogger, business: string): StoreLogger {
   const say = (level: keyof StoreLogger) => (fields: object, message: string) => logger[level]({ business, ...fields }, message)
   return { debug: say('debug'), info: say('info'), warn: say('warn'), error: say('error') }
@@ -16,7 +16,7 @@ export function kafkaConnection({ brokers, tls, sasl }: Distributed['kafka']) {
   return { brokers, ...(tls && { tls }), ...(sasl && { sasl }) }
 }
 
-/** The last opened first. */
+/** Closes the stores in reverse order. */
 export async function closeAll(stores: readonly { close(): Promise<void> }[]): Promise<void> {
   for (const store of [...stores].reverse()) await store.close()
 }

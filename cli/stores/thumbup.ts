@@ -1,7 +1,8 @@
 /**
- * Configuration → the stores of marks, beside those of progress (`history.ts`): on the same servers, or in the same data folder.
- * A business may have some of its own (`businesses[].thumbup.stores`): a data folder in the embedded shape, a Redis or a
- * database in the distributed one, and always a stream of the log, so that what waits for its database makes nobody else wait.
+ * Configuration → the stores of marks, on the servers or in the data folder of history (`history.ts`).
+ *
+ * A business may have stores of its own (`businesses[].thumbup.stores`): a data folder in the embedded shape, a Redis or a database in the
+ * distributed shape. Such a business always has a log stream of its own, so that other businesses do not wait for its database.
  */
 import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
@@ -31,7 +32,7 @@ import { withSecondCache } from '../../subgraphs/thumbup/stores/second-cache.ts'
 import { closeAll, kafkaConnection, loggerOf, type Distributed, type StoreLogger } from './servers.ts'
 
 export type OpenMarks = {
-  /** Of all businesses that have none of their own. */
+  /** The common stores. */
   marks: MarkStores
   tenants: ReadonlyMap<BusinessNumber, TenantStores>
   close(): Promise<void>
@@ -40,15 +41,15 @@ export type OpenMarks = {
 /** `takesWrites`: false while the embedded stores of the tenant have no room. */
 export type TenantStores = MarkStores & { takesWrites?(): boolean }
 
-/** A window takes at once what waits; see writeback/window.ts. */
+/** A window takes all waiting messages at once; see writeback/window.ts. */
 const WINDOW_KEYS_MAX = 200_000
 const WINDOW_MESSAGES_MAX = 50_000
 /** Partitions wait together for the end of a window. */
 const PARTITIONS_AT_ONCE = 10_000
-/** A viewer waits this long for a hot store that is just failing; then his mark is journaled. */
+/** A request waits this long for a failing hot store. Then the mark is journaled. */
 const HOT_RETRY_MAX_MS = 2_000
 const DAY_MS = 86_400_000
-/** Counts can be had elsewhere: nobody waits long for a cache. */
+/** Counts are also in the record store, so a request does not wait long for a cache. */
 const COUNTS_RETRY_MAX_MS = 500
 
 export function openEmbeddedMarks(config: Config, clock: Clock, environment: Environment, relay: CountRelay | undefined): OpenMarks {
@@ -91,7 +92,7 @@ export async function openDistributedMarks(
     opened.push(kept)
     return kept
   }
-  /** What is wrong with the servers of a tenant is his trouble: to all others, and at a start, they are down. */
+  /** A mistake about a tenant's servers stops no start: for the other businesses, these servers are just down. */
   async function openOf(servers: Distributed, topicPrefix: string, events: MarkEvents, tenant?: BusinessConfig): Promise<MarkStores> {
     const mayBeUnfit = tenant !== undefined
     const redis = { ...servers.redis, regions, mayBeUnfit, setting: redisSettingOf(tenant?.thumbup.stores?.redis && tenant.name) }
@@ -136,7 +137,7 @@ export async function openDistributedMarks(
 
 type CacheServers = Distributed['redis'] & { regions: number; mayBeUnfit: boolean; setting: string }
 
-/** The second is another server: address, account, TLS and prefix are its own, and nothing of the first's is sent to it. */
+/** The second Redis is another server with its own address, account, TLS and prefix. It receives no credentials of the first. */
 export function openCountCache(clock: Clock, { second, ...first }: CacheServers): CountCache {
   const cache = openRedisCountCache({ ...first, retryMaxMs: COUNTS_RETRY_MAX_MS })
   if (second === undefined) return cache
@@ -146,8 +147,8 @@ export function openCountCache(clock: Clock, { second, ...first }: CacheServers)
 }
 
 /**
- * The record stores of marks alone, for operators: `of` gives that of a business, or throws what is wrong with its own. No other
- * server is asked, and one that does not take us says so when it is asked.
+ * The record stores of marks alone, for operators. `of` returns the store of a business, or throws the mistake in its settings. No other
+ * server is contacted. A server that refuses the connection fails at the first call.
  */
 export type OpenMarkRecords = { of(business: BusinessNumber): MarkRecords; close(): Promise<void> }
 
@@ -170,7 +171,7 @@ export async function openMarkRecords(config: Config, clock: Clock): Promise<Ope
     const own = new Map<BusinessNumber, { records: MarkRecords } | { failure: unknown }>()
     for (const { number, thumbup } of tenantsOf(config)) {
       const { stores } = thumbup
-      // One that has a hot store of its own only keeps its records with the others.
+      // A business with only its own hot store has its records in the common store.
       if (stores?.mysql === undefined && stores?.data === undefined) continue
       const opening = open(stores.data ?? data, stores.mysql)
       own.set(
@@ -197,8 +198,8 @@ export async function openMarkRecords(config: Config, clock: Clock): Promise<Ope
 }
 
 /**
- * The journals for marks of a process that takes them, of each set of stores one. That of the common stores also has what
- * waits in the folders of businesses that have no stores of their own any more.
+ * The journals of marks in a process that takes marks, one per set of stores. The journal of the common stores also adopts the folders of
+ * businesses that no longer have stores of their own.
  */
 export function openMarkJournals(config: Config, tenant?: BusinessConfig): Journals | undefined {
   const { data, redis, sizeMaxGb } = config.stores
@@ -209,7 +210,7 @@ export function openMarkJournals(config: Config, tenant?: BusinessConfig): Journ
   return openLmdbJournals(folder, { sizeMaxGb, abandoned: markJournalFolders(data).filter((each) => !used.has(each)) })
 }
 
-/** All that are there, whether the configuration still names their businesses or not. */
+/** All existing folders, including those of businesses that left the configuration. */
 export function markJournalFolders(data: string): string[] {
   const names = existsSync(data) ? readdirSync(data).filter((name) => name === 'marks' || name.startsWith('marks-')) : []
   return names.sort().map((name) => join(data, name))
@@ -219,12 +220,12 @@ function markJournalsFolder(data: string, tenant: BusinessConfig | undefined): s
   return join(data, tenant === undefined ? 'marks' : `marks-${tenant.name}`)
 }
 
-/** What is read again has no undone marks: so viewers stay for as long as those are remembered. */
+/** A viewer who is loaded again has no undone marks, so a viewer stays for as long as tombstones do. */
 function idleMsOf({ thumbup: { idleMs, tombstoneMs } }: Config): number {
   return Math.max(idleMs, tombstoneMs + DAY_MS)
 }
 
-/** Where the Redis of a business is configured. */
+/** The setting with the Redis of a business. */
 export function redisSettingOf(tenant: string | undefined): string {
   return tenant === undefined ? 'stores.redis' : `businesses: ${tenant}: thumbup.stores.redis`
 }

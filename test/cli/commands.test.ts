@@ -73,7 +73,7 @@ describe('interactions', () => {
   })
 
   test.each([
-    ['no-header.tsv', '1\t2\t3\n', 'no-header.tsv:1 is no header'],
+    ['no-header.tsv', '1\t2\t3\n', 'no-header.tsv:1 is not a header'],
     ['no-time.tsv', 'viewer\tsubject\ttime\n1\t2\t\n1\t2\tx\n', 'no-time.tsv:'],
     ['broken.jsonl', '{"viewer": 7, "oid": "a", "time": 1}\n{"viewer"\n', 'broken.jsonl:2 is not JSON'],
   ])('%s is refused with its line', async (name, text, sentence) => {
