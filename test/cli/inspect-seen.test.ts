@@ -32,9 +32,7 @@ const makeAnew = (viewer: string) => emptyMark(records, viewer, async () => {}, 
 describe('the lines about a viewer and the legacy store', () => {
   test('show a listed viewer as listed instead of "nothing seen"', async () => {
     await hot.stagePlays([listingOf('7', 2, NOW), listingOf('7', 1, NOW)], { now: NOW, slot: 3 })
-    expect(await linesOf('7')).toEqual([
-      'listed for the migration; the job folds the plays in when the hour is over: article, video',
-    ])
+    expect(await linesOf('7')).toEqual(['listed for the migration; the job folds the plays in when the hour is over: article, video'])
   })
 
   test('show the businesses and the number of plays of a migrated viewer', async () => {

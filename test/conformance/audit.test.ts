@@ -69,7 +69,7 @@ test('a gateway that accepts only registered operations is not audited, and the 
   try {
     await expect(run({ url: enforcing.url })).rejects.toMatchObject({
       code: 'CONFIG_INVALID',
-      message: `${enforcing.url}/graphql takes registered operations only: give the address of a gateway whose persisted.mode is not enforce`,
+      message: `${enforcing.url}/graphql takes registered operations only: give the address of a gateway with another persisted.mode than enforce`,
     })
   } finally {
     await enforcing.close()

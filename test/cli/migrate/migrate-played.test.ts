@@ -256,7 +256,10 @@ describe.skipIf(!isHere)('tidemark migrate-played', { timeout: 600_000 }, () => 
         'CONFIG_INVALID: --resume nowhere/place.json cannot be written (ENOENT',
       ],
       [['--users', users, '--verify-only', '--dry-run'], 'CONFIG_INVALID: --verify-only changes nothing without --repair'],
-      [['--users', users, '--repair'], 'CONFIG_INVALID: --repair records the plays that a verification finds missing: add --verify or --verify-only'],
+      [
+        ['--users', users, '--repair'],
+        'CONFIG_INVALID: --repair records the plays that a verification finds missing: add --verify or --verify-only',
+      ],
       [['--users', users, '--resume', ''], 'CONFIG_INVALID: --resume names no file'],
     ]
     writeFileSync(join(files, 'torn.gz'), gzipSync('7\n8\n'.repeat(10_000)).subarray(0, 30))

@@ -47,6 +47,8 @@ test('a viewer with a damaged mark is listed again and named, and a viewer with 
   )
   expect(counts).toEqual({ viewers: everybody.length, listed: viewers.length + 2, before: 1, without: 0 })
   expect(hints).toEqual(
-    viewers.map((viewer) => expect.stringContaining(`the migration mark of viewer "${viewer}" is damaged: the viewer counts as not migrated`)),
+    viewers.map((viewer) =>
+      expect.stringContaining(`the migration mark of viewer "${viewer}" is damaged: the viewer counts as not migrated`),
+    ),
   )
 })

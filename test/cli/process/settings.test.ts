@@ -121,7 +121,7 @@ describe('mistakes', () => {
 
   test.each(['ca', 'cert', 'key'])('an invalid %s is named', (part) => {
     const text = `stores: { redis: { urls: ["redis://a"], tls: { ${part}: garbage } }, kafka: { brokers: ["b:1"] }, mysql: { url: "mysql://c/d" } }`
-    expect(mistakes({}, text)[0]).toContain(`stores.redis.tls.${part}: this is no `)
+    expect(mistakes({}, text)[0]).toContain(`stores.redis.tls.${part}: this is not a `)
   })
 })
 
@@ -188,8 +188,8 @@ describe('the environment', () => {
     const warned: string[] = []
     readSettings({}, { TIDEMARK_REDIS_ULR: 'x', TIDEMARK_QQQQQQQQQQQQQQQQQQQQQQ: '1', OTHER: '1' }, (sentence) => warned.push(sentence))
     expect(warned).toEqual([
-      "TIDEMARK_REDIS_ULR is not a variable of Tidemark and is ignored: is TIDEMARK_REDIS_URL meant?",
-      "TIDEMARK_QQQQQQQQQQQQQQQQQQQQQQ is not a variable of Tidemark and is ignored",
+      'TIDEMARK_REDIS_ULR is not a variable of Tidemark and is ignored: is TIDEMARK_REDIS_URL meant?',
+      'TIDEMARK_QQQQQQQQQQQQQQQQQQQQQQ is not a variable of Tidemark and is ignored',
     ])
   })
 })
