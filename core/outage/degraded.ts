@@ -35,19 +35,9 @@ export function saysFull(error: unknown): boolean {
 export type MayLack = (viewer: ViewerId) => boolean
 
 /** Call it before a read: the hot store may be older than a write acknowledged to one of these viewers. */
-export function noteLack(viewers: Iterable<ViewerId>, mayLack: MayLack | undefined, degraded: Degraded | undefined): void {
-  if (mayLack === undefined || degraded?.has('hotStore') === true) return
-  for (const viewer of viewers) {
-    if (!mayLack(viewer)) continue
-    if (degraded === undefined) {
-      throw new TidemarkError(
-        UNAVAILABLE.hotStore,
-        `what viewer "${viewer}" wrote while the hot store was down is not applied to it yet: try again`,
-      )
-    }
-    degraded.add('hotStore')
-    return
-  }
+export function noteLack(viewers: Iterable<ViewerId>, mayLack: MayLack | undefined, degraded: Degraded): void {
+  if (mayLack === undefined) return
+  for (const viewer of viewers) if (mayLack(viewer)) return void degraded.add('hotStore')
 }
 
 /** For a caller that cannot use a partial answer: rejects with the code of a store that the answer lacks. */
@@ -60,7 +50,7 @@ export async function complete<T>(read: (degraded: Degraded) => Promise<T>): Pro
 }
 
 /** Goes on without a store: notes it in the collector. Throws the error again if it is another one, or if there is no collector. */
-export function noteOrThrow(error: unknown, store: StoreName, degraded: Degraded | undefined): void {
-  if (degraded === undefined || !saysDown(error, store)) throw error
+export function noteOrThrow(error: unknown, store: StoreName, degraded: Degraded): void {
+  if (!saysDown(error, store)) throw error
   degraded.add(store)
 }

@@ -7,7 +7,7 @@
  * `replay.ts` describes the consequences.
  */
 import type { BusinessNumber, ProgressKey, ViewerId, ViewerSettings } from '../../../core/domain.ts'
-import { saysDown, type Degraded, type MayLack } from '../../../core/outage/degraded.ts'
+import { noteOrThrow, saysDown, type Degraded, type MayLack } from '../../../core/outage/degraded.ts'
 import { lookUpInRecords } from '../../../loaders/progress.ts'
 import type { HotStore, ProgressWrite } from '../stores/hot-store.ts'
 import type { RecordStore } from '../stores/record-store.ts'
@@ -80,8 +80,7 @@ export function makeJournaledWrites(hot: HotStore, records: RecordStore, journal
     try {
       return (await lookUpInRecords(records, keys)).map((record) => record !== undefined)
     } catch (error) {
-      if (!saysDown(error, 'recordStore')) throw error
-      degraded.add('recordStore')
+      noteOrThrow(error, 'recordStore', degraded)
       return keys.map(() => false)
     }
   }

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { complete, UNAVAILABLE, type AnyStoreName, type Degraded } from '../../../core/outage/degraded.ts'
+import { TidemarkError } from '../../../core/errors.ts'
+import { complete, noteLack, noteOrThrow, UNAVAILABLE, type AnyStoreName, type Degraded } from '../../../core/outage/degraded.ts'
 
 describe('a complete read', () => {
   test('resolves to the answer if no store was lacking', async () => {
@@ -16,5 +17,30 @@ describe('a complete read', () => {
 
   test('rejects with the error of the read if the read fails', async () => {
     await expect(complete(() => Promise.reject(new Error('a bug')))).rejects.toThrow('a bug')
+  })
+})
+
+describe('a partial answer', () => {
+  test('names a store that is down', () => {
+    const degraded: Degraded = new Set()
+    noteOrThrow(new TidemarkError('RECORD_STORE_UNAVAILABLE', 'down'), 'recordStore', degraded)
+    expect([...degraded]).toEqual(['recordStore'])
+  })
+
+  test.each([new TidemarkError('HOT_STORE_UNAVAILABLE', 'down'), new TidemarkError('STORE_FULL', 'full'), new Error('a bug')])(
+    'is no answer to another failure than an outage of that store: %s',
+    (failure) => {
+      const degraded: Degraded = new Set()
+      expect(() => noteOrThrow(failure, 'recordStore', degraded)).toThrow(failure)
+      expect([...degraded]).toEqual([])
+    },
+  )
+
+  test('names the hot store if it may lack a write of one of the viewers', () => {
+    const degraded: Degraded = new Set()
+    noteLack(['8', '9'], (viewer) => viewer === '7', degraded)
+    expect([...degraded]).toEqual([])
+    noteLack(['8', '7'], (viewer) => viewer === '7', degraded)
+    expect([...degraded]).toEqual(['hotStore'])
   })
 })
