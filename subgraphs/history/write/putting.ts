@@ -21,7 +21,7 @@ export async function putProgress(
   records: RecordStore,
   writes: readonly ProgressWrite[],
   options: PutOptions,
-  withoutBase?: (writes: readonly ProgressWrite[]) => Promise<void>,
+  withoutBase: (writes: readonly ProgressWrite[], failure: unknown) => Promise<void>,
 ): Promise<PutOutcome[]> {
   const outcomes = await hot.putProgress(writes, options)
   for (let read = 0; read < BASE_READS_MAX; read++) {
@@ -29,8 +29,8 @@ export async function putProgress(
     if (undecided.length === 0) break
     const waiting = undecided.map(({ index }) => writes[index] as ProgressWrite)
     const bases = await records.getProgressMany(waiting).catch(async (error: unknown) => {
-      if (withoutBase === undefined || !saysDown(error, 'recordStore')) throw error
-      await withoutBase(waiting)
+      if (!saysDown(error, 'recordStore')) throw error
+      await withoutBase(waiting, error)
       return undefined
     })
     const again = waiting.map((write, place) => withBase(write, bases, place, undecided[place]?.asOf))

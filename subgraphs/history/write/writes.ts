@@ -30,10 +30,14 @@ export type HistoryWrites = {
   pausedBy(viewer: ViewerId): boolean | undefined
 }
 
+async function rejectWithoutBase(_: readonly ProgressWrite[], failure: unknown): Promise<never> {
+  throw failure
+}
+
 /** Rejects with the code of the store that is down. */
 export function makeDirectWrites(hot: HotStore, records: RecordStore, timelineCap: number): HistoryWrites {
   return {
-    put: (writes, now) => putProgress(hot, records, writes, { now, timelineCap }),
+    put: (writes, now) => putProgress(hot, records, writes, { now, timelineCap }, rejectWithoutBase),
     delete: async (keys, now) => ({ existed: (await hot.deleteProgress(keys, now)).map((each) => each.existed), journaled: false }),
     clear: async (viewer, business, now) => ({ clearedAt: await hot.clearProgress(viewer, business, now), journaled: false }),
     setPaused: async (viewer, paused, now) => ({ settings: await hot.setPaused(viewer, paused, now), journaled: false }),
