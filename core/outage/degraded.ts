@@ -1,7 +1,6 @@
 /**
  * The stores that an answer lacked. Each request has one collector. A read or write that continues without a store adds
- * its name, and the front reports it in `extensions.degraded`. A leaf. A function with a collector returns a partial
- * answer. Without one it rejects, so that no caller mistakes a partial answer for a complete one.
+ * its name, and the front reports it in `extensions.degraded`. The answer is then partial. A leaf.
  */
 import type { ViewerId } from '../domain.ts'
 import { TidemarkError, isTidemarkError, type ErrorCode } from '../errors.ts'
@@ -49,7 +48,7 @@ export async function complete<T>(read: (degraded: Degraded) => Promise<T>): Pro
   return answer
 }
 
-/** Goes on without a store: notes it in the collector. Throws the error again if it is another one, or if there is no collector. */
+/** Notes the store in the collector if the error says that it is down. Throws every other error again. */
 export function noteOrThrow(error: unknown, store: StoreName, degraded: Degraded): void {
   if (!saysDown(error, store)) throw error
   degraded.add(store)

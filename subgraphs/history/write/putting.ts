@@ -13,8 +13,8 @@ export const BASE_READS_MAX = 20
  * while a base was read, another device's report may have been persisted and trimmed, and the base is then outdated.
  *
  * If the record store is down, `withoutBase` first notes durably which writes go without. They are then put as if there was nothing to
- * merge with, so that they are readable, and the rows are merged in later. Without that function the put rejects. Only then an outcome may
- * remain 'needs-base'.
+ * merge with, so that they are readable, and the rows are merged in later. If `withoutBase` rejects, the put rejects. An outcome
+ * remains 'needs-base' only after BASE_READS_MAX reads.
  */
 export async function putProgress(
   hot: HotStore,
