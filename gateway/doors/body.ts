@@ -1,6 +1,6 @@
 /**
- * Decodes a body. A body that is not UTF-8 is refused: decoding would replace invalid bytes by U+FFFD, and an id with that character would be
- * stored and compared as if the client had sent it. The check costs a tenth of decoding.
+ * Decodes a body. A body that is not UTF-8 is refused: decoding would replace invalid bytes by U+FFFD, and an id with that character would
+ * be stored and compared as if the client had sent it. The check costs a tenth of decoding.
  *
  * Compressed bodies are refused: a few bytes could expand to gigabytes. An operation is short, and a call by id has a hundred bytes.
  *

@@ -100,8 +100,8 @@ function plainParameters(data: Record<string, unknown>): OperationRequest | unde
 }
 
 /**
- * The parameters of a message over WebSocket. `graphql-ws` has checked their types, but it does not know ids. Returns BAD_REQUEST if an id is
- * wrong.
+ * The parameters of a message over WebSocket. `graphql-ws` has checked their types, but it does not know ids. Returns BAD_REQUEST if an id
+ * is wrong.
  */
 export function operationOfMessage(payload: object): OperationRequest | TidemarkError {
   const { query, operationName, variables, extensions, documentId, doc_id: relayId } = payload as Record<string, unknown>

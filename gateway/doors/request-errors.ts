@@ -1,6 +1,6 @@
 /**
- * Fastify with the errors of the API. A request may fail outside GraphQL: unknown path, wrong method, malformed URL, failed handler. It gets
- * the same kind of answer as in GraphQL: a code, a sentence with advice, and `cache-control: no-store`.
+ * Fastify with the errors of the API. A request may fail outside GraphQL: unknown path, wrong method, malformed URL, failed handler. It
+ * gets the same kind of answer as in GraphQL: a code, a sentence with advice, and `cache-control: no-store`.
  */
 import type { Server } from 'node:http'
 import Fastify, { type FastifyHttpOptions, type FastifyInstance, type FastifyReply } from 'fastify'

@@ -2,13 +2,13 @@
  * Identifies the viewer of a request. The viewer is the `sub` of a JSON Web Token in `Authorization: Bearer …`. In development, the header
  * `x-viewer-id` may name the viewer instead (over WebSocket: the connection parameter `viewerId`).
  *
- * A request without credentials is valid: introspection and public fields need no viewer, and resolvers that need one throw UNAUTHENTICATED.
- * A request with wrong credentials is refused as a whole.
+ * A request without credentials is valid: introspection and public fields need no viewer, and resolvers that need one throw
+ * UNAUTHENTICATED. A request with wrong credentials is refused as a whole.
  *
- * The token's `scope` lists its further permissions. In development, `x-viewer-scopes` lists them. A service acts for a viewer by naming the
- * viewer in `x-on-behalf-of` (`onBehalfOf`), which needs the scope `viewer:any`. The scopes stay those of the service, and `actor` is the
- * service. A token without the scope is refused and not ignored: otherwise a service that has lost its scope would silently write into its
- * own history.
+ * The token's `scope` lists its further permissions. In development, `x-viewer-scopes` lists them. A service acts for a viewer by naming
+ * the viewer in `x-on-behalf-of` (`onBehalfOf`), which needs the scope `viewer:any`. The scopes stay those of the service, and `actor` is
+ * the service. A token without the scope is refused and not ignored: otherwise a service that has lost its scope would silently write into
+ * its own history.
  *
  * A subgraph behind a gateway also accepts the gateway's identity header (identity-header.ts).
  */
@@ -28,7 +28,9 @@ export type AuthOptions = KeyOptions & Omit<TokenOptions, 'typ' | 'readActor'> &
 /** HTTP headers (lower case) or the payload of a WebSocket's `connection_init`. */
 export type Credentials = Readonly<Record<string, unknown>>
 
-/** Resolves to the viewer, or to undefined if the request names none. Rejects with UNAUTHENTICATED, TOKEN_EXPIRED, FORBIDDEN or ID_INVALID. */
+/**
+ * Resolves to the viewer, or to undefined if the request names none. Rejects with UNAUTHENTICATED, TOKEN_EXPIRED, FORBIDDEN or ID_INVALID.
+ */
 export type Identify = (credentials: Credentials) => Promise<Viewer | undefined>
 
 export type IdentifyOptions = {

@@ -6,8 +6,8 @@
  * - It is valid for a minute at most and for one subgraph only (`aud`), so a partner cannot replay it at another partner.
  * - It has its own `typ`: it is not accepted as a client's token, and a client's token is not accepted as this header.
  *
- * Signing takes 20 µs with HS256 and 60 µs with EdDSA, which is much of a small fetch. A header is therefore used again for half of its life.
- * Identical fetches of one viewer then have identical headers, so the gateway can send them once.
+ * Signing takes 20 µs with HS256 and 60 µs with EdDSA, which is much of a small fetch. A header is therefore used again for half of its
+ * life. Identical fetches of one viewer then have identical headers, so the gateway can send them once.
  */
 import { createHmac, createPrivateKey, createPublicKey, sign, type KeyObject } from 'node:crypto'
 import { systemClock, type Clock } from '../../core/clock.ts'
@@ -76,8 +76,8 @@ export function makeIdentityHeader(options: IdentityOptions | undefined, subgrap
 }
 
 /**
- * The identity header and the forwarded headers: the client's headers that the configuration passes on to subgraphs. The front puts them into
- * the context as `forwarded`.
+ * The identity header and the forwarded headers: the client's headers that the configuration passes on to subgraphs. The front puts them
+ * into the context as `forwarded`.
  */
 export function makeSubgraphHeaders(options: IdentityOptions | undefined, subgraph: string, clock: Clock = systemClock): MakeHeaders {
   const identityHeader = makeIdentityHeader(options, subgraph, clock)

@@ -1,10 +1,10 @@
 /**
- * A published key set (JWKS), read over the network and kept. jose finds the key of a token in it. If a token names an unknown key, jose reads
- * the set again, at most once in `COOLDOWN_MS`. Rotated keys therefore work within seconds, and tokens with invented key ids cause no flood of
- * requests.
+ * A published key set (JWKS), read over the network and kept. jose finds the key of a token in it. If a token names an unknown key, jose
+ * reads the set again, at most once in `COOLDOWN_MS`. Rotated keys therefore work within seconds, and tokens with invented key ids cause no
+ * flood of requests.
  *
- * A set that is older than `REFRESH_EVERY_MS` is read again in the background, and revoked keys disappear. If its address is down, the known
- * keys stay valid, so signed-in viewers stay signed in. A process that has never read the set cannot verify tokens. It answers
+ * A set that is older than `REFRESH_EVERY_MS` is read again in the background, and revoked keys disappear. If its address is down, the
+ * known keys stay valid, so signed-in viewers stay signed in. A process that has never read the set cannot verify tokens. It answers
  * IDENTITY_UNAVAILABLE, which says nothing about the token.
  */
 import { createRemoteJWKSet, customFetch, errors, type FetchImplementation, type JWTVerifyGetKey } from 'jose'

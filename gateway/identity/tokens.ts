@@ -1,6 +1,6 @@
 /**
- * Verifies tokens and reads the viewer from them. Verified tokens are remembered until they expire, because verifying a signature costs more
- * than the rest of a small request. Only valid tokens are remembered, so a client cannot fill the memory with invented ones.
+ * Verifies tokens and reads the viewer from them. Verified tokens are remembered until they expire, because verifying a signature costs
+ * more than the rest of a small request. Only valid tokens are remembered, so a client cannot fill the memory with invented ones.
  */
 import { errors, jwtVerify, type JWTVerifyOptions } from 'jose'
 import type { Clock } from '../../core/clock.ts'
@@ -80,8 +80,8 @@ function actorOf(act: unknown): string | undefined {
 }
 
 /**
- * Scopes are separated by spaces (RFC 8693, 4.2), but some issuers write a list. A scope of a list must not contain a space: the next reader
- * of the text would take it for several scopes that were not granted.
+ * Scopes are separated by spaces (RFC 8693, 4.2), but some issuers write a list. A scope of a list must not contain a space: the next
+ * reader of the text would take it for several scopes that were not granted.
  */
 export function scopesOf(scopes: unknown): readonly string[] {
   if (Array.isArray(scopes)) {

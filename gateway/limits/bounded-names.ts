@@ -1,4 +1,6 @@
-/** Bounds the names that clients choose. The first `max` short names are kept. All others share one name, so no client can fill the memory. */
+/**
+ * Bounds the names that clients choose. The first `max` short names are kept. All others share one name, so no client can fill the memory.
+ */
 const LENGTH_MAX = 128
 
 export function makeBoundedNames(max: number, others: string): (name: string) => string {

@@ -1,6 +1,6 @@
 /**
- * Room for work by its cost: running work costs `costMax` at most in total, but one work alone may cost anything. Queues for that room decide
- * about the order.
+ * Room for work by its cost: running work costs `costMax` at most in total, but one work alone may cost anything. Queues for that room
+ * decide about the order.
  */
 import { once } from '../../core/once.ts'
 

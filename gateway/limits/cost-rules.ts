@@ -124,7 +124,10 @@ function sizeOf(value: unknown, isList: boolean): number {
   return value === undefined || value === null ? -1 : 1
 }
 
-/** The cost of an argument's value by the weights of the argument and of its given input fields. Undefined: the argument never costs anything. */
+/**
+ * The cost of an argument's value by the weights of the argument and of its given input fields. Undefined: the argument never costs
+ * anything.
+ */
 export function argumentCost(rules: CostRules, place: string, type: GraphQLInputType): ((value: unknown) => number) | undefined {
   const own = rules.weights.get(place) ?? 0
   const inner = inputCost(rules, getNamedType(type), new Set())

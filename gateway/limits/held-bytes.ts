@@ -1,10 +1,10 @@
 /**
- * Bounds the bytes that connections make the process hold before and after the work. These are messages and bodies that are incomplete or wait
- * to be parsed, and answers that their clients have not read. Other limits bound each of them, but not their sum: a thousand connections may
- * each stop one byte before the end.
+ * Bounds the bytes that connections make the process hold before and after the work. These are messages and bodies that are incomplete or
+ * wait to be parsed, and answers that their clients have not read. Other limits bound each of them, but not their sum: a thousand
+ * connections may each stop one byte before the end.
  *
- * The process cannot know which connections will continue, so it refuses none of them. If all together hold too much, the connections that hold
- * most are cut until a quarter of the bound is free. A client that holds little is therefore never cut.
+ * The process cannot know which connections will continue, so it refuses none of them. If all together hold too much, the connections that
+ * hold most are cut until a quarter of the bound is free. A client that holds little is therefore never cut.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'

@@ -5,18 +5,18 @@
  * - the number of aliases, which can select one expensive field many times;
  * - the number of variables in @skip and @include, because every combination of their values has its own plan.
  *
- * Three more limits protect parsers and validation: the nesting of braces (the planner's parser gives up beyond 48), the depth of literals, and
- * the number of times that one place selects the same key (validation compares each pair).
+ * Three more limits protect parsers and validation: the nesting of braces (the planner's parser gives up beyond 48), the depth of literals,
+ * and the number of times that one place selects the same key (validation compares each pair).
  *
- * The result is the worst case: both sides of `@skip` and `@include` count, and so does every repetition of a field. The cost with the variables
- * of a request is computed later; see operation-cost.ts.
+ * The result is the worst case: both sides of `@skip` and `@include` count, and so does every repetition of a field. The cost with the
+ * variables of a request is computed later; see operation-cost.ts.
  *
- * Each fragment is measured once. A chain of fragments that spread each other twice doubles its fields with every link. Its figures saturate at
- * Infinity, and the judge takes time in proportion to its length. A fragment that contains itself is refused here, although validation would
- * refuse it too.
+ * Each fragment is measured once. A chain of fragments that spread each other twice doubles its fields with every link. Its figures
+ * saturate at Infinity, and the judge takes time in proportion to its length. A fragment that contains itself is refused here, although
+ * validation would refuse it too.
  *
- * Introspection has separate limits, so that the query of GraphiQL always passes. A rule of graphql-js (MaxIntrospectionDepthRule) keeps it from
- * multiplying through lists of lists.
+ * Introspection has separate limits, so that the query of GraphiQL always passes. A rule of graphql-js (MaxIntrospectionDepthRule) keeps it
+ * from multiplying through lists of lists.
  */
 import {
   OperationTypeNode,

@@ -1,6 +1,6 @@
 /**
- * Limits the total cost of open subscriptions. A query holds memory only while it runs. A subscription holds memory for each id that it follows
- * until it ends, so many small subscriptions take as much as a large one.
+ * Limits the total cost of open subscriptions. A query holds memory only while it runs. A subscription holds memory for each id that it
+ * follows until it ends, so many small subscriptions take as much as a large one.
  *
  * The cost is taken before a subscription is opened, and it is released when its stream has ended. A client that completes the subscription
  * while it is being opened releases nothing yet.

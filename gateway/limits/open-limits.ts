@@ -7,8 +7,8 @@
  * limit of their own. A /48 of IPv6 limits clients without a token only: a mobile carrier gives each phone a /64 of the same /48.
  *
  * A WebSocket opens before its client is known, by `connection_init`. If the process is full, the oldest silent WebSocket is cut for the
- * new connection. A WebSocket with a token that is being verified is cut only if no WebSocket is silent. Unidentified WebSockets of a /48 are counted
- * apart from its anonymous clients. If they are too many, the oldest of them is cut for the new one.
+ * new connection. A WebSocket with a token that is being verified is cut only if no WebSocket is silent. Unidentified WebSockets of a /48
+ * are counted apart from its anonymous clients. If they are too many, the oldest of them is cut for the new one.
  *
  * Counts exist only for open connections, so the limits bound this memory.
  */

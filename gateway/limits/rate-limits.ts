@@ -4,8 +4,8 @@
  * request waits. Configured limits are counted in Redis if the hot store is there, so that all processes count together. While Redis is
  * down, each process counts for itself.
  *
- * An IPv6 address counts as its /64, and its /48 has four times the limit: an attacker with a /48 has 65,536 /64s. A /48 is never blocked for
- * abuse, because it may be many customers of one carrier.
+ * An IPv6 address counts as its /64, and its /48 has four times the limit: an attacker with a /48 has 65,536 /64s. A /48 is never blocked
+ * for abuse, because it may be many customers of one carrier.
  *
  * A refused caller is remembered here until it may ask again. Until then its requests are refused before they are parsed, without a call
  * to Redis. Every refusal counts towards `abuse`: a viewer or an address with too many refusals is blocked for a time. A client's name is

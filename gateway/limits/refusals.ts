@@ -1,6 +1,6 @@
 /**
- * Counts refusals towards a block: a caller with too many refusals in a window is blocked for a time. The counter is either in this process,
- * with a bounded number of keys, or in Redis, so that all processes apply the block.
+ * Counts refusals towards a block: a caller with too many refusals in a window is blocked for a time. The counter is either in this
+ * process, with a bounded number of keys, or in Redis, so that all processes apply the block.
  */
 import { RateLimiterRes, type RateLimiterAbstract } from 'rate-limiter-flexible'
 import type { Clock } from '../../core/clock.ts'

@@ -1,6 +1,6 @@
 /**
- * The address of a client behind proxies. Every proxy appends the address of its own client to `x-forwarded-for`. The entries before those of
- * the trusted proxies come from the client, which may send any address. The list is therefore read from its right end, and only through
+ * The address of a client behind proxies. Every proxy appends the address of its own client to `x-forwarded-for`. The entries before those
+ * of the trusted proxies come from the client, which may send any address. The list is therefore read from its right end, and only through
  * trusted proxies. The configuration gives their number or their addresses.
  */
 import { BlockList, isIP } from 'node:net'

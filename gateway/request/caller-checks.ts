@@ -27,7 +27,9 @@ export type CallerChecks = {
   callerOf(credentials: Credentials, address: string | undefined, headers?: Credentials): Promise<Caller | Refusal>
   /** The refusal of a caller that must still wait. `prepare` checks it too; a door checks it before it parses a request. */
   waiting(caller: Caller): Refusal | undefined
-  /** Charges a large body a point per kilobyte, for the time and memory that reading it takes. Returns a refusal if the points are used up. */
+  /**
+   * Charges a large body a point per kilobyte, for the time and memory that reading it takes. Returns a refusal if the points are used up.
+   */
   chargeBody(caller: Caller, bytes: number): Promise<Refusal | undefined>
   /** The address of a request, from the peer of its connection and its headers. */
   addressOf(remote: string | undefined, headers: Credentials): string | undefined

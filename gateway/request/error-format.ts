@@ -33,7 +33,9 @@ export function makeFormatError(
 ): FormatError {
   const shownCodes = new Set<unknown>(remoteCodes)
 
-  /** Plain errors may come from a remote subgraph without naming it. In production they need a code of Tidemark or a code in `remoteCodes`. */
+  /**
+   * Plain errors may come from a remote subgraph without naming it. In production they need a code of Tidemark or a code in `remoteCodes`.
+   */
   function isUnknownText(root: unknown, { extensions: { code } }: GraphQLError): boolean {
     return mode === 'production' && isFormatted(root) && !isErrorCode(code) && !shownCodes.has(code)
   }
@@ -82,8 +84,8 @@ export function makeFormatError(
 
 /**
  * Decides whether a message was written for clients. The message of a GraphQL error always is. The message of another error is shown if the
- * error has a code for a mistake of the client; a code for a failure of the server only tells how to treat it. An error that crossed a network
- * has no class, so it needs a code.
+ * error has a code for a mistake of the client; a code for a failure of the server only tells how to treat it. An error that crossed a
+ * network has no class, so it needs a code.
  */
 function isForClients(root: unknown, code: ErrorCode | undefined): boolean {
   if (root instanceof GraphQLError || root instanceof RemoteError) return true

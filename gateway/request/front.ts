@@ -1,6 +1,6 @@
 /**
- * The front is shared by HTTP, SSE and WebSocket. Each of them reads a request in its own way, gets the viewer, the prepared operation and its
- * result from the front, and writes the result in its own way.
+ * The front is shared by HTTP, SSE and WebSocket. Each of them reads a request in its own way, gets the viewer, the prepared operation and
+ * its result from the front, and writes the result in its own way.
  *
  * The engine parses, validates and plans each operation once. Every operation gets a fresh context, even on a socket that stays open for
  * hours, because the loaders in a context remember their reads.

@@ -4,8 +4,8 @@ import type { ErrorCode } from '../../core/errors.ts'
 import { statusOf } from './error-format.ts'
 
 /**
- * A result as JSON, text or bytes. `executed` is false if the operation did not run: there are errors and no data. `complete` is true if there
- * are no errors and no store was missing.
+ * A result as JSON, text or bytes. `executed` is false if the operation did not run: there are errors and no data. `complete` is true if
+ * there are no errors and no store was missing.
  */
 export type JsonResult = {
   readonly json: string | Buffer

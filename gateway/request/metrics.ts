@@ -1,9 +1,9 @@
 /**
- * The metrics of the gateway: requests by kind, name and outcome, their durations, and the open subscriptions and sockets. The registry comes
- * from outside, because other parts add their metrics to it.
+ * The metrics of the gateway: requests by kind, name and outcome, their durations, and the open subscriptions and sockets. The registry
+ * comes from outside, because other parts add their metrics to it.
  *
- * The names of operations come from clients. Only the first `NAMES_MAX` names are counted separately, and all others as "other". Invented names
- * therefore cannot fill the memory of the server or of its scraper.
+ * The names of operations come from clients. Only the first `NAMES_MAX` names are counted separately, and all others as "other". Invented
+ * names therefore cannot fill the memory of the server or of its scraper.
  */
 import { Counter, Gauge, Histogram, type Registry } from '@prometheus-io/client'
 import { makeBoundedNames } from '../limits/bounded-names.ts'

@@ -23,7 +23,9 @@ export type PreparationOptions = {
 export type Preparation = {
   /** Errors come back formatted and counted. The result is a promise if the operation is long and new. */
   prepare(request: OperationRequest, caller: Caller): PreparedOperation | Refusal | Promise<PreparedOperation | Refusal>
-  /** Resolves to a refusal if the operation may not run now. Every door calls it before it runs an operation. Undefined: it may run at once. */
+  /**
+   * Resolves to a refusal if the operation may not run now. Every door calls it before it runs an operation. Undefined: it may run at once.
+   */
   admit(prepared: PreparedOperation, request: OperationRequest, caller: Caller): Promise<Refusal | undefined> | undefined
 }
 

@@ -1,6 +1,6 @@
 /**
- * The metrics of every process: CPU, memory, garbage collection and the lag of the event loop. A timer measures the lag. The library's default
- * of 10 ms would be the largest cost of an idle process.
+ * The metrics of every process: CPU, memory, garbage collection and the lag of the event loop. A timer measures the lag. The library's
+ * default of 10 ms would be the largest cost of an idle process.
  */
 import { collectDefaultMetrics, type Registry } from '@prometheus-io/client'
 

@@ -12,9 +12,9 @@ export function isStream(
 }
 
 /**
- * The stream with its results formatted. It counts as open until it ends. It is not an async generator function: the `return()` of a generator
- * waits for a pending `next()`, so a stream without events could never be closed. A store that was missing is reported once, with the next
- * event.
+ * The stream with its results formatted. It counts as open until it ends. It is not an async generator function: the `return()` of a
+ * generator waits for a pending `next()`, so a stream without events could never be closed. A store that was missing is reported once, with
+ * the next event.
  */
 export function subscriptionStream(
   stream: AsyncIterableIterator<ExecutionResult>,

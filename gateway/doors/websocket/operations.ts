@@ -109,8 +109,8 @@ const TOO_MANY = () =>
 const COMPLETED = () => graphqlErrorOf(new TidemarkError('BAD_REQUEST', 'the operation was completed before its turn'))
 
 /**
- * The library reads the kind of an operation from its document. The operation is prepared already, so the library gets the smallest document
- * of that kind.
+ * The library reads the kind of an operation from its document. The operation is prepared already, so the library gets the smallest
+ * document of that kind.
  */
 const DOCUMENTS: Readonly<Record<PreparedOperation['kind'], DocumentNode>> = {
   query: parse('query { __typename }'),

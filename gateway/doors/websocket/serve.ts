@@ -12,8 +12,8 @@
  * later. A subscription without room is refused with SUBSCRIPTIONS_TOO_MANY, and the open ones go on.
  *
  * The messages of a socket handled at once are bounded (limits/message-intake.ts). Heavy operations run one after the other
- * (limits/cost-queue.ts). Unread answers are buffered up to a bound; beyond it the socket is closed with 1013. Unread answers and incomplete
- * messages are also bounded per process (limits/held-bytes.ts).
+ * (limits/cost-queue.ts). Unread answers are buffered up to a bound; beyond it the socket is closed with 1013. Unread answers and
+ * incomplete messages are also bounded per process (limits/held-bytes.ts).
  *
  * A drain closes sockets with 1001, and clients reconnect elsewhere. Queries and mutations under way are answered first. Subscriptions are
  * not completed: on `complete`, a client would not reconnect.
