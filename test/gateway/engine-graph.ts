@@ -1,5 +1,5 @@
 /**
- * A small shop window over four subgraphs, for the engine's tests:
+ * A small shop over four subgraphs, for the tests of the engine:
  *   catalog   lists, titles, sizes, the interface Node, the union Thing, mutations `add`, the subscription
  *   history   viewerProgress, and `cost`, which requires catalog's size
  *   thumbup   likes, and `score`, which requires history's cost
@@ -200,13 +200,13 @@ export const SUPERGRAPH = composeSupergraph(NAMES.map((name) => ({ name, sdl: HE
 
 type Wrap = (name: SubgraphName, transport: Transport) => Transport
 
-/** The engine over the four subgraphs; `wrap` may stand between it and a subgraph. */
+/** The engine over the four subgraphs. `wrap` may wrap the transport of a subgraph. */
 export function openGraph(wrap: Wrap = (_, transport) => transport, options: Partial<EngineOptions> = {}): ClosableEngine {
   const subgraphs = NAMES.map((name) => ({ name, transport: wrap(name, localTransport(graphSchema(name))) }))
   return makeEngine(SUPERGRAPH, subgraphs, { tokensMax: 1_000, ...options })
 }
 
-/** A transport that does not reach its subgraph. */
+/** A transport that cannot reach its subgraph. */
 export function failing(wanted: SubgraphName, error: Error): Wrap {
   return (name, transport) =>
     name === wanted
@@ -216,7 +216,7 @@ export function failing(wanted: SubgraphName, error: Error): Wrap {
 
 export type Plain = { data?: unknown; errors?: { message: string; path?: (string | number)[]; extensions?: Record<string, unknown> }[] }
 
-/** Runs one operation; the result as its JSON says. */
+/** Runs one operation and returns the result as its JSON. */
 export async function ask(
   engine: Engine,
   query: string,

@@ -1,4 +1,4 @@
-/** A tracer provider as an SDK brings one, over OpenTelemetry's API: it keeps the spans that have ended. */
+/** A tracer provider over the API of OpenTelemetry, in place of an SDK. It keeps the spans that have ended. */
 import { trace } from '@opentelemetry/api'
 import type { Attributes, Context, Span, SpanContext, SpanOptions, SpanStatus, Tracer, TracerProvider } from '@opentelemetry/api'
 

@@ -21,7 +21,7 @@ const preflight = (url: string, origin = SITE) =>
 const allowed = (response: Response) => response.headers.get('access-control-allow-origin')
 
 describe('a page of another origin', () => {
-  it('is answered nothing where none is configured', async () => {
+  it('gets no CORS header if no origin is configured', async () => {
     const url = await open()
     expect(
       allowed(
@@ -31,7 +31,7 @@ describe('a page of another origin', () => {
     expect(allowed(await preflight(url))).toBeNull()
   })
 
-  it('that is listed may call by every road: POST, GET, streams, errors', async () => {
+  it('may call if it is listed, by POST, GET and streams, and can read errors', async () => {
     const url = await open([SITE])
     const roads: [string, RequestInit][] = [
       [url, { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{"query":"{hello}"}' }],
@@ -52,7 +52,7 @@ describe('a page of another origin', () => {
     expect(answer.headers.get('access-control-allow-headers')).toContain('authorization')
   })
 
-  it('that is not listed gets no leave, whatever it is like', async () => {
+  it('gets no CORS header if it is not listed, even if it resembles a listed origin', async () => {
     const url = await open([SITE], true)
     for (const origin of [
       'https://evil.example',
@@ -67,19 +67,19 @@ describe('a page of another origin', () => {
     }
   })
 
-  it('may bring credentials only where it is listed by name', async () => {
+  it('may send credentials only if it is listed by name', async () => {
     expect((await preflight(await open([SITE], true))).headers.get('access-control-allow-credentials')).toBe('true')
     const any = await preflight(await open(['*'], true))
     expect([allowed(any), any.headers.get('access-control-allow-credentials')]).toEqual(['*', null])
   })
 
-  it('that sends OPTIONS without asking for leave gets what others get', async () => {
+  it('is answered like other clients if it sends OPTIONS without a preflight header', async () => {
     expect((await fetch(await open([SITE]), { method: 'OPTIONS' })).status).toBe(405)
   })
 })
 
 describe('a WebSocket of a page', () => {
-  /** 101, or the status with which the upgrade was refused. */
+  /** 101, or the status that refused the upgrade. */
   function statusFor(url: string, origin: string | undefined, host?: string): Promise<number | undefined> {
     const headers = { ...(origin === undefined ? {} : { origin }), ...(host === undefined ? {} : { host }) }
     const socket = new WebSocket(url.replace('http', 'ws'), ['graphql-transport-ws'], { headers })
@@ -90,7 +90,7 @@ describe('a WebSocket of a page', () => {
     })
   }
 
-  it('of a foreign origin is refused in development, where a page could claim to be anybody', async () => {
+  it('of a foreign origin is refused in development, where a header alone names the viewer', async () => {
     const url = await open()
     const { port } = new URL(url)
     for (const origin of [
@@ -110,13 +110,13 @@ describe('a WebSocket of a page', () => {
     expect(await statusFor(url, 'http://dev.example:1', `dev.example:${port}`)).toBe(403)
   })
 
-  it('is let in where its origin is listed, and by "*"', async () => {
+  it('is accepted if its origin is listed, and by "*"', async () => {
     const listed = await open([SITE])
     expect([await statusFor(listed, SITE), await statusFor(listed, 'https://evil.example')]).toEqual([101, 403])
     expect(await statusFor(await open(['*']), 'https://evil.example')).toBe(101)
   })
 
-  it('is let in by any origin in production, where only tokens count', async () => {
+  it('is accepted from any origin in production, where a token is needed', async () => {
     const server = await startServer({ mode: 'production', auth: { secret: 'a secret of at least thirty-two bytes' } })
     servers.push(server)
     expect(await statusFor(`${server.url}/graphql`, SITE)).toBe(101)

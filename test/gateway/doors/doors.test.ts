@@ -52,12 +52,12 @@ describe('the accept header', () => {
     expect(negotiate(accept).streamFirst).toBe(streamFirst)
   })
 
-  it('with q=0 for a stream opens none', () => {
+  it('opens no stream with q=0 for event streams', () => {
     expect(negotiate(`${S};q=0`)).toEqual({ contentType: undefined, stream: false, streamFirst: false })
   })
 
   it.each(['application/json;q=0', 'text/event-stream;q=0', 'image/png'])(
-    '%s gets 406 by POST and GET, and runs nothing',
+    '%s gets 406 by POST and GET, and no operation runs',
     async (accept) => {
       const { prepared } = server.engine.calls
       const sent = await send('/graphql', { accept })
@@ -67,7 +67,7 @@ describe('the accept header', () => {
     },
   )
 
-  it('is followed by requests that graphql-http reads as well', async () => {
+  it('is also followed for requests that graphql-http reads', async () => {
     const got = await fetch(`${server.url}/graphql?query={hello}`, { headers: { accept: `${J};q=0.1, ${G}` } })
     expect(got.headers.get('content-type')).toBe(GRAPHQL_TYPE)
   })
@@ -87,7 +87,7 @@ describe('the charset of a body', () => {
   })
 })
 
-describe('a refusal is stored by no cache', () => {
+describe('no cache stores a refusal:', () => {
   it.each([
     ['PUT', '/graphql', {}],
     ['DELETE', '/graphql', {}],
@@ -107,7 +107,7 @@ describe('a refusal is stored by no cache', () => {
     if (refused.status === 405) expect(refused.headers['allow']).toBeDefined()
   })
 
-  it('also one that is no HTTP', async () => {
+  it('a request that is not HTTP', async () => {
     const said = await new Promise<string>((resolve) => {
       const socket = connect(Number(new URL(server.url).port), '127.0.0.1')
       let text = ''
@@ -119,7 +119,7 @@ describe('a refusal is stored by no cache', () => {
   })
 })
 
-describe('the host, in development', () => {
+describe('the host name, in development', () => {
   it.each([
     ...['localhost', 'localhost:4000', 'LOCALHOST', 'app.localhost:1', '127.0.0.1:4000', '192.168.0.7', '[::1]:4000', '[fd00::1]'],
     ...['tidemark:4000', 'host.docker.internal', 'localhost.', 'dev.example', 'DEV.example:4000', undefined],
@@ -128,13 +128,13 @@ describe('the host, in development', () => {
   })
 
   it.each(['evil.example', 'evil.example:4000', '127.0.0.1.evil.example', 'localhost.evil.example', 'evillocalhost.com', '1.2.3.4.nip.io'])(
-    '%s is not',
+    '%s is not answered',
     (host) => {
       expect(makeHostCheck(['dev.example'])(host)).toBe(false)
     },
   )
 
-  it('that is foreign gets 403, with the setting that allows it', async () => {
+  it('of a foreign site gets 403, and the message names the setting that allows it', async () => {
     for (const path of ['/graphql', '/', '/metrics']) {
       const refused = await send(path, { host: 'rebound.example' })
       expect(refused.status).toBe(403)
@@ -143,7 +143,7 @@ describe('the host, in development', () => {
     expect((await send('/graphql', { host: 'dev.example' })).status).toBe(200)
   })
 
-  it('that is foreign opens no WebSocket, whatever the origin', async () => {
+  it('of a foreign site opens no WebSocket from any origin', async () => {
     const socket = new WebSocket(`${server.url.replace('http', 'ws')}/graphql`, ['graphql-transport-ws'], {
       headers: { host: 'rebound.example' },
       origin: 'http://rebound.example',
@@ -152,7 +152,7 @@ describe('the host, in development', () => {
     expect(failed.message).toContain('403')
   })
 
-  it('does not matter in production', async () => {
+  it('is not checked in production', async () => {
     const production = await startServer({ mode: 'production' })
     expect((await send('/graphql', { host: 'api.example' }, 'POST', production)).status).toBe(200)
     await production.close()
@@ -161,7 +161,7 @@ describe('the host, in development', () => {
 
 type Reply = { status: number; body: string; headers: Record<string, string | string[] | undefined> }
 
-/** By node:http, since fetch sets the host itself. */
+/** Uses node:http, because fetch sets the host itself. */
 function send(path: string, headers: Record<string, string>, method = 'POST', to: TestServer = server): Promise<Reply> {
   return new Promise((resolve, reject) => {
     const sent = httpRequest(

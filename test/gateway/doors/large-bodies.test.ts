@@ -1,4 +1,4 @@
-/** Large bodies arrive together. Each is parsed in a turn of its own, by callers, and only for clients that are still there and still allowed. */
+/** Large bodies arrive together. Each is parsed in its own turn, only while its client is connected and admitted. Callers take turns. */
 import { once } from 'node:events'
 import { IncomingMessage, ServerResponse } from 'node:http'
 import { Socket, connect } from 'node:net'
@@ -53,7 +53,7 @@ function makeResponse(headers: IncomingMessage['headers'] = {}): ServerResponse 
   return new ServerResponse(Object.assign(new IncomingMessage(new Socket()), { headers }))
 }
 
-/** Adds an event per pass of the event loop. */
+/** Adds an event for each pass of the event loop. */
 function probe(events: string[]): { stop(): void } {
   let next: NodeJS.Immediate
   const again = (): void => {
@@ -72,7 +72,7 @@ function expectProbesBetween(events: readonly string[], name: string, count: num
 
 describe('large bodies that arrive together', () => {
   it.each(['application/json', STREAM])(
-    'of %s: the event loop passes between any two, and a small request is answered in between',
+    'of %s: the event loop runs between any two, and a small request is answered in between',
     async (accept) => {
       const { ask, events } = makeDoors()
       await ask('first', 10)
@@ -86,14 +86,14 @@ describe('large bodies that arrive together', () => {
     },
   )
 
-  it('over WebSocket: the event loop passes between any two', async () => {
+  it('over WebSocket: the event loop runs between any two', async () => {
     const events: string[] = []
     const more = { makeContext: () => (events.push('large'), { viewer: undefined, number: 1 }) }
     const server = await startServer({ more, bodyBytesMax: 1_000_000 })
     const sockets = await Promise.all(Array.from({ length: 5 }, () => openSocket(server.url)))
     const message = subscribe('{ hello }')
     for (const socket of sockets) socket.send(message.slice(0, -1), { fin: false })
-    // The arrived fragments have passed when pings behind them are answered.
+    // When the pings after the fragments are answered, the fragments have arrived.
     await Promise.all(sockets.map((socket) => new Promise((resolve) => socket.once('pong', resolve).ping())))
     const probes = probe(events)
     for (const socket of sockets) socket.send(message.slice(-1), { fin: true })
@@ -104,21 +104,21 @@ describe('large bodies that arrive together', () => {
     await server.close()
   })
 
-  it('of two callers are answered by turns', async () => {
+  it('of two callers are answered in turns', async () => {
     const { ask, events } = makeDoors()
     const many = Array.from({ length: 4 }, () => ask('many', LARGE))
     await Promise.all([...many, ask('one', LARGE, { address: '203.0.113.1' })])
     expect(events).toEqual(['many', 'one', 'many', 'many', 'many'])
   })
 
-  it('are not parsed once the client has left', async () => {
+  it('are not parsed if the client has left', async () => {
     const { ask, contexts } = makeDoors()
     const responses = [makeResponse(), makeResponse(), makeResponse()] as const
     const asked = responses.map((response) => ask('large', LARGE, { response }))
     await new Promise((resolve) => process.nextTick(resolve))
     responses[1].destroy()
     responses[1].emit('close')
-    // A pipelined request: only the socket says that the client has left.
+    // For a pipelined request, only the socket reports that the client has left.
     responses[2].req.socket.destroy()
     expect(await Promise.all(asked)).toEqual([200, 408, 408])
     expect(contexts).toHaveBeenCalledTimes(1)
@@ -131,10 +131,10 @@ describe('large bodies that arrive together', () => {
     expect(statuses).toEqual([429, 429])
   })
 
-  it('in chunks cost their caller a point per kilobyte', async () => {
+  it('in chunks cost a point per kilobyte', async () => {
     const limits = makeRateLimits({ anonymous: { points: 250, perSeconds: 600 } }, undefined, { warn() {} })
     const { ask } = makeDoors({ limits })
-    // Preparing costs by the time that it takes: another caller pays for that.
+    // Preparing costs points for its time, so another caller pays for it.
     await ask('first', 10, { address: '192.0.2.1' })
     const statuses: number[] = []
     for (let count = 0; count < 4; count++) statuses.push(await ask('large', LARGE))
@@ -162,7 +162,7 @@ describe('large bodies that arrive together', () => {
 })
 
 describe('large bodies of declared length', () => {
-  it('cost their caller a point per kilobyte, and are refused before they arrive', async () => {
+  it('cost a point per kilobyte, and are refused before they arrive', async () => {
     const limits = makeRateLimits({ anonymous: { points: 250, perSeconds: 600 }, sharedAddresses: [] }, undefined, { warn() {} })
     const server = await startServer({ more: { limits }, bodyBytesMax: 1_000_000 })
     const body = `{"query":"{ hello }","extensions":{"fill":"${'x'.repeat(LARGE)}"}}`
@@ -174,7 +174,7 @@ describe('large bodies of declared length', () => {
     socket.write(`POST /graphql HTTP/1.1\r\nhost: ${host}\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n`)
     const [answer] = (await once(socket, 'data')) as [Buffer]
     expect(answer.toString()).toMatch(/^HTTP\/1.1 429 [^]*RATE_LIMITED/)
-    // The connection is good for another request once the body is through.
+    // The connection can be used again after the body.
     socket.write(`${body}GET /health/live HTTP/1.1\r\nhost: ${host}\r\n\r\n`)
     const [next] = (await once(socket, 'data')) as [Buffer]
     expect(next.toString()).toMatch(/^HTTP\/1.1 200 /)
@@ -205,7 +205,7 @@ describe('large bodies of declared length', () => {
   it.each([
     ['100,001 values', '0,'.repeat(100_000)],
     ['50,001 objects', '{},'.repeat(50_001)],
-  ])('%s are refused, and as many in a string are not', async (_, values) => {
+  ])('%s are refused, and the same number inside a string is not', async (_, values) => {
     const server = await startServer({ bodyBytesMax: 1_000_000 })
     const bodyOf = (fill: string) => `{"query":"{ hello }","extensions":{"fill":${fill}}}`
     const refused = await post(server.url, bodyOf(`[${values}0]`))
@@ -241,7 +241,7 @@ describe('event streams', () => {
 })
 
 describe('large messages', () => {
-  it('keep their place before later messages of the socket', async () => {
+  it('are handled before later messages of the socket', async () => {
     const server = await startServer({ bodyBytesMax: 1_000_000 })
     const socket = await openSocket(server.url)
     const types: string[] = []

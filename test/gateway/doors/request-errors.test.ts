@@ -1,4 +1,4 @@
-/** Requests that fail outside GraphQL, at each server: the gateway, a subgraph alone, and the operators' listener of a job. */
+/** Requests that fail outside GraphQL, at each server: the gateway, a standalone subgraph, and the operators' listener of a job. */
 import { connect } from 'node:net'
 import { buildSubgraphSchema } from '@apollo/subgraph'
 import { Registry } from '@prometheus-io/client'
@@ -26,7 +26,7 @@ async function startOperators(): Promise<Started> {
   return { url: await operators.listen(), close: () => operators.close() }
 }
 
-/** The answer to bytes that no HTTP client would send. */
+/** The answer to bytes that no HTTP client sends. */
 async function raw(url: string, start: string, headers = '', sent = ''): Promise<{ status: number; head: string; body: string }> {
   const text = await new Promise<string>((resolve, reject) => {
     let received = ''
@@ -56,14 +56,11 @@ describe.each([
   })
   afterAll(() => server.close())
 
-  it.each(['/%', '/graphql/p/%ff', '/graphql/%zz', 'http://[bad/graphql'])(
-    'refuses the malformed URL %s with the code of a bad request',
-    async (url) => {
-      const answer = await raw(server.url, `GET ${url}`)
-      expect(answer.status).toBe(400)
-      expectRefusal(answer, /^the path is not percent-encoded UTF-8: encode /)
-    },
-  )
+  it.each(['/%', '/graphql/p/%ff', '/graphql/%zz', 'http://[bad/graphql'])('refuses the malformed URL %s with BAD_REQUEST', async (url) => {
+    const answer = await raw(server.url, `GET ${url}`)
+    expect(answer.status).toBe(400)
+    expectRefusal(answer, /^the path is not percent-encoded UTF-8: encode /)
+  })
 
   it('refuses unknown paths, and other methods of known paths', async () => {
     const unknown = await raw(server.url, `GET /${'a'.repeat(3_000)}`)
@@ -83,19 +80,19 @@ describe.each([
     }
   })
 
-  it('refuses a body to an unknown path, whatever its type', async () => {
+  it('refuses a body of any type to an unknown path', async () => {
     const answer = await raw(server.url, 'POST /nowhere', 'connection: close\r\ncontent-type: text/xml\r\ncontent-length: 4\r\n', '<x/>')
     expect(answer.status).toBe(404)
     expectRefusal(answer, /^there is nothing here: /)
   })
 
-  it('refuses an expectation that it does not know', async () => {
+  it('refuses an unknown expectation', async () => {
     const answer = await raw(server.url, 'GET /health/live', 'connection: close\r\nexpect: miracles\r\n')
     expect(answer.status).toBe(417)
     expectRefusal(answer, /"expect" is not understood: leave it out/)
   })
 
-  it('refuses what is no HTTP', async () => {
+  it('refuses bytes that are not HTTP', async () => {
     const answer = await raw(server.url, 'FOO /')
     expect(answer.status).toBe(400)
     expectRefusal(answer, /^this is not HTTP: send/)
@@ -155,7 +152,7 @@ describe('a WebSocket', () => {
     ['no key', 'GET /graphql', UPGRADE, 400, /Sec-WebSocket-Key header\): use a WebSocket client/],
     ['an old version', 'GET /graphql', UPGRADE.replace('13', '7') + KEY, 400, /Sec-WebSocket-Version header\): use a WebSocket client/],
     ['another method', 'POST /graphql', UPGRADE + KEY, 405, /^a WebSocket is not opened by POST: use GET$/],
-  ])('is refused for %s in HTTP, with a code', async (_, start, headers, status, message) => {
+  ])('is refused for %s over HTTP, with a code', async (_, start, headers, status, message) => {
     const answer = await raw(server.url, start, headers)
     expect(answer.status).toBe(status)
     expectRefusal(answer, message)

@@ -1,4 +1,4 @@
-/** The 61 audits that graphql-http has for servers, each without even a notice, on both ways a request can be read. */
+/** The 61 audits of graphql-http for servers, on both ways to read a request. Each passes without a notice. */
 import { serverAudits } from 'graphql-http'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { startServer, type TestServer } from '../../support/front-schema.ts'

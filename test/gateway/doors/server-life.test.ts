@@ -6,7 +6,7 @@ import { post, startServer, type TestServer } from '../../support/front-schema.t
 const SECRET = 'a secret of at least thirty-two bytes'
 
 describe('GraphiQL', () => {
-  it('opens in development, at / and at /graphql, whole and compressed', async () => {
+  it('opens in development at / and at /graphql, complete and compressed', async () => {
     const server = await startServer()
     for (const path of ['/', '/graphql']) {
       const response = await fetch(`${server.url}${path}`, { headers: { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' } })
@@ -27,7 +27,7 @@ describe('GraphiQL', () => {
     await server.close()
   })
 
-  it('is not there in production', async () => {
+  it('is absent in production', async () => {
     const server = await startServer({ mode: 'production', auth: { secret: SECRET } })
     expect((await fetch(`${server.url}/`, { headers: { accept: 'text/html' } })).status).toBe(404)
     expect((await fetch(`${server.url}/graphql`, { headers: { accept: 'text/html' } })).status).toBe(406)
@@ -39,7 +39,7 @@ describe('health and metrics', () => {
   const servers: TestServer[] = []
   afterEach(() => Promise.all(servers.splice(0).map((server) => server.close())))
 
-  it('tell alive from ready', async () => {
+  it('a live process may be not ready', async () => {
     const readiness = { ok: true, stores: { hot: 'ok', log: 'ok' } }
     const server = await startServer({ ready: async () => readiness })
     servers.push(server)
@@ -52,14 +52,14 @@ describe('health and metrics', () => {
     expect((await fetch(`${server.url}/health/live`)).status).toBe(200)
   })
 
-  it('say not ready when the check itself fails', async () => {
+  it('a failing check means not ready', async () => {
     const server = await startServer({ ready: () => Promise.reject(new Error('no answer')) })
     servers.push(server)
     const response = await fetch(`${server.url}/health/ready`)
     expect([response.status, await response.json()]).toEqual([503, expect.objectContaining({ ok: false })])
   })
 
-  it('count requests by kind, name and outcome', async () => {
+  it('requests are counted by kind, name and outcome', async () => {
     const server = await startServer()
     servers.push(server)
     await post(server.url, { query: 'query Feed { hello }' })
@@ -78,7 +78,7 @@ describe('health and metrics', () => {
     expect(text).toContain('process_cpu_user_seconds_total')
   })
 
-  it('count at most 200 names, and the rest together', async () => {
+  it('at most 200 names are counted, and further names together', async () => {
     const server = await startServer()
     servers.push(server)
     for (let i = 0; i < 230; i++) await post(server.url, { query: `query Name${i} { hello }` })
@@ -89,7 +89,7 @@ describe('health and metrics', () => {
 })
 
 describe('a shutdown', () => {
-  it('answers what is in flight, and takes nothing new', async () => {
+  it('answers the requests in flight, and accepts no new ones', async () => {
     const server = await startServer()
     const gate = server.hold()
     const inFlight = post(server.url, { query: '{ held }' })
@@ -101,7 +101,7 @@ describe('a shutdown', () => {
     await closed
   })
 
-  it('answers what is in flight with connection: close, and refuses with SHUTTING_DOWN what is sent to its end later', async () => {
+  it('answers the requests in flight with connection: close, and later ones with SHUTTING_DOWN', async () => {
     const server = await startServer()
     const gate = server.hold()
     const open = () => {
@@ -130,7 +130,7 @@ describe('a shutdown', () => {
     await closed
   })
 
-  it('cuts what takes longer than drainMaxMs', async () => {
+  it('cuts requests that take longer than drainMaxMs', async () => {
     const server = await startServer({ drainMaxMs: 100 })
     const gate = server.hold()
     const inFlight = post(server.url, { query: '{ held }' })
@@ -144,7 +144,7 @@ describe('a shutdown', () => {
     gate.open()
   })
 
-  it('may be asked for twice', async () => {
+  it('may be started twice', async () => {
     const server = await startServer()
     await Promise.all([server.close(), server.close()])
   })
@@ -168,10 +168,10 @@ it('a port that is in use is named in the error', async () => {
   await server.close()
 })
 
-it('localhost, every address and IPv6 can be listened on', async () => {
+it('the server can listen on localhost, on all addresses and on IPv6', async () => {
   for (const host of ['localhost', '0.0.0.0', '::1']) {
     const server = await startServer({ host }).catch((error: unknown) => {
-      // A machine without IPv6 cannot show more than this.
+      // A machine without IPv6 cannot test more.
       expect([host, (error as { code?: unknown }).code]).toEqual(['::1', 'CONFIG_INVALID'])
       return undefined
     })

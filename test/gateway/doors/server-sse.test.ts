@@ -61,7 +61,7 @@ describe('a subscription over SSE', () => {
     })
   }
 
-  it('brings events as they happen, and comments while nothing does', async () => {
+  it('sends events as they happen, and comments in between', async () => {
     const stream = await openStream(server.url, 'subscription { changes }')
     expect(await stream.nextBlock()).toBe(':')
     const [source] = server.sources
@@ -71,7 +71,7 @@ describe('a subscription over SSE', () => {
     await eventually(() => expect(server.sources.size).toBe(0))
   })
 
-  it('ends at its source when the client goes, although nothing happens there', async () => {
+  it('ends at its source if the client leaves, even without an event', async () => {
     const stream = await openStream(server.url, 'subscription { changes }')
     await eventually(() => expect(server.sources.size).toBe(1))
     expect(await openSubscriptions(server)).toBe(1)
@@ -80,7 +80,7 @@ describe('a subscription over SSE', () => {
     expect(await openSubscriptions(server)).toBe(0)
   })
 
-  it('that is refused says why in an event, because a browser shows nothing else', async () => {
+  it('sends its refusal in an event, because a browser shows nothing else', async () => {
     const stream = await openStream(server.url, 'subscription { forbidden }')
     expect(stream.response.status).toBe(200)
     expect(await stream.all()).toEqual([
@@ -89,7 +89,7 @@ describe('a subscription over SSE', () => {
     ])
   })
 
-  it('that does not fit the schema says so in an event', async () => {
+  it('sends a validation error in an event', async () => {
     const stream = await openStream(server.url, 'subscription { nothing }')
     expect(await stream.all()).toEqual([
       { event: 'next', data: { errors: [expect.objectContaining({ extensions: { code: 'GRAPHQL_VALIDATION_FAILED' } })] } },
@@ -97,7 +97,7 @@ describe('a subscription over SSE', () => {
     ])
   })
 
-  it('that breaks on the way says so, without its reasons, and completes', async () => {
+  it('sends an error without details if the source breaks, and completes', async () => {
     const production = await startServer({ mode: 'production', auth: { secret: 'a secret of at least thirty-two bytes' } })
     const events = await (await openStream(production.url, 'subscription { breaks }')).all()
     expect(events[0]).toEqual({ event: 'next', data: { data: { breaks: 1 } } })
@@ -107,7 +107,7 @@ describe('a subscription over SSE', () => {
     await production.close()
   })
 
-  it('is opened for clients that name the event stream after JSON', async () => {
+  it('opens for clients that name the event stream after JSON', async () => {
     const accept = 'application/graphql-response+json, application/json, text/event-stream'
     const stream = await openStream(server.url, 'subscription { ticks(count: 1) }', { headers: { accept } })
     expect(await stream.all()).toHaveLength(2)
@@ -132,7 +132,7 @@ describe('other operations over SSE', () => {
     expect(await mutation.next()).toEqual({ event: 'next', data: { data: { report: '5:1' } } })
   })
 
-  it('are refused with 405 if they change something by GET', async () => {
+  it('are refused with 405 if they are mutations by GET', async () => {
     const { response } = await openStream(server.url, 'mutation { report(oid: "1") }', { method: 'GET' })
     expect(response.status).toBe(405)
   })
@@ -145,7 +145,7 @@ describe('other operations over SSE', () => {
   })
 })
 
-it('a shutdown ends streams without complete, so that their clients come again', async () => {
+it('a shutdown ends streams without complete, so that clients reconnect', async () => {
   const server = await startServer()
   const stream = await openStream(server.url, 'subscription { changes }')
   await eventually(() => expect(server.sources.size).toBe(1))
@@ -154,7 +154,7 @@ it('a shutdown ends streams without complete, so that their clients come again',
   expect(server.sources.size).toBe(0)
 })
 
-it('a slow reader slows its own source instead of filling our memory', async () => {
+it('a slow reader slows its own source and fills no memory', async () => {
   const server = await startServer()
   const stream = await openStream(server.url, 'subscription { changes }')
   await eventually(() => expect(server.sources.size).toBe(1))
@@ -172,7 +172,7 @@ async function openSubscriptions(server: TestServer): Promise<number> {
   return Number(/^tidemark_gateway_subscriptions_open (\d+)$/m.exec(text)?.[1])
 }
 
-it('a stream ends with an error when the token it was opened by expires', async () => {
+it('a stream ends with an error when its token expires', async () => {
   const secret = 'a secret of at least thirty-two bytes'
   const server = await startServer({ mode: 'production', auth: { secret } })
   const token = await new SignJWT({ sub: '42', exp: Math.floor(Date.now() / 1_000) + 2 })

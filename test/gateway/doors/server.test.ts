@@ -17,12 +17,12 @@ describe('a request', () => {
   })
   afterAll(() => server.close())
 
-  it('gets the data it asked for', async () => {
+  it('gets the data that it asks for', async () => {
     const { status, json } = await post(server.url, { query: 'query Hi($name: String) { hello(name: $name) }', variables: { name: 'Ada' } })
     expect({ status, json }).toEqual({ status: 200, json: { data: { hello: 'hello Ada' } } })
   })
 
-  it('gets the operation it named, and none if it names one that is not there', async () => {
+  it('runs the operation that it names, and gets an error for an unknown name', async () => {
     const query = 'query A { hello } query B { hello(name: "B") }'
     expect((await post(server.url, { query, operationName: 'B' })).json).toEqual({ data: { hello: 'hello B' } })
     expect((await post(server.url, { query, operationName: 'C' })).json.errors?.[0]?.extensions).toEqual({
@@ -30,19 +30,19 @@ describe('a request', () => {
     })
   })
 
-  it('is parsed and validated once, however often it comes', async () => {
+  it('is parsed and validated once if it comes many times', async () => {
     const before = server.engine.calls.parsed
     for (let i = 0; i < 5; i++) await post(server.url, { query: '{ hello(name: "once") }' })
     await fetch(`${server.url}/graphql?query=${encodeURIComponent('{ hello(name: "once") }')}`)
     expect(server.engine.calls.parsed - before).toBe(1)
   })
 
-  it('has a context of its own', async () => {
+  it('has its own context', async () => {
     const numbers = await Promise.all([1, 2, 3].map(async () => (await post(server.url, { query: '{ context }' })).json.data?.['context']))
     expect(new Set(numbers).size).toBe(3)
   })
 
-  it('whose fields fail keeps its data, and says what failed where', async () => {
+  it('with failed fields keeps its data, and each error has a path', async () => {
     const { status, json } = await post(server.url, { query: '{ hello mine }' })
     expect(status).toBe(200)
     expect(json).toEqual({
@@ -68,7 +68,7 @@ describe('a request', () => {
     await asBytes.close()
   })
 
-  it('by GET is answered if it is a query, and refused with 405 if it is a mutation', async () => {
+  it('by GET is answered for a query, and refused with 405 for a mutation', async () => {
     const query = await fetch(
       `${server.url}/graphql?${String(new URLSearchParams({ query: 'query Q($name: String) { hello(name: $name) }', variables: '{"name":"Ada"}' }))}`,
     )
@@ -79,7 +79,7 @@ describe('a request', () => {
     expect(await mutation.json()).toMatchObject({ errors: [{ extensions: { code: 'BAD_REQUEST' } }] })
   })
 
-  it('for a subscription is told how to open one', async () => {
+  it('for a subscription gets an error that says how to open one', async () => {
     const { status, json } = await post(
       server.url,
       { query: 'subscription { ticks(count: 1) }' },
@@ -177,7 +177,7 @@ describe('a bad request', () => {
     })
   }
 
-  it('over the limit is refused even if it never says how long it is', async () => {
+  it('above the limit is refused even without a declared length', async () => {
     const endless = new ReadableStream({ pull: (controller) => controller.enqueue(new TextEncoder().encode('x'.repeat(1_000))) })
     const response = await fetch(`${server.url}/graphql`, {
       method: 'POST',
@@ -185,12 +185,12 @@ describe('a bad request', () => {
       body: endless,
       duplex: 'half',
     }).catch(() => undefined)
-    // The connection is closed while the client still sends; whether it reads the answer first is its own affair.
+    // The connection is closed while the client still sends, so the client may miss the answer.
     if (response !== undefined) expect(response.status).toBe(413)
     expect((await post(server.url, { query: '{ hello }' })).status).toBe(200)
   })
 
-  it('of a URL with malformed variables gets 400', async () => {
+  it('with malformed variables in the URL gets 400', async () => {
     const response = await fetch(`${server.url}/graphql?query={hello}&variables={`)
     expect(response.status).toBe(400)
     expect(await response.json()).toMatchObject({
@@ -205,14 +205,14 @@ describe('a bad request', () => {
     expect((await post(server.url, { query: '{ hello }' })).status).toBe(200)
   })
 
-  it('to another path gets 404 and is told the paths there are', async () => {
+  it('to an unknown path gets 404 with the known paths', async () => {
     const response = await fetch(`${server.url}/graph`)
     expect(response.status).toBe(404)
     expect(await response.json()).toMatchObject({ errors: [{ message: expect.stringContaining('/graphql') }] })
   })
 })
 
-it('both ways to read a request answer alike', async () => {
+it('both ways to read a request give the same answers', async () => {
   const [direct, handled] = [await startServer({ direct: true }), await startServer({ direct: false })]
   const bodies = [
     ...[
@@ -284,7 +284,7 @@ async function answerOf(url: string, body: string, headers: Record<string, strin
   }
 }
 
-it('results as bytes are answered like results as objects, errors included', async () => {
+it('results as bytes have the same answers as results as objects, with and without errors', async () => {
   const [asBytes, asObjects] = [await startServer({ toJson: true }), await startServer()]
   for (const query of [
     '{ hello }',
@@ -317,7 +317,7 @@ describe('the viewer', () => {
     expect((await post(production.url, { query: '{ hello viewer }' })).json).toEqual({ data: { hello: 'hello world', viewer: null } })
   })
 
-  it('of a wrong token refuses the request with 401, whatever the media type', async () => {
+  it('of a wrong token gets 401 with either media type', async () => {
     for (const accept of ['application/json', 'application/graphql-response+json']) {
       const wrong = await post(production.url, { query: '{ hello }' }, { authorization: 'Bearer a.b.c', accept })
       expect([wrong.status, wrong.json.errors?.[0]?.extensions, wrong.json.data]).toEqual([401, { code: 'UNAUTHENTICATED' }, undefined])
@@ -340,7 +340,7 @@ describe('the viewer', () => {
     await development.close()
   })
 
-  it('sees nothing of an internal error in production, and the log has it', async () => {
+  it('sees no details of an internal error in production, and the log has them', async () => {
     for (const toJson of [false, true]) {
       const server = await startServer({ mode: 'production', auth: { secret: SECRET }, toJson })
       const { json } = await post(server.url, { query: '{ broken }' })

@@ -25,8 +25,8 @@ function production(auth: AuthOptions = { secret: SECRET }, seconds = NOW) {
   return makeIdentify(auth, 'production', clockAt(seconds))
 }
 
-describe('tokens', () => {
-  it('name the viewer by their subject', async () => {
+describe('a token', () => {
+  it('names the viewer by its subject', async () => {
     expect(await production()(bearer(await sign({ sub: '42' })))).toMatchObject({ id: '42', scopes: [] })
   })
 
@@ -34,18 +34,18 @@ describe('tokens', () => {
     ['a number beyond 2^53', '{"sub":9007199254740993,"exp":1800000060}'],
     ['a small number', '{"sub":42,"exp":1800000060}'],
     ['an object', '{"sub":{"id":"42"},"exp":1800000060}'],
-  ])('whose subject is %s are refused', async (_, claims) => {
+  ])('with %s as its subject is refused', async (_, claims) => {
     const [head, payload] = ['{"alg":"HS256"}', claims].map((part) => Buffer.from(part).toString('base64url'))
     const signature = createHmac('sha256', SECRET).update(`${head}.${payload}`).digest('base64url')
     await expect(production()(bearer(`${head}.${payload}.${signature}`))).rejects.toMatchObject({ code: 'UNAUTHENTICATED' })
   })
 
-  it('say by their scope what else they allow', async () => {
+  it('lists further permissions in its scope', async () => {
     const token = await sign({ sub: 'service', scope: 'progress:write-any  other' })
     expect(await production()(bearer(token))).toMatchObject({ id: 'service', scopes: ['progress:write-any', 'other'] })
   })
 
-  it('may list their scopes, each by itself: one with a space would be two to a subgraph', async () => {
+  it('may list its scopes; a scope with a space is refused, because a subgraph would read it as two', async () => {
     expect(await production()(bearer(await sign({ sub: '42', scope: ['a', 'b'] })))).toMatchObject({ scopes: ['a', 'b'] })
     await expect(production()(bearer(await sign({ sub: '42', scope: ['a', 'b viewer:any'] })))).rejects.toMatchObject({
       code: 'UNAUTHENTICATED',
@@ -53,40 +53,40 @@ describe('tokens', () => {
     })
   })
 
-  it('of clients do not say who acts', async () => {
+  it('of a client cannot name the service that acts', async () => {
     expect(await production()(bearer(await sign({ sub: '42', act: { sub: '7' } })))).not.toHaveProperty('actor')
   })
 
-  it('are read whatever the case of the scheme', async () => {
+  it('is read with any case of the scheme', async () => {
     expect(await production()({ authorization: `bearer ${await sign({ sub: '42' })}` })).toMatchObject({ id: '42', scopes: [] })
   })
 
-  it('are not needed: without credentials there is no viewer and no error', async () => {
+  it('is optional: without credentials there is no viewer and no error', async () => {
     expect(await production()({ accept: '*/*' })).toBeUndefined()
   })
 
-  it('signed with another secret are refused', async () => {
+  it('signed with another secret is refused', async () => {
     const forged = await sign({ sub: '42' }, 'HS256', new TextEncoder().encode('another secret of thirty-two bytes!!'))
     await expect(production()(bearer(forged))).rejects.toMatchObject({ code: 'UNAUTHENTICATED' })
   })
 
-  it('without a signature are refused', async () => {
+  it('without a signature is refused', async () => {
     const unsecured = new UnsecuredJWT({ sub: '42', exp: NOW + 60 }).encode()
     await expect(production()(bearer(unsecured))).rejects.toMatchObject({ code: 'UNAUTHENTICATED' })
   })
 
-  it('that are no tokens are refused with what to send', async () => {
+  it('of another format is refused with advice', async () => {
     for (const authorization of ['', 'Bearer', 'Bearer x', 'Basic dXNlcjpwYXNz', 'Bearer a.b.c', 42]) {
       await expect(production()({ authorization })).rejects.toMatchObject({ code: 'UNAUTHENTICATED' })
     }
   })
 
-  it('that have expired are refused as such', async () => {
+  it('that has expired is refused with its own code', async () => {
     const token = await sign({ sub: '42', exp: NOW - 1 })
     await expect(production()(bearer(token))).rejects.toMatchObject({ code: 'TOKEN_EXPIRED' })
   })
 
-  it('stop counting when they expire, although they were verified before', async () => {
+  it('is refused after its expiry, even if it was verified before', async () => {
     let seconds = NOW
     const identify = makeIdentify({ secret: SECRET }, 'production', { ...clockAt(0), now: () => seconds * 1_000 })
     const token = await sign({ sub: '42', exp: NOW + 60 })
@@ -97,16 +97,16 @@ describe('tokens', () => {
     await expect(identify(bearer(token))).rejects.toMatchObject({ code: 'TOKEN_EXPIRED' })
   })
 
-  it('without an expiry are refused', async () => {
+  it('without an expiry is refused', async () => {
     const token = await new SignJWT({ sub: '42' }).setProtectedHeader({ alg: 'HS256' }).sign(new TextEncoder().encode(SECRET))
     await expect(production()(bearer(token))).rejects.toMatchObject({ code: 'UNAUTHENTICATED', message: expect.stringContaining('"exp"') })
   })
 
-  it('that are not valid yet are refused', async () => {
+  it('that is not valid yet is refused', async () => {
     await expect(production()(bearer(await sign({ sub: '42', nbf: NOW + 30 })))).rejects.toMatchObject({ code: 'UNAUTHENTICATED' })
   })
 
-  it('without a subject, or with one that is no id, are refused', async () => {
+  it('without a subject, or with a subject that is no id, is refused', async () => {
     await expect(production()(bearer(await sign({})))).rejects.toMatchObject({ code: 'UNAUTHENTICATED' })
     for (const sub of ['', 'x'.repeat(65)]) {
       await expect(production()(bearer(await sign({ sub })))).rejects.toMatchObject({ code: 'UNAUTHENTICATED' })
@@ -129,7 +129,7 @@ describe('tokens', () => {
     }
   })
 
-  it('are refused where no key is configured', async () => {
+  it('is refused if no key is configured', async () => {
     const identify = makeIdentify({}, 'development', clockAt(NOW))
     await expect(identify(bearer(await sign({ sub: '42' })))).rejects.toMatchObject({
       code: 'UNAUTHENTICATED',
@@ -138,7 +138,7 @@ describe('tokens', () => {
   })
 })
 
-describe('public keys', () => {
+describe('a public key', () => {
   const rsa = generateKeyPairSync('rsa', { modulusLength: 2_048 })
   const ec = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   const ed = generateKeyPairSync('ed25519')
@@ -149,24 +149,24 @@ describe('public keys', () => {
     ['ES256', ec],
     ['EdDSA', ed],
   ] as const) {
-    it(`of ${alg} verify tokens of ${alg}`, async () => {
+    it(`of ${alg} verifies tokens of ${alg}`, async () => {
       const identify = production({ publicKey: pem(pair.publicKey) })
       expect(await identify(bearer(await sign({ sub: '42' }, alg, pair.privateKey)))).toMatchObject({ id: '42', scopes: [] })
     })
   }
 
-  it('are not taken for the secret of an HS256 token', async () => {
+  it('is not accepted as the secret of an HS256 token', async () => {
     const text = pem(rsa.publicKey)
     const confused = await sign({ sub: '42' }, 'HS256', new TextEncoder().encode(text))
     await expect(production({ publicKey: text })(bearer(confused))).rejects.toMatchObject({ code: 'UNAUTHENTICATED' })
   })
 
-  it('pin the algorithm: RS512 with the right RSA key is refused', async () => {
+  it('determines the algorithm: RS512 with the right RSA key is refused', async () => {
     const token = await sign({ sub: '42' }, 'RS512', rsa.privateKey)
     await expect(production({ publicKey: pem(rsa.publicKey) })(bearer(token))).rejects.toMatchObject({ code: 'UNAUTHENTICATED' })
   })
 
-  it('that are private, short, of another curve or no keys at all stop the start', () => {
+  it('that is private, short, of another curve or no key stops the start', () => {
     const privatePem = rsa.privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()
     const short = pem(generateKeyPairSync('rsa', { modulusLength: 1_024 }).publicKey)
     const other = pem(generateKeyPairSync('ec', { namedCurve: 'P-384' }).publicKey)
@@ -189,11 +189,11 @@ describe('x-viewer-id', () => {
     expect(await development({ 'x-viewer-id': '7', 'x-viewer-scopes': 'a b' })).toEqual({ id: '7', scopes: ['a', 'b'] })
   })
 
-  it('gives way to a token', async () => {
+  it('is ignored if there is a token', async () => {
     expect(await development({ 'x-viewer-id': '7', ...bearer(await sign({ sub: '42' })) })).toMatchObject({ id: '42', scopes: [] })
   })
 
-  it('is refused in production, even next to a valid token', async () => {
+  it('is refused in production, even beside a valid token', async () => {
     await expect(production()({ 'x-viewer-id': '7' })).rejects.toMatchObject({
       code: 'UNAUTHENTICATED',
       message: expect.stringContaining('Bearer'),
@@ -209,7 +209,7 @@ describe('x-viewer-id', () => {
 })
 
 describe('a service', () => {
-  it('acts for a viewer with the scope viewer:any, by header or connection parameter, and is named as who acted', async () => {
+  it('acts for a viewer with the scope viewer:any, by header or connection parameter, and is the actor', async () => {
     const token = bearer(await sign({ sub: 'importer', scope: 'viewer:any progress:write-any' }))
     const expected = { id: '7', actor: 'importer', scopes: ['viewer:any', 'progress:write-any'] }
     expect(await production()({ ...token, 'x-on-behalf-of': '7' })).toMatchObject(expected)
@@ -217,7 +217,7 @@ describe('a service', () => {
     expect(await production()(token)).toMatchObject({ id: 'importer' })
   })
 
-  it('without that scope is refused, and so is nobody', async () => {
+  it('without that scope is refused, and so is an anonymous caller', async () => {
     const token = bearer(await sign({ sub: 'importer', scope: 'progress:write-any' }))
     await expect(production()({ ...token, 'x-on-behalf-of': '7' })).rejects.toMatchObject({
       code: 'FORBIDDEN',
@@ -226,7 +226,7 @@ describe('a service', () => {
     await expect(production()({ 'x-on-behalf-of': '7' })).rejects.toMatchObject({ code: 'UNAUTHENTICATED' })
   })
 
-  it('must name a viewer who can be one', async () => {
+  it('must name a viewer by a valid id', async () => {
     const token = bearer(await sign({ sub: 'importer', scope: 'viewer:any' }))
     await expect(production()({ ...token, 'x-on-behalf-of': '' })).rejects.toMatchObject({ code: 'ID_INVALID' })
     await expect(production()({ ...token, onBehalfOf: 7 })).rejects.toMatchObject({ code: 'UNAUTHENTICATED' })
@@ -234,7 +234,7 @@ describe('a service', () => {
 })
 
 describe('clocks that differ', () => {
-  it('are allowed for by clockToleranceSeconds, also for tokens that are remembered', async () => {
+  it('are tolerated up to clockToleranceSeconds, for remembered tokens too', async () => {
     let seconds = NOW
     const identify = makeIdentify({ secret: SECRET, clockToleranceSeconds: 5 }, 'production', { ...clockAt(0), now: () => seconds * 1_000 })
     const token = bearer(await sign({ sub: '42', exp: NOW - 4 }))
@@ -245,7 +245,7 @@ describe('clocks that differ', () => {
 })
 
 describe('auth.algorithms', () => {
-  it('changes the choice within the kind of the key', async () => {
+  it('chooses among the algorithms of the kind of the key', async () => {
     const identify = production({ secret: SECRET, algorithms: ['HS512'] })
     expect(await identify(bearer(await sign({ sub: '42' }, 'HS512')))).toMatchObject({ id: '42' })
     await expect(identify(bearer(await sign({ sub: '42' })))).rejects.toMatchObject({ code: 'UNAUTHENTICATED' })

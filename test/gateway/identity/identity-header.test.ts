@@ -19,7 +19,7 @@ function subgraph(identity: AuthOptions['identity'], name = 'history', clock = s
 }
 
 describe('the identity header', () => {
-  it('says to one subgraph, for a minute, who asks and what he may', () => {
+  it('names the viewer and their scopes to one subgraph, for a minute', () => {
     const headers = makeIdentityHeader({ secret: SECRET }, 'reviews', steppedClock())({ viewer: { ...VIEWER, actor: 'importer' } })
     const token = headers[IDENTITY_HEADER] ?? ''
     expect(decodeProtectedHeader(token)).toEqual({ alg: 'HS256', typ: 'tidemark-identity+jwt' })
@@ -34,12 +34,12 @@ describe('the identity header', () => {
     })
   })
 
-  it('of nobody, and without a key, is none', () => {
+  it('is absent without a viewer and without a key', () => {
     expect(makeIdentityHeader({ secret: SECRET }, 'reviews')({ viewer: undefined })).toEqual({})
     expect(makeIdentityHeader(undefined, 'reviews')({ viewer: VIEWER })).toEqual({})
   })
 
-  it('is used again for half its life, per viewer and scopes, and never outlives the token of the client', () => {
+  it('is used again for half of its life, per viewer and scopes, and never outlives the token of the client', () => {
     const clock = steppedClock()
     const make = makeIdentityHeader({ secret: SECRET }, 'reviews', clock)
     const first = make({ viewer: VIEWER })
@@ -53,7 +53,7 @@ describe('the identity header', () => {
   })
 
   for (const kind of ['HS256', 'EdDSA'] as const) {
-    it(`signed with ${kind} is believed by the subgraph it was made for, and by no other`, async () => {
+    it(`signed with ${kind} is accepted by its own subgraph and by no other`, async () => {
       const ed = generateKeyPairSync('ed25519')
       const signing = kind === 'HS256' ? { secret: SECRET } : { privateKey: pem(ed.privateKey, 'pkcs8') }
       const verifying = kind === 'HS256' ? { secret: SECRET } : { publicKey: pem(ed.publicKey, 'spki') }
@@ -63,7 +63,7 @@ describe('the identity header', () => {
     })
   }
 
-  it('tells the subgraph who acts for the viewer, and is another for another', async () => {
+  it('names the service that acts for the viewer, and differs for each service', async () => {
     const make = makeIdentityHeader({ secret: SECRET }, 'history', steppedClock())
     const [importer, exporter, nobody] = ['importer', 'exporter', undefined].map((actor) =>
       make({ viewer: { ...VIEWER, ...(actor === undefined ? {} : { actor }) } }),
@@ -73,14 +73,14 @@ describe('the identity header', () => {
     expect(await subgraph({ secret: SECRET })(nobody ?? {})).not.toHaveProperty('actor')
   })
 
-  it('expires', async () => {
+  it('is refused after its expiry', async () => {
     const clock = steppedClock()
     const headers = makeIdentityHeader({ secret: SECRET }, 'history', clock)({ viewer: VIEWER })
     clock.ms += 66_000
     await expect(subgraph({ secret: SECRET }, 'history', clock)(headers)).rejects.toMatchObject({ code: 'TOKEN_EXPIRED' })
   })
 
-  it('is no client token, and a client token is none', async () => {
+  it('is not accepted as a client token, and a client token is not accepted as this header', async () => {
     const shared: AuthOptions = { secret: SECRET, identity: { secret: SECRET } }
     const identify = makeIdentify(shared, 'production', steppedClock(), { subgraph: 'history' })
     const client = await new SignJWT({ sub: '7', iss: 'tidemark', aud: 'history', exp: NOW + 60 })
@@ -89,14 +89,14 @@ describe('the identity header', () => {
     await expect(identify({ [IDENTITY_HEADER]: client })).rejects.toMatchObject({ code: 'UNAUTHENTICATED' })
   })
 
-  it('is not believed by the gateway itself, nor by a subgraph without a key', async () => {
+  it('is not accepted by the gateway itself, nor by a subgraph without a key', async () => {
     const headers = makeIdentityHeader({ secret: SECRET }, 'history', steppedClock())({ viewer: VIEWER })
     const gateway = makeIdentify({ identity: { secret: SECRET } }, 'production', steppedClock())
     expect(await gateway(headers)).toBeUndefined()
     await expect(subgraph(undefined)(headers)).rejects.toMatchObject({ code: 'UNAUTHENTICATED' })
   })
 
-  it('goes before what the client sent under its name', () => {
+  it('replaces a header of the same name from the client', () => {
     const make = makeSubgraphHeaders({ secret: SECRET }, 'history', steppedClock())
     const headers = make({ viewer: VIEWER, forwarded: { 'x-tenant': 'a', [IDENTITY_HEADER]: 'forged' } })
     expect(headers['x-tenant']).toBe('a')

@@ -11,7 +11,7 @@ type Published = { keys: JWK[]; mode: 'ok' | 'down' | 'silent' | 'huge'; asked: 
 const closers: (() => void)[] = []
 afterEach(() => closers.splice(0).forEach((close) => close()))
 
-/** An issuer's key set on a real socket. */
+/** The key set of an issuer on a real socket. */
 async function publish(): Promise<Published & { url: string }> {
   const published: Published & { url: string } = { keys: [], mode: 'ok', asked: 0, url: '' }
   const server = createServer((_request, response) => {
@@ -46,7 +46,7 @@ function steppedClock() {
 }
 
 describe('a published key set', () => {
-  it('verifies tokens, and is asked for once however many come', async () => {
+  it('verifies tokens, and is read once for many tokens', async () => {
     const set = await publish()
     const { privateKey, jwk } = await makeKey('a')
     set.keys = [jwk]
@@ -56,7 +56,7 @@ describe('a published key set', () => {
     expect(set.asked).toBe(1)
   })
 
-  it('is asked again for a key that it did not have, and no more often than the cooldown lets', async () => {
+  it('is read again for an unknown key, at most once in the cooldown', async () => {
     const set = await publish()
     const [first, second] = [await makeKey('a'), await makeKey('b')]
     set.keys = [first.jwk]
@@ -69,11 +69,11 @@ describe('a published key set', () => {
         message: expect.stringContaining('a key that this server does not know'),
       })
     }
-    // Two seconds: see COOLDOWN_MS.
+    // Two seconds; see COOLDOWN_MS.
     expect(set.asked).toBeLessThanOrEqual(2 + (performance.now() - begunAt) / 2_000)
   })
 
-  it('that is rotated is read anew in the background after ten minutes; keys taken back are no longer believed', async () => {
+  it('is read again in the background after ten minutes, and revoked keys are no longer accepted', async () => {
     const set = await publish()
     const [first, second] = [await makeKey('a'), await makeKey('b')]
     set.keys = [first.jwk]
@@ -86,7 +86,7 @@ describe('a published key set', () => {
     await identify(old)
     await expect.poll(() => set.asked).toBe(2)
     expect(await identify(old)).toMatchObject({ id: '42' })
-    // The set has been read, not only asked for: or the old token were believed, and remembered, once more.
+    // Wait until the set has been read. Before that, the old token would be accepted and remembered again.
     const fresh = await bearer('b', second.privateKey)
     await eventually(async () => expect(await identify(fresh)).toMatchObject({ id: '42' }))
     clock.ms += 601_000
@@ -94,7 +94,7 @@ describe('a published key set', () => {
     expect(await identify(await bearer('b', second.privateKey))).toMatchObject({ id: '42' })
   })
 
-  it('of more than 256 KiB is not read, and the keys known go on working', async () => {
+  it('of more than 256 KiB is not read, and the known keys stay valid', async () => {
     const set = await publish()
     const { privateKey, jwk } = await makeKey('a')
     set.keys = [jwk]
@@ -110,7 +110,7 @@ describe('a published key set', () => {
     expect(await identify(await bearer('a', privateKey))).toMatchObject({ id: '42' })
   })
 
-  it('that is down later goes on working with the keys known', async () => {
+  it('keeps its known keys while its address is down', async () => {
     const set = await publish()
     const { privateKey, jwk } = await makeKey('a')
     set.keys = [jwk]
@@ -127,7 +127,7 @@ describe('a published key set', () => {
     expect(await identify(await bearer('a', privateKey, 'ES256', '44'))).toMatchObject({ id: '44' })
   })
 
-  it('that is down at the start refuses nobody for good: 503, at once while it is known to be down, until it is back', async () => {
+  it('that is down at the start gives 503 at once, and tokens are verified when it is back', async () => {
     const set = await publish()
     const { privateKey, jwk } = await makeKey('a')
     set.keys = [jwk]
@@ -145,7 +145,7 @@ describe('a published key set', () => {
     expect(await identify(token)).toMatchObject({ id: '42' })
   })
 
-  it('pins algorithms: no secret passes for a key, and auth.algorithms excludes', async () => {
+  it('determines the algorithms: no secret is accepted as a key, and auth.algorithms excludes', async () => {
     const set = await publish()
     const { privateKey, jwk } = await makeKey('a')
     set.keys = [jwk, { kty: 'oct', kid: 's', k: Buffer.from('a secret of at least thirty-two bytes').toString('base64url') }]

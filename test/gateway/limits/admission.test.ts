@@ -3,7 +3,7 @@ import { makeAdmission } from '../../../gateway/limits/admission.ts'
 
 const OPTIONS = { pointsMax: 100, waitingMax: 200, smallMax: 10 }
 
-/** Enters and notes in `entered` when it was let in. */
+/** Enters, and notes the name in `entered` when it is admitted. */
 function makeCallers() {
   const admission = makeAdmission(OPTIONS)
   const entered: string[] = []
@@ -18,7 +18,7 @@ function makeCallers() {
 const settled = () => new Promise((resolve) => setImmediate(resolve))
 
 describe('admission', () => {
-  it('lets in operations that fit, and the next one when one has ended', async () => {
+  it('admits operations that fit, and the next one when an operation has ended', async () => {
     const { enter, entered } = makeCallers()
     const leave = await enter('a', 60)
     void enter('b', 60)
@@ -41,7 +41,7 @@ describe('admission', () => {
     expect(entered).toEqual(['a', 'b'])
   })
 
-  it('small operations do not wait behind large ones of the same caller, nor behind one that runs alone', async () => {
+  it('small operations do not wait behind large ones of the same caller, even if one runs alone', async () => {
     const { enter, entered } = makeCallers()
     await enter('a', 1_000)
     void enter('a', 60)
@@ -50,7 +50,7 @@ describe('admission', () => {
     expect(entered).toEqual(['a', 'a', 'b'])
   })
 
-  it('small operations do not keep a large one waiting', async () => {
+  it('small operations do not delay a large one', async () => {
     const { enter, entered } = makeCallers()
     for (let count = 0; count < 10; count++) void enter('small', 10)
     void enter('large', 100)
@@ -58,7 +58,7 @@ describe('admission', () => {
     expect(entered.at(-1)).toBe('large')
   })
 
-  it('small operations do not wait behind large ones, and have a bound of their own', async () => {
+  it('small operations do not wait behind large ones, and have their own bound', async () => {
     const { enter, entered } = makeCallers()
     await enter('a', 100)
     void enter('a', 60)
@@ -67,7 +67,7 @@ describe('admission', () => {
     expect(entered).toEqual(['a', ...Array.from({ length: 10 }, () => 'small')])
   })
 
-  it('callers take turns, however many operations of one wait', async () => {
+  it('callers take turns, even if one of them has many operations waiting', async () => {
     const { enter, entered } = makeCallers()
     const leave = await enter('flood', 100)
     const leaves: Promise<(() => void) | undefined>[] = []
@@ -90,7 +90,7 @@ describe('admission', () => {
     expect(entered).toEqual(['a', 'flood refused'])
   })
 
-  it('a full queue refuses the newest operations of the caller with the most waiting, not those of others', async () => {
+  it('a full queue refuses the newest operations of the caller with the most waiting, and no others', async () => {
     const { enter, entered } = makeCallers()
     const leave = await enter('a', 100)
     for (const caller of ['flood', 'second', 'flood', 'second']) void enter(caller, 50)

@@ -1,6 +1,6 @@
 /**
- * What the HTTP door does with requests that mean no good: each answered in time, with a code, while others are served as
- * before. Each prints the time it took and the memory the process kept of it.
+ * Malicious requests over HTTP. Each is answered in time with a code, and other clients are served meanwhile.
+ * Each test prints the time that it took and the memory that the process kept.
  */
 import { connect, type Socket } from 'node:net'
 import { setFlagsFromString } from 'node:v8'
@@ -38,17 +38,17 @@ afterEach(async ({ task }) => {
   const kept = ((await memory()) - begun.memory) / 1_048_576
   figures.push(`${String(ms).padStart(6)} ms ${kept.toFixed(1).padStart(7)} MB  ${task.name}`)
   expect(kept).toBeLessThan(20)
-  // Whatever happened, the next client is served.
+  // The next client is served after each attack.
   expect((await post(server.url, { query: '{ hello }' })).json).toEqual({ data: { hello: 'hello world' } })
 })
 
 setFlagsFromString('--expose-gc')
 const collect = runInNewContext('gc') as () => void
 
-/** Bytes that are still held once all that can be freed is. */
+/** Bytes that are in use after a collection. */
 async function memory(): Promise<number> {
   collect()
-  // What a socket or a stream held is given up a turn later.
+  // A socket or a stream releases its values one turn of the event loop later.
   await new Promise((resolve) => setImmediate(resolve))
   collect()
   const { heapUsed, external } = process.memoryUsage()
@@ -71,7 +71,7 @@ const json = (body: NonNullable<RequestInit['body']>, headers: Record<string, st
   body,
 })
 
-/** Opens a connection, writes, and resolves to all that comes back until it is closed. */
+/** Opens a connection, writes, and resolves to all that the server sends until the connection is closed. */
 function raw(write: (socket: Socket) => void): Promise<string> {
   return new Promise((resolve) => {
     const socket = connect(Number(new URL(server.url).port), '127.0.0.1')
@@ -83,14 +83,14 @@ function raw(write: (socket: Socket) => void): Promise<string> {
   })
 }
 
-/** A byte every `everyMs`, until the other side has had enough. */
+/** Sends a byte every `everyMs`, until the server closes the connection. */
 function dribble(socket: Socket, text: string, everyMs: number): void {
   let at = 0
   const timer = setInterval(() => socket.write(text[at++ % text.length] ?? ''), everyMs)
   socket.once('close', () => clearInterval(timer))
 }
 
-describe('too much', () => {
+describe('requests that are too large', () => {
   it('a body of 10 MB is refused before it is read', async () => {
     const said = await raw((socket) => {
       socket.write('POST /graphql HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 10485760\r\n\r\n')
@@ -101,7 +101,7 @@ describe('too much', () => {
   })
 
   it.each(['content-length: 10485760', 'transfer-encoding: chunked'])(
-    'a body of 10 MB that is sent with %s is refused, and nothing of it is kept',
+    'a body of 10 MB that is sent with %s is refused and not kept',
     async (length) => {
       const said = await raw((socket) => {
         socket.write(`POST /graphql HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\n${length}\r\n\r\n`)
@@ -113,7 +113,7 @@ describe('too much', () => {
         }
         socket.end(length.includes('chunked') ? '0\r\n\r\n' : '')
       })
-      // The connection is closed while the client still sends; whether it gets the answer first is its own affair.
+      // The connection is closed while the client still sends, so the client may miss the answer.
       if (said !== '') expect(said).toMatch(/^HTTP\/1.1 413 .*BODY_TOO_LARGE/s)
     },
   )
@@ -135,17 +135,17 @@ describe('too much', () => {
     expect(answer.json).toEqual({ data: { hello: `hello ${variables.name}` } })
   })
 
-  it('a WebSocket message of 1 MB of brackets closes its own socket', async () => {
+  it('a WebSocket message of 1 MB of brackets closes its own socket only', async () => {
     const socket = new WebSocket(`${server.url.replace('http', 'ws')}/graphql`, ['graphql-transport-ws'])
     const closed = new Promise<number>((resolve) => socket.once('close', resolve))
     socket.once('open', () => socket.send(`{"type":"connection_init","payload":${'['.repeat(900_000)}`))
     const sentAt = performance.now()
     expect(await closed).toBe(4400)
-    // `ws` gives up waiting for the client's close frame after 30 s.
+    // `ws` waits up to 30 s for the close frame of the client.
     expect(performance.now() - sentAt).toBeLessThan(20_000)
   })
 
-  it('a URL of 1 MB is refused, and told what to do instead', async () => {
+  it('a URL of 1 MB is refused, and the message says what to do instead', async () => {
     const refused = await send(`/graphql?query=${'x'.repeat(1_000_000)}`, {}).catch(() => undefined)
     if (refused !== undefined)
       expect([refused.status, refused.code, refused.message]).toEqual([431, 'BAD_REQUEST', expect.stringContaining('POST')])
@@ -153,7 +153,7 @@ describe('too much', () => {
     expect(said).toMatch(/^HTTP\/1.1 431 .*by POST, or send its id/s)
   })
 
-  it('a batch of 20,000 operations is refused without running one', async () => {
+  it('a batch of 20,000 operations is refused, and none of them runs', async () => {
     const { prepared } = server.engine.calls
     const refused = await send('/graphql', json(JSON.stringify(Array.from({ length: 20_000 }, () => ({ query: '{ hello }' })))))
     expect([refused.status, refused.code, server.engine.calls.prepared - prepared]).toEqual([400, 'BAD_REQUEST', 0])
@@ -165,7 +165,7 @@ describe('too much', () => {
     }
   })
 
-  it('500 ids of nothing leave nothing behind', async () => {
+  it('500 unknown ids leave nothing in memory', async () => {
     const { parsed } = server.engine.calls
     for (let i = 0; i < 500; i++) {
       const body = { documentId: sha(String(i)) }
@@ -175,14 +175,14 @@ describe('too much', () => {
   })
 })
 
-describe('too slow', () => {
+describe('requests that are too slow', () => {
   const inTime = () => {
     const ms = performance.now() - begun.at
     expect(ms).toBeGreaterThan(200)
     expect(ms).toBeLessThan(5_000)
   }
 
-  it('headers that come a byte at a time are cut with 408', async () => {
+  it('a request with headers that come a byte at a time is cut with 408', async () => {
     const said = await raw((socket) => {
       socket.write('POST /graphql HTTP/1.1\r\nhost: x\r\n')
       dribble(socket, 'x-a: b\r\n', 20)
@@ -191,16 +191,19 @@ describe('too slow', () => {
     inTime()
   })
 
-  it.each(['/graphql', '/graphql/', '/graphql/p/report'])('a body for %s that comes a byte at a time is cut with 408', async (path) => {
-    const said = await raw((socket) => {
-      socket.write(`POST ${path} HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 100000\r\n\r\n`)
-      dribble(socket, ' ', 20)
-    })
-    expect(said).toMatch(/^HTTP\/1.1 408 .*REQUEST_TIMEOUT/s)
-    inTime()
-  })
+  it.each(['/graphql', '/graphql/', '/graphql/p/report'])(
+    'a request with a body for %s that comes a byte at a time is cut with 408',
+    async (path) => {
+      const said = await raw((socket) => {
+        socket.write(`POST ${path} HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 100000\r\n\r\n`)
+        dribble(socket, ' ', 20)
+      })
+      expect(said).toMatch(/^HTTP\/1.1 408 .*REQUEST_TIMEOUT/s)
+      inTime()
+    },
+  )
 
-  it('a body that is never sent is cut with 408', async () => {
+  it('a request without its body is cut with 408', async () => {
     const said = await raw((socket) =>
       socket.write('POST /graphql HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 10\r\n\r\n'),
     )
@@ -208,7 +211,7 @@ describe('too slow', () => {
     inTime()
   })
 
-  it('300 connections that dribble are all cut, and others are answered at once meanwhile', async () => {
+  it('300 slow connections are all cut, and other requests are answered at once meanwhile', async () => {
     const slow = Array.from({ length: 300 }, () =>
       raw((socket) => {
         socket.write('GET /graphql HTTP/1.1\r\n')
@@ -224,8 +227,8 @@ describe('too slow', () => {
   })
 })
 
-describe('not what it seems', () => {
-  it('bytes that are no UTF-8 are refused, wherever they stand', async () => {
+describe('requests that are malformed', () => {
+  it('bytes that are not UTF-8 are refused in every place', async () => {
     const invalid = Buffer.concat([
       Buffer.from('{"query":"mutation($o: ID!) { report(oid: $o) }","variables":{"o":"'),
       Buffer.from([0xff, 0xc3, 0x28]),
@@ -241,7 +244,7 @@ describe('not what it seems', () => {
     expect(url).toMatch(/^HTTP\/1.1 400 .*UTF-8/s)
   })
 
-  it('compressed bodies are refused, bombs included, and unfold nowhere', async () => {
+  it('compressed bodies are refused and never decompressed', async () => {
     for (const encoding of ['gzip', 'br', 'deflate', 'zstd', 'gzip, identity']) {
       for (const path of ['/graphql', '/graphql/', '/graphql/p/report']) {
         const refused = await send(path, json(BOMB, { 'content-encoding': encoding }))
@@ -252,16 +255,19 @@ describe('not what it seems', () => {
     expect((await send('/graphql', json('{"query":"{ hello }"}', { 'content-encoding': 'identity' }))).code).toBe('ok')
   })
 
-  it.each(['HEAD', 'OPTIONS', 'PUT', 'PATCH', 'DELETE', 'TRACE'])('%s changes nothing and says what is allowed', async (method) => {
-    for (const path of [`/graphql?query=${encodeURIComponent(MUTATION)}`, '/graphql/p/report', '/graphql']) {
-      const said = await raw((socket) => socket.write(`${method} ${path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n`))
-      expect(said, path).toMatch(/^HTTP\/1.1 4(?:05|04) /)
-      expect(said).not.toContain('nobody:1')
-    }
-  })
+  it.each(['HEAD', 'OPTIONS', 'PUT', 'PATCH', 'DELETE', 'TRACE'])(
+    '%s changes nothing, and the answer names the allowed methods',
+    async (method) => {
+      for (const path of [`/graphql?query=${encodeURIComponent(MUTATION)}`, '/graphql/p/report', '/graphql']) {
+        const said = await raw((socket) => socket.write(`${method} ${path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n`))
+        expect(said, path).toMatch(/^HTTP\/1.1 4(?:05|04) /)
+        expect(said).not.toContain('nobody:1')
+      }
+    },
+  )
 })
 
-/** What a foreign page's form or script can send without asking first: three methods, three media types, no headers. */
+/** The requests that a form or a script of a foreign page can send without a preflight: three methods, three media types, no headers. */
 describe('a foreign page', () => {
   const runs = async (path: string, init: RequestInit): Promise<boolean> => {
     const response = await fetch(`${server.url}${path}`, {
@@ -273,7 +279,7 @@ describe('a foreign page', () => {
     return text.includes('nobody:1')
   }
 
-  it('can run a mutation if it is asked properly (the rest of these prove something)', async () => {
+  it('can run a mutation by a request of the right type, so the other tests prove something', async () => {
     expect(await runs('/graphql', json(JSON.stringify({ documentId: 'report' })))).toBe(true)
     expect(await runs('/graphql/p/report', { method: 'POST', headers: { 'content-type': 'application/json' } })).toBe(true)
   })
@@ -305,7 +311,7 @@ describe('a foreign page', () => {
     ]) {
       for (const body of BODIES) {
         for (const accept of ['*/*', 'text/event-stream']) {
-          // A Blob of no type is how a page sends a body without a content-type.
+          // A page sends a body without a content-type as a Blob without a type.
           const sent = type === '' ? new Blob([body]) : body
           const headers: Record<string, string> = type === '' ? { accept } : { accept, 'content-type': type }
           expect(await runs(path, { method: 'POST', headers, ...(body === '' ? {} : { body: sent }) }), `${path} ${body}`).toBe(false)
@@ -314,7 +320,7 @@ describe('a foreign page', () => {
     }
   })
 
-  it('runs no mutation by GET, in any form', async () => {
+  it('runs no mutation by GET in any form', async () => {
     const forms = [
       `/graphql?query=${encodeURIComponent(MUTATION)}`,
       '/graphql?documentId=report',
@@ -331,7 +337,7 @@ describe('a foreign page', () => {
     }
   })
 
-  it('gets no answer to a preflight that lets it send JSON', async () => {
+  it('gets no answer to a preflight that would allow it to send JSON', async () => {
     const response = await fetch(`${server.url}/graphql`, {
       method: 'OPTIONS',
       headers: {

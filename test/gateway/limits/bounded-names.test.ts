@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { makeBoundedNames } from '../../../gateway/limits/bounded-names.ts'
 
-it('the first names stay themselves, later ones share one', () => {
+it('the first names are kept, and later ones share one name', () => {
   const bounded = makeBoundedNames(2, 'others')
   expect(['a', 'b', 'c', 'a'].map(bounded)).toEqual(['a', 'b', 'others', 'a'])
 })

@@ -1,4 +1,4 @@
-/** Callers of rate limits, and a clock to step. */
+/** Callers of rate limits, and a clock that a test sets forward. */
 import type { Caller } from '../../../gateway/request/caller.ts'
 
 export const NOBODY: Caller = { viewer: undefined, client: undefined, address: undefined }

@@ -8,7 +8,7 @@ import { eventually } from '../../../harness/until.ts'
 const SILENT = { warn() {} }
 
 describe('bytes that connections hold', () => {
-  it('beyond the bound those that hold most are cut, until a quarter is free; small ones stay', () => {
+  it('above the bound, the connections that hold most are cut until a quarter is free, and small ones stay', () => {
     const held = makeHeldBytes(SILENT, 100)
     const cut: string[] = []
     const open = (name: string) => held.open(() => cut.push(name))
@@ -25,8 +25,8 @@ describe('bytes that connections hold', () => {
   })
 })
 
-describe('requests that are never whole', () => {
-  it.each(['content-length', 'transfer-encoding'])('are cut by %s beyond the bound, and others are answered', async (header) => {
+describe('incomplete requests', () => {
+  it.each(['content-length', 'transfer-encoding'])('with %s are cut above the bound, and others are answered', async (header) => {
     const server = await startServer({ more: { heldBytesMax: 1_000_000 } })
     let cut = 0
     const calls = Array.from({ length: 30 }, () => {
@@ -45,7 +45,7 @@ describe('requests that are never whole', () => {
     await server.close()
   })
 
-  it('messages over WebSocket likewise; sockets whose messages are whole go on', async () => {
+  it('over WebSocket are cut above the bound, and sockets with complete messages stay open', async () => {
     const server = await startServer({ more: { heldBytesMax: 1_000_000 } })
     const closed = new Set<number>()
     const sockets = await Promise.all(

@@ -17,12 +17,12 @@ function judged(query: string, limits: Parameters<typeof makeJudge>[0] = DEFAULT
 const nested = (levels: number) => `${'{ node '.repeat(levels - 1)}{ id }${' }'.repeat(levels - 1)}`
 
 describe('depth', () => {
-  it('passes at the limit and is refused one level further, with both figures', () => {
+  it('at the limit passes, and one level more is refused with both figures', () => {
     expect(judged(nested(15))).toEqual([])
     expect(judged(nested(16))).toEqual(['the operation selects 16 levels: select at most 15'])
   })
 
-  it('is not hidden by fragments, and inline fragments are no level', () => {
+  it('counts the levels inside fragments, and inline fragments are no level', () => {
     expect(
       judged('query Q { ...A } fragment A on Query { node { ...B } } fragment B on Node { node { id } }', {
         ...DEFAULTS,
@@ -40,7 +40,7 @@ describe('fields', () => {
     expect(judged(query, { ...DEFAULTS, operationFieldsMax: 7 })).toHaveLength(1)
   })
 
-  it('behind @skip and @include count, and so do repeated ones', () => {
+  it('behind @skip and @include count, and repeated fields count again', () => {
     expect(
       judged('query Q($no: Boolean!) { a @skip(if: $no) b @include(if: $no) a }', { ...DEFAULTS, operationFieldsMax: 2 }),
     ).toHaveLength(1)
@@ -52,7 +52,7 @@ describe('fields', () => {
     expect(judged(query, DEFAULTS, 'Large')).toHaveLength(1)
   })
 
-  it('of fragments that double with every link are refused at once', () => {
+  it('of fragments that double with every link are refused without walking them', () => {
     const links = 2_000
     const bomb = Array.from(
       { length: links },
@@ -63,7 +63,7 @@ describe('fields', () => {
     expect(performance.now() - startedAt).toBeLessThan(1_000)
   })
 
-  it('of a fragment that reaches itself are refused instead of followed for ever', () => {
+  it('of a fragment that contains itself are refused, and the judge ends', () => {
     expect(judged('{ node { ...A } } fragment A on Node { node { ...B } } fragment B on Node { node { ...A } }').length).toBeGreaterThan(0)
   })
 })
@@ -71,12 +71,12 @@ describe('fields', () => {
 describe('aliases', () => {
   const aliased = (count: number) => `{ ${Array.from({ length: count }, (_, i) => `a${i}: a`).join(' ')} }`
 
-  it('pass at the limit and are refused one further', () => {
+  it('pass at the limit, and one more is refused', () => {
     expect(judged(aliased(100))).toEqual([])
     expect(judged(aliased(101))).toEqual(['the operation has 101 aliases: use at most 100, or pass many ids to one field'])
   })
 
-  it('count once per spread of their fragment, and not if they repeat the name', () => {
+  it('count once per spread of their fragment, and not if they equal the name', () => {
     const query = '{ node { ...F nodes { ...F } } } fragment F on Node { other: id id: id }'
     expect(judged(query, { ...DEFAULTS, operationAliasesMax: 2 })).toEqual([])
     expect(judged(query, { ...DEFAULTS, operationAliasesMax: 1 })).toHaveLength(1)
@@ -84,7 +84,7 @@ describe('aliases', () => {
 })
 
 describe('introspection', () => {
-  it('of GraphiQL passes with the default limits, and even with tight ones', () => {
+  it('of GraphiQL passes with the default limits and with tight ones', () => {
     const query = getIntrospectionQuery({
       specifiedByUrl: true,
       directiveIsRepeatable: true,
@@ -97,18 +97,18 @@ describe('introspection', () => {
     expect(judged(query, { operationDepthMax: 1, operationMutationsMax: 10, operationFieldsMax: 10 })).toEqual([])
   })
 
-  it('has limits of its own', () => {
+  it('has its own limits', () => {
     const deep = `{ __type(name: "Query") ${'{ ofType '.repeat(25)}{ name }${' }'.repeat(25)} }`
     expect(judged(deep)).toEqual([expect.stringContaining('introspects too much')])
   })
 
-  it('does not hide the fields next to it', () => {
+  it('does not hide the fields beside it', () => {
     expect(judged(`{ __schema { queryType { name } } ${nested(16).slice(1)}`)).toHaveLength(1)
   })
 })
 
 describe('mutations', () => {
-  it('are counted at the root, aliases and spread fragments included, since each may carry a batch', () => {
+  it('are counted at the root, with aliases and spread fragments, because each may carry a batch', () => {
     const roots = (count: number) => Array.from({ length: count }, (_, index) => `m${index}: write`).join(' ')
     expect(judged(`mutation { ${roots(10)} }`)).toEqual([])
     expect(judged(`mutation { ${roots(11)} }`)).toEqual([expect.stringContaining('more than 10 mutations')])
@@ -116,15 +116,15 @@ describe('mutations', () => {
     expect(judged(`query { ${'a b '.repeat(20)} }`)).toEqual([])
   })
 
-  it('that spread each other without end are refused, not followed', () => {
+  it('of fragments that spread each other endlessly are refused, and the judge ends', () => {
     expect(judged('mutation { ...A } fragment A on Mutation { ...B write } fragment B on Mutation { ...A write }').length).toBeGreaterThan(
       0,
     )
   })
 })
 
-describe('what leads parsers and validation down', () => {
-  it('is nesting by fragments that are no level, of both kinds', () => {
+describe('the judge protects parsers and validation: it refuses', () => {
+  it('nesting by inline fragments and by spreads, which are no level', () => {
     const inline = (count: number) => `{ ${'... { '.repeat(count)} a ${'}'.repeat(count)} }`
     expect(judged(inline(39))).toEqual([])
     expect(judged(inline(40))).toEqual(['the operation nests 41 selections, fragments included: nest at most 40'])
@@ -134,13 +134,13 @@ describe('what leads parsers and validation down', () => {
     expect(judged(chain(40))).toHaveLength(1)
   })
 
-  it('is a literal of many levels', () => {
+  it('a literal of many levels', () => {
     const literal = (levels: number) => `{ a(x: ${'[{ y: '.repeat(levels / 2)}1${' }]'.repeat(levels / 2)}) }`
     expect(judged(literal(20))).toEqual([])
     expect(judged(literal(22))).toEqual(['the operation has a literal of 22 levels: write at most 20, or use a variable'])
   })
 
-  it('is one key selected again and again in one place, through fragments of any kind', () => {
+  it('one key that is selected many times in one place, through fragments of any kind', () => {
     expect(judged(`{ ${'a '.repeat(100)} }`)).toEqual([])
     expect(judged(`{ ${'a '.repeat(101)} }`)).toEqual(['the operation selects "a" 101 times in one place: select it at most 100 times'])
     const spread = Array.from({ length: 60 }, (_, i) => `fragment F${i} on Query { a }`)
@@ -159,7 +159,7 @@ describe('variables of conditions', () => {
     return `query Q(${names.map((name) => `${name}: Boolean!`).join(', ')}) { ${fields.join(' ')} ${fields.join(' ')} } fragment F on Query { b }`
   }
 
-  it('pass up to eight, however often each occurs, and are refused beyond: every combination has a plan', () => {
+  it('pass up to eight, even if each occurs many times; more are refused, because every combination has a plan', () => {
     expect(judged(conditional(8))).toEqual([])
     expect(judged(conditional(9))).toEqual([
       'operation Q has 9 variables in @skip and @include: use at most 8, or split it into several operations',

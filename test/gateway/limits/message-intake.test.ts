@@ -28,7 +28,7 @@ async function connect() {
 }
 
 describe('the messages of a WebSocket', () => {
-  it('are read at a bounded rate: a flood of pings is answered slowly, and costs others nothing', async () => {
+  it('are read at a bounded rate: a flood of pings is answered slowly, and other clients are served', async () => {
     const flood = await connect()
     const begun = performance.now()
     for (let count = 0; count < 20_000; count += 1) {
@@ -45,7 +45,7 @@ describe('the messages of a WebSocket', () => {
     other.socket.close()
   })
 
-  it('of which thirty-two are queries under way leave the others waiting, and lose none', async () => {
+  it('wait while thirty-two queries are under way, and none is lost', async () => {
     const { socket, counts, send } = await connect()
     const gates = Array.from({ length: 40 }, () => server.hold())
     let entered = 0
@@ -59,7 +59,7 @@ describe('the messages of a WebSocket', () => {
     socket.close()
   })
 
-  it('of which one is a heavy query leave other heavy ones waiting, and light ones not', async () => {
+  it('wait behind a heavy query if they are heavy too, and light ones are answered', async () => {
     await server.close()
     server = await startServer({ more: { operationCostMax: 1 } })
     const { socket, counts, send } = await connect()
@@ -77,7 +77,7 @@ describe('the messages of a WebSocket', () => {
     socket.close()
   })
 
-  it('that only servers send close it with 4400, and nothing is logged', async () => {
+  it('close the socket with 4400 if only servers may send them, and nothing is logged', async () => {
     for (const message of [
       { id: '1', type: 'next', payload: { data: {} } },
       { id: '1', type: 'error', payload: [{ message: 'x' }] },

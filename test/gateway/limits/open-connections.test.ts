@@ -34,7 +34,7 @@ async function start(over: Partial<OpenLimitOptions>): Promise<void> {
 const bearer = async (sub: string): Promise<string> =>
   `Bearer ${await new SignJWT({ sub }).setProtectedHeader({ alg: 'HS256' }).setExpirationTime('1h').sign(new TextEncoder().encode(SECRET))}`
 
-/** A socket as a client at this address opens it through a proxy. */
+/** A socket that a client at this address opens through a proxy. */
 async function connect(address: string, params: object = {}, headers: Record<string, string> = {}) {
   const socket = new WebSocket(`${server.url.replace('http', 'ws')}/graphql`, 'graphql-transport-ws', {
     headers: { ...headers, 'x-forwarded-for': address },
@@ -75,7 +75,7 @@ async function connectSilently(address: string) {
   return { socket, closed }
 }
 
-/** The answer to an upgrade without room. */
+/** The answer to an upgrade that is refused because there is no room. */
 function refusedUpgrade(address: string): Promise<{ status: number | undefined; retryAfter: string | undefined; body: any }> {
   return new Promise((resolve, reject) => {
     const call = request(`${server.url}/graphql`, {
@@ -127,8 +127,8 @@ async function figure(name: string): Promise<number> {
   return metric?.values[0]?.value ?? Number.NaN
 }
 
-describe('connections that stay open', () => {
-  it('of one address are refused with 429 beyond their number, as WebSockets and as streams; others, and single requests, are not', async () => {
+describe('open connections', () => {
+  it('of one address get 429 above the limit, as WebSockets and as streams; other addresses and single requests do not', async () => {
     await start({ openConnections: { address: 2, viewer: MANY, process: MANY } })
     const first = await connect('10.0.0.1')
     const second = await stream('10.0.0.1')
@@ -145,7 +145,7 @@ describe('connections that stay open', () => {
     await (await connect('10.0.0.1')).acknowledged()
   })
 
-  it('beyond what the process holds are refused with 503', async () => {
+  it('above the limit of the process get 503', async () => {
     await start({ openConnections: { address: MANY, viewer: MANY, process: 2 } })
     await connect('10.0.0.1', { authorization: await bearer('1') })
     await stream('10.0.0.2', await bearer('2'))
@@ -156,7 +156,7 @@ describe('connections that stay open', () => {
     expect((await stream('10.0.0.4', await bearer('3'))).response.status).toBe(503)
   })
 
-  it('whose clients never say who they are make room for a client that does', async () => {
+  it('of clients that never identify themselves give way to a client that does', async () => {
     await start({ openConnections: { address: MANY, viewer: MANY, process: 3 } })
     const known = await connect('10.0.0.1', { authorization: await bearer('1') })
     await known.acknowledged()
@@ -171,7 +171,7 @@ describe('connections that stay open', () => {
     expect([known, next].map(({ socket }) => socket.readyState)).toEqual([WebSocket.OPEN, WebSocket.OPEN])
   })
 
-  it('that are refused for their handshake or their viewer cut no other', async () => {
+  it('that are refused for their handshake or their viewer cut no other connection', async () => {
     await start({ openConnections: { address: MANY, viewer: 1, process: 2 }, openCost: { address: MANY, viewer: 10, process: MANY } })
     const authorization = await bearer('1')
     await (await connect('10.0.0.1', { authorization })).acknowledged()
@@ -184,7 +184,7 @@ describe('connections that stay open', () => {
     expect(String(await once(silent.socket, 'message'))).toContain('connection_ack')
   })
 
-  it('whose tokens are being verified are not cut while others are silent', async () => {
+  it('with tokens that are being verified are not cut while others are silent', async () => {
     const keys = createServer()
     keys.listen(0, '127.0.0.1')
     await once(keys, 'listening')
@@ -206,7 +206,7 @@ describe('connections that stay open', () => {
     keys.closeAllConnections()
   })
 
-  it('of one viewer are closed with 1013 beyond their number, whatever the address', async () => {
+  it('of one viewer are closed with 1013 above the limit, from all addresses together', async () => {
     await start({ openConnections: { address: MANY, viewer: 1, process: MANY } })
     const authorization = await bearer('1')
     await (await connect('10.0.0.1', { authorization })).acknowledged()
@@ -218,7 +218,7 @@ describe('connections that stay open', () => {
     await eventually(async () => expect(await connections()).toBe(2))
   })
 
-  it('have subscriptions that cost so much together: one more is refused by name, and those open go on', async () => {
+  it('limit the total cost of their subscriptions: one more is refused with its code, and the open ones go on', async () => {
     await start({ openCost: { address: 102, viewer: MANY, process: MANY } })
     const one = await connect('10.0.0.1')
     await one.acknowledged()
@@ -241,7 +241,7 @@ describe('connections that stay open', () => {
     await eventually(() => expect(server.sources.size).toBe(3))
   })
 
-  it('pay for the size of their requests, which are kept as long as the subscriptions', async () => {
+  it('are charged for the size of their requests, which are kept as long as the subscriptions', async () => {
     await start({ openCost: { address: 160, viewer: MANY, process: MANY } })
     const padded = { ...FOLLOW, variables: { padding: 'x'.repeat(5_000) } }
     const one = await connect('10.0.0.1')
@@ -256,7 +256,7 @@ describe('connections that stay open', () => {
     await eventually(() => expect(server.sources.size).toBe(2))
   })
 
-  it('begin with a message of 16 KiB at most, which is kept as long as the socket', async () => {
+  it('start with a message of 16 KiB at most, which is kept as long as the socket', async () => {
     await start({})
     expect(await (await connect('10.0.0.1', { padding: 'x'.repeat(20_000) })).closed).toEqual({
       code: 4400,
@@ -265,7 +265,7 @@ describe('connections that stay open', () => {
     await (await connect('10.0.0.1', { padding: 'x'.repeat(15_000) })).acknowledged()
   })
 
-  it('keep no headers of their upgrade once the viewer is known', async () => {
+  it('drop the headers of their upgrade once the viewer is known', async () => {
     await start({})
     const bytesOf = async (headers: Record<string, string>): Promise<number> => {
       await collected()
@@ -279,7 +279,7 @@ describe('connections that stay open', () => {
   })
 
   it.each(['/graphql', '/elsewhere'])(
-    'that are refused at %s are ended by the server, though the client keeps its side open',
+    'that are refused at %s are ended by the server, even if the client keeps its side open',
     async (path) => {
       await start({ openConnections: { address: 0, viewer: MANY, process: MANY } })
       const { port } = new URL(server.url)
@@ -289,7 +289,7 @@ describe('connections that stay open', () => {
           'sec-websocket-version: 13\r\nsec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n',
       )
       await new Promise((resolve) => socket.resume().once('end', resolve))
-      // A write to a connection that the other side has left reports an error.
+      // A write to a connection that the server has closed reports an error.
       const reset = new Promise((resolve) => socket.once('error', resolve).once('close', resolve))
       const writing = setInterval(() => socket.write('x'), 5)
       await reset
@@ -298,7 +298,7 @@ describe('connections that stay open', () => {
     },
   )
 
-  it('leave nothing behind, even if their clients die at any moment', async () => {
+  it('leave nothing in memory, even if their clients die at any moment', async () => {
     await start({})
     const dying = Array.from({ length: 60 }, async (_, place) => {
       if (place % 2 === 0) {

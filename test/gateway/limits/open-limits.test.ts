@@ -31,8 +31,8 @@ function makeLimits(bounds: OpenLimitOptions = BOUNDS) {
   return { limits, open, connect, take, warned, clock }
 }
 
-describe('limits of what is open', () => {
-  it('an address has so many connections, an IPv6 network as many, and one that ends makes room', () => {
+describe('limits of open connections', () => {
+  it('an address has a limit of connections, an IPv6 network has the same, and a closed connection makes room', () => {
     const { open } = makeLimits()
     const [first] = ['1', '2', '3'].map((id) => open('10.0.0.1', viewer(id)))
     expect(() => open('10.0.0.1', viewer('4'))).toThrow('this address may have 3 connections open: close some first')
@@ -45,7 +45,7 @@ describe('limits of what is open', () => {
     expect(() => open('2001:db8::9', viewer('9'))).toThrow(expect.objectContaining({ code: 'CONNECTIONS_TOO_MANY' }))
   })
 
-  it('clients without a token have as many in a /48 of IPv6 as in four addresses, and clients with one are not counted there', () => {
+  it('clients without a token have as many in a /48 of IPv6 as in four addresses, and clients with a token are not counted there', () => {
     const { open, connect, take } = makeLimits({
       openConnections: { address: 3, viewer: 2, process: 100 },
       openCost: { address: 30, viewer: 20, process: 1_000 },
@@ -61,7 +61,7 @@ describe('limits of what is open', () => {
     take(open('2001:db8:8::1'), 20)
   })
 
-  it('when a /48 has too many connections without a viewer, its oldest goes for the new one, and no other', () => {
+  it('if a /48 has too many connections without a viewer, only its oldest is cut for the new one', () => {
     const { connect, limits } = makeLimits({ ...BOUNDS, openConnections: { address: 3, viewer: 2, process: 100 } })
     const cut: string[] = []
     const silent = (address: string) => connect(address, () => void cut.push(address))
@@ -96,7 +96,7 @@ describe('limits of what is open', () => {
     expect(() => open('10.0.0.1', viewer('4'))).toThrow(expect.objectContaining({ code: 'CONNECTIONS_TOO_MANY' }))
   })
 
-  it('a connection whose viewer is being verified is cut only if none is silent', () => {
+  it('a connection that is being verified is cut only if no connection is silent', () => {
     const { open, connect } = makeLimits({ ...BOUNDS, openConnections: { address: 3, viewer: 2, process: 2 } })
     const cut: string[] = []
     connect('10.1.0.1', () => void cut.push('verifying')).verify()
@@ -121,7 +121,7 @@ describe('limits of what is open', () => {
     expect(cut).toEqual(['silent'])
   })
 
-  it('a viewer has so many connections from all addresses together', () => {
+  it('a viewer has one limit of connections for all addresses', () => {
     const { open } = makeLimits()
     open('10.0.0.1', viewer('1'))
     open('10.0.0.2', viewer('1'))
@@ -129,7 +129,7 @@ describe('limits of what is open', () => {
     open('10.0.0.3', viewer('2'))
   })
 
-  it('clients without a token have half of the process, and those with one all of it', () => {
+  it('clients without a token may use half of the process, and clients with a token all of it', () => {
     const { open } = makeLimits()
     for (const place of [1, 2, 3, 4]) open(`10.0.0.${place}`)
     expect(() => open('10.0.0.5')).toThrow('clients without a token may have 4 connections open: try again later')
@@ -137,7 +137,7 @@ describe('limits of what is open', () => {
     expect(() => open('10.0.0.9', viewer('9'))).toThrow(expect.objectContaining({ code: 'CAPACITY_REACHED' }))
   })
 
-  it('when the process is full, the oldest connection without a viewer goes, and no other', () => {
+  it('if the process is full, only the oldest connection without a viewer is cut', () => {
     const { limits, open, connect } = makeLimits()
     const cut: string[] = []
     const silent = (name: string) => connect(`10.1.0.${name}`, () => void cut.push(name))
@@ -152,7 +152,7 @@ describe('limits of what is open', () => {
     expect(limits.figures()).toMatchObject({ connections: 8, refused: 3 })
   })
 
-  it('a full address cuts no connection of another', () => {
+  it('a full address cuts no connection of another address', () => {
     const { open, connect } = makeLimits()
     const cut: string[] = []
     for (const name of ['1', '2']) connect(`10.1.0.${name}`, () => void cut.push(name))
@@ -169,14 +169,14 @@ describe('limits of what is open', () => {
     expect(() => open('10.0.0.2', viewer('9'))).toThrow(expect.objectContaining({ code: 'CAPACITY_REACHED' }))
   })
 
-  it('an address that many callers share does not count as one', () => {
+  it('an address that many callers share has no limit', () => {
     const { open } = makeLimits({ ...BOUNDS, sharedAddresses: ['10.0.0.0/8'] })
     for (const id of ['1', '2', '3', '4']) open('10.0.0.1', viewer(id))
     for (const id of ['5', '6', '7']) open('11.0.0.1', viewer(id))
     expect(() => open('11.0.0.1', viewer('8'))).toThrow(expect.objectContaining({ code: 'CONNECTIONS_TOO_MANY' }))
   })
 
-  it('what subscriptions cost is bounded per address, viewer and process, and what is given back is free again', () => {
+  it('the cost of subscriptions is limited per address, viewer and process, and released cost can be taken again', () => {
     const { open, take } = makeLimits()
     const [one, other] = [open('10.0.0.1', viewer('1')), open('10.0.0.2', viewer('1'))]
     const release = take(one, 15)
@@ -202,7 +202,7 @@ describe('limits of what is open', () => {
     expect(warned.map((fields) => (fields as { refused: number }).refused)).toEqual([1, 1_000])
   })
 
-  it('with connections and subscriptions opened and closed in any order, no limit is exceeded, and in the end nothing is counted', () => {
+  it('if connections and subscriptions open and close in any order, no limit is exceeded, and in the end nothing is counted', () => {
     const step = fc.record({
       kind: fc.constantFrom('connect', 'verify', 'identify', 'take', 'release', 'close'),
       address: fc.constantFrom('10.0.0.1', '10.0.0.2', '2001:db8:7:1::1', '2001:db8:7:2::1', '2001:db8:7:3::1'),
@@ -258,7 +258,7 @@ describe('limits of what is open', () => {
         for (const { connection } of open) connection.close()
         for (const release of releases) release()
         expect(limits.figures()).toMatchObject({ connections: 0, cost: 0 })
-        // No count was left behind: each address may have all it may have.
+        // Each address may again use its whole limit, so no count is left.
         for (const address of ['10.0.0.1', '2001:db8:7:1::1'])
           for (const id of ['1', '2', '3']) expect(isTidemarkError(limits.connect(address, { viewer: viewer(id) }))).toBe(false)
       }),

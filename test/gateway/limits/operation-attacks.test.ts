@@ -1,4 +1,4 @@
-/** Attacks by operations, on the real engine behind the real doors; each prints the time and the memory that it took. */
+/** Attacks by operations, on the real engine behind the real doors. Each test prints the time and the memory that it took. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { Registry } from '@prometheus-io/client'
 import { buildSubgraphSchema } from '@apollo/subgraph'
@@ -179,7 +179,7 @@ describe('attacks', () => {
     return { status: response.status, json: JSON.parse(text) as GraphQLAnswer, text }
   }
 
-  it.each(ATTACKS)('$name is refused with a code, in time, and nothing is resolved', async ({ name, query, variables, code, message }) => {
+  it.each(ATTACKS)('$name is refused with a code, in time, and no resolver runs', async ({ name, query, variables, code, message }) => {
     resolved = 0
     const before = process.memoryUsage().rss
     const startedAt = performance.now()
@@ -207,7 +207,7 @@ describe('attacks', () => {
     expect([response.status, ((await response.json()) as GraphQLAnswer).errors?.[0]?.extensions?.['code']]).toEqual([400, 'BAD_REQUEST'])
   })
 
-  it('a cost is judged per request: the same operation passes with other variables, and says the cost and the limit', async () => {
+  it('the cost is computed per request: the same operation passes with other variables, and the error names cost and limit', async () => {
     const query = 'query Q($n: Int) { nodes(first: $n) { id } }'
     expect((await send(query, { n: 10 })).json.errors).toBeUndefined()
     const refused = await send(query, { n: 10_001 })
@@ -230,7 +230,7 @@ describe('attacks', () => {
   })
 })
 
-it('with introspection switched off nothing tells the schema: neither introspection, nor suggestions', async () => {
+it('without introspection, the schema cannot be read by introspection or by suggestions', async () => {
   const server = await start({ introspection: false })
   const ask = async (query: string) => {
     const response = await fetch(`${server.url}/graphql`, {

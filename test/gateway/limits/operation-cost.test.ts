@@ -51,7 +51,7 @@ const SHOP = `
 const cost = coster(SHOP)
 
 describe('an operation costs', () => {
-  it('a point for each id that a subscription follows, whatever it selects of the events', () => {
+  it('a point for each id that a subscription follows, for any selection of the events', () => {
     const ofFeed = coster(`type Query { a: Int } type Counts { id: ID } type Change { business: String counts: [Counts!]! }
       type Subscription { changed(ids: [ID!]!): Change! @listSize(sizedFields: ["counts"]) }`)
     const ids = Array.from({ length: 200 }, (_, at) => String(at))
@@ -60,7 +60,7 @@ describe('an operation costs', () => {
     expect(ofFeed(`subscription { ...F } fragment F on Subscription { changed(ids: ${JSON.stringify(ids)}) { business } }`)).toBe(200)
   })
 
-  it('1 for an object, nothing for a leaf, and at least 1', () => {
+  it('1 for an object, 0 for a leaf, and at least 1 in total', () => {
     expect(cost('{ name }')).toBe(1)
     expect(cost('{ name names }')).toBe(1)
     expect(cost('{ one { id } }')).toBe(1)
@@ -70,7 +70,7 @@ describe('an operation costs', () => {
 
   it('for a list as many times as its arguments say, by literals, defaults and variables', () => {
     const query = 'query Q($first: Int, $n: Int = 3) { page(first: $first) { edges { node { items(first: $n) { id } } } } }'
-    // The page, and per edge: the edge, its node, and n items.
+    // The page, and for each edge: the edge, its node and n items.
     expect(cost('{ page { total } }')).toBe(1)
     expect(cost('{ page { edges { cursor } } }')).toBe(1 + 20)
     expect(cost('{ page(first: 7) { edges { node { id } } } }')).toBe(1 + 7 * 2)
@@ -93,25 +93,25 @@ describe('an operation costs', () => {
     },
   )
 
-  it('everything where lists of lists exceed what a number can hold, whatever stands around them', () => {
+  it('the maximum if lists of lists exceed the largest number, with any selection around them', () => {
     const nested = 'items(first: $n) { '.repeat(40) + 'id' + ' }'.repeat(40)
     const query = `query ($z: Int, $n: Int) { page(first: $z) { edges { node { ${nested} } } } }`
     for (const z of [0, 1]) expect(cost(query, { z, n: 1e9 })).toBe(Number.MAX_SAFE_INTEGER)
   })
 
-  it('for ids as many times as there are', () => {
+  it('one object per id', () => {
     expect(cost('{ byIds(ids: ["a", "b", "c"]) { id } }')).toBe(3)
     expect(cost('query Q($ids: [ID!]!) { byIds(ids: $ids) { id } }', { ids: Array.from({ length: 200 }, String) })).toBe(200)
     expect(cost('query Q($id: ID!) { byIds(ids: ["a", $id]) { id } }', { id: 'b' })).toBe(2)
     expect(cost('query Q($ids: [ID!]!) { byIds(ids: $ids) { id } }', { ids: 'one' })).toBe(1)
   })
 
-  it('one value for a list as a list of one, also if it is a number', () => {
+  it('one item for a single value of a list, even if the value is a number', () => {
     expect(cost('query Q($ids: [ID!]!) { byIds(ids: $ids) { id } }', { ids: 1e9 })).toBe(1)
     expect(cost('{ byIds(ids: 1000000) { id } }')).toBe(1)
   })
 
-  it('1 for each ten items that are handed in, where no list of objects answers them', () => {
+  it('1 for each ten items of an input list if the answer is no list of objects', () => {
     const candidates = Array.from({ length: 10_000 }, String)
     const query = 'query Q($c: [ID!]!) { left(candidates: $c) { ids } }'
     expect(cost(query, { c: candidates })).toBe(1 + 1_000)
@@ -123,13 +123,13 @@ describe('an operation costs', () => {
     expect(cost('mutation Q($c: [ID!]!) { drop(ids: $c) }', { c: candidates.slice(0, 200) })).toBe(10 + 20)
   })
 
-  it('what is assumed of lists that say nothing, multiplied through lists of lists', () => {
+  it('the assumed size for lists without a size, multiplied through lists of lists', () => {
     expect(cost('{ items { id } }')).toBe(5)
     expect(cost('{ items { related { related { id } } } }')).toBe(5 * (1 + 5 * (1 + 5)))
     expect(coster(SHOP, 1)('{ items { related { related { id } } } }')).toBe(3)
   })
 
-  it('what fragments hold as often as they are spread, whatever the conditions', () => {
+  it('the fields of a fragment each time that it is spread, under any condition', () => {
     expect(
       cost('query Q($in: Boolean!) { one { ...F @include(if: $in) ...F } } fragment F on Item { items(first: 2) { id } }', { in: false }),
     ).toBe(5)
@@ -143,7 +143,7 @@ describe('an operation costs', () => {
     expect(cost('mutation { a: write(inputs: [1]) { item { id } } b: touch }')).toBe(10 + 2 + 10)
   })
 
-  it('never what is no number: absurd variables cost more than anything allowed', () => {
+  it('always a number: invalid variables cost more than any limit', () => {
     const query = 'query Q($n: Int) { page(first: $n) { edges { node { items(first: $n) { items(first: $n) { id } } } } } }'
     for (const n of [1e9, 1e308, Number.MAX_VALUE, Infinity]) expect(cost(query, { n })).toBeGreaterThan(1e15)
     for (const n of [{}, [], 'x', true, Number.NaN]) expect(Number.isFinite(cost(query, { n }))).toBe(true)
@@ -160,7 +160,7 @@ describe('the cost specification', () => {
     expect(cost('query Q($f: Filter) { filtered(filter: $f) }', { f: { regex: 'x' } })).toBe(40)
   })
 
-  it('says sizes of lists: assumed, by arguments of any name, of fields below', () => {
+  it('gives sizes of lists: assumed, by any argument, or of fields below', () => {
     expect(cost('{ assumed { id } }')).toBe(50)
     expect(cost('{ search(most: 30) { id } }')).toBe(30)
     expect(cost('query Q($most: Int) { search(most: $most) { id } }', { most: 40 })).toBe(40)
@@ -168,7 +168,7 @@ describe('the cost specification', () => {
     expect(cost('{ cursor(size: 12) { edges { cursor } } }')).toBe(13)
   })
 
-  it('is kept by the composer under whatever name the directive has', () => {
+  it('is kept by the composer under any name of its directives', () => {
     const supergraph = `schema @link(url: "https://specs.apollo.dev/cost/v0.1", as: "price", import: [{ name: "@listSize", as: "@long" }]) { query: Query }
       type Query { a: [Int] @price(weight: 3) @long(assumedSize: 9) }`
     const rules = readCostRules(supergraph, 5)
@@ -177,7 +177,7 @@ describe('the cost specification', () => {
   })
 })
 
-it('costs microseconds per request', () => {
+it('computing a cost takes microseconds per request', () => {
   const schema = buildSchema(SHOP.replaceAll(/@(cost|listSize)\([^)]*\)/g, ''))
   const document = parse(
     'query Q($first: Int, $ids: [ID!]!) { page(first: $first) { edges { node { items(first: 3) { id } } } } byIds(ids: $ids) { id } one { id } }',

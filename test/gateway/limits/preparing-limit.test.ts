@@ -21,8 +21,8 @@ function open() {
   return { clock, limit, prepare }
 }
 
-describe('preparing', () => {
-  it('is refused when the allowance is spent, says when to retry, and then succeeds', () => {
+describe('the limit of preparing', () => {
+  it('refuses a caller without points, names the time to wait, and then lets the caller in', () => {
     const { clock, prepare } = open()
     expect(prepare(from('10.0.0.1'), 101)).toBe('prepared')
     const refused = prepare(from('10.0.0.1'), 1)
@@ -33,7 +33,7 @@ describe('preparing', () => {
     expect(prepare(from('10.0.0.1'), 1)).toBe('prepared')
   })
 
-  it('of one viewer or address leaves the others theirs', () => {
+  it('of one viewer or address does not affect others', () => {
     const { prepare } = open()
     expect(prepare(from('10.0.0.1'), 200)).toBe('prepared')
     expect(prepare(from('10.0.0.2'), 1)).toBe('prepared')
@@ -42,7 +42,7 @@ describe('preparing', () => {
     expect(prepare(from('10.0.0.1', '8'), 1)).toBe('prepared')
   })
 
-  it('of a /48 of IPv6 is bounded at four times that of an address', () => {
+  it('of a /48 of IPv6 is four times that of an address', () => {
     const { prepare } = open()
     let prepared = 0
     for (let network = 0; network < 100; network += 1)
@@ -51,13 +51,13 @@ describe('preparing', () => {
     expect(prepare(from('2001:db8:8::1'), 1)).toBe('prepared')
   })
 
-  it('of one IPv6 network is counted together', () => {
+  it('counts an IPv6 network as one address', () => {
     const { prepare } = open()
     expect(prepare(from('2001:db8::1'), 200)).toBe('prepared')
     expect(prepare(from('2001:db8::2'), 1)).toMatchObject({ who: 'address' })
   })
 
-  it('is estimated when it begins: many at once do not spend the same points', () => {
+  it('takes an estimate at the start, so parallel texts do not spend the same points', () => {
     const { limit } = open()
     const begun = Array.from({ length: 64 }, () => limit.take(from('10.0.0.1'), 5_000)).filter((taken) => 'spent' in taken)
     expect(begun).toHaveLength(4)
@@ -65,7 +65,7 @@ describe('preparing', () => {
     expect('spent' in limit.take(from('10.0.0.1'), 5_000)).toBe(true)
   })
 
-  it('that is refused says so with a code, a time and a sentence', () => {
+  it('refuses with a code, a time and a sentence', () => {
     const error = preparingError({ who: 'address', retryAfterMs: 1_500 })
     expect(error.extensions).toEqual({ code: 'RATE_LIMITED', retryAfterMs: 1_500 })
     expect(error.message).toContain('ask again in 2 s')

@@ -1,4 +1,4 @@
-/** What preparing costs the one who asks for it: the real engine behind the front, with real limits whose calls are written down. */
+/** The points that a caller pays for preparing: the real engine behind the front, with real limits that record their calls. */
 import { Registry } from '@prometheus-io/client'
 import { pino } from 'pino'
 import { describe, expect, it } from 'vitest'
@@ -38,7 +38,7 @@ function open(points: number, operationCostMax = Infinity) {
     const result = await front.execute(prepared, request, CALLER)
     return result.errors?.[0]?.extensions['code'] ?? 'answered'
   }
-  /** Points spent since the last look, of a front that never asks what running costs. */
+  /** Points that were spent since the last call. This front does not charge for running operations. */
   const look = () => spent.splice(0).reduce((sum, cost) => sum + cost, 0)
   return { ask, look }
 }
@@ -47,7 +47,7 @@ const roots = (count: number, of: (index: number) => string) => Array.from({ len
 const BIG = `{ ${roots(40, (index) => `v${index}: video(id: "1") { title score viewerProgress { subject { title likers { name likes } } } }`)} }`
 
 describe('preparing', () => {
-  it('costs points for each millisecond, once: an operation that is known costs nothing, one that is new each time costs each time', async () => {
+  it('costs points for each millisecond: a known operation costs nothing, and a new one costs each time', async () => {
     const { ask, look } = open(1_000_000)
     expect(await ask(BIG)).toBe('answered')
     expect(look()).toBeGreaterThan(10)
@@ -57,7 +57,7 @@ describe('preparing', () => {
     expect(look()).toBeGreaterThan(10)
   })
 
-  it('costs for an operation that is refused as too costly, each time it comes', async () => {
+  it('costs points for an operation that is refused as too costly, each time that it comes', async () => {
     const { ask, look } = open(1_000_000, 10)
     expect(await ask(BIG)).toBe('OPERATION_TOO_COSTLY')
     look()
@@ -67,7 +67,7 @@ describe('preparing', () => {
     }
   })
 
-  it('costs for values of conditions that are new, and not for those that are known', async () => {
+  it('costs points for new values of conditions, and none for known ones', async () => {
     const { ask, look } = open(1_000_000)
     const query = `query ($a: Boolean!, $b: Boolean!) ${BIG.replace('{', '{ numbers @include(if: $a)').replace('v1:', 'kind @skip(if: $b) v1:')}`
     expect(await ask(query, { a: true, b: false })).toBe('answered')
@@ -80,7 +80,7 @@ describe('preparing', () => {
     expect(look()).toBe(0)
   })
 
-  it('has its limit: who sends new operations on and on is refused before they are read', async () => {
+  it('is limited: a caller that keeps sending new operations is refused before they are read', async () => {
     const { ask } = open(200)
     const answers: unknown[] = []
     for (let round = 0; round < 40; round += 1) answers.push(await ask(`${BIG} # ${round}`))
@@ -89,7 +89,7 @@ describe('preparing', () => {
   })
 })
 
-describe('a caller whose allowance for preparing is spent', () => {
+describe('a caller that has used up the limit of preparing', () => {
   const openWith = (points: number) => {
     const front = makeFront(openGraph(), 'production', {
       identify: makeIdentify({}, 'development'),
@@ -108,7 +108,7 @@ describe('a caller whose allowance for preparing is spent', () => {
     }
   }
 
-  it('gets no new operation, keeps the known ones, and leaves those of others alone', async () => {
+  it('gets no new operation and keeps the known ones, and other callers are not affected', async () => {
     const ask = openWith(1)
     expect(await ask('{ numbers }')).toBe('answered')
     expect(await ask('{ kind }')).toBe('RATE_LIMITED')

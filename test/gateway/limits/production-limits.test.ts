@@ -1,4 +1,4 @@
-/** The rate limits that production has by default: a normal site does not meet them, and a flood does. */
+/** The default rate limits of production: a normal site stays below them, and a flood does not. */
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { SignJWT } from 'jose'
@@ -27,18 +27,18 @@ describe('the limits in force', () => {
     expect(makeRateLimits(inForce({}, 'development'), undefined, silent)).toBeUndefined()
   })
 
-  it('are counted by each process for itself in production, unless they are set', () => {
+  it('are counted by each process in production, unless they are configured', () => {
     expect(inForce()).toMatchObject({ viewer: { points: 30_000 }, anonymous: { points: 30_000 }, service: 'none', address: undefined })
     expect(inForce().perProcess).toEqual(['viewer', 'anonymous', 'abuse'])
     expect(inForce({ viewer: { points: 5, perSeconds: 1 } }).perProcess).toEqual(['anonymous', 'abuse'])
   })
 
-  it('are none where the configuration says so', () => {
+  it('are none where the configuration says "none"', () => {
     const none = { viewer: 'none', anonymous: 'none', abuse: 'none' }
     expect(makeRateLimits(inForce(none), undefined, silent)).toBeUndefined()
   })
 
-  it('count services as viewers where viewers have a rate of their own, and addresses as they are set', () => {
+  it('count services as viewers if only viewers have a configured rate, and addresses by their configured rate', () => {
     expect(inForce({ viewer: { points: 5, perSeconds: 1 } }).service).toBeUndefined()
     expect(inForce({ address: { points: 5, perSeconds: 1 } }).anonymous).toBeUndefined()
   })
@@ -71,7 +71,7 @@ describe('a normal site is not refused', () => {
   })
 
   it.each(['127.0.0.1', '10.1.2.3', '172.20.0.1', '192.168.1.1', 'fd00::1', '::1'])(
-    'with a front end, or a proxy that nobody configured, at %s',
+    'with a front end, or an unconfigured proxy, at %s',
     (address) => {
       const { spend } = limiter()
       for (let page = 0; page < 2_000; page += 1) expect(spend(atAddress(address), 151)).toBeUndefined()
@@ -97,14 +97,14 @@ describe('a flood is refused', () => {
     expect(spend({ ...viewer('1'), address: '203.0.113.9' }, 151)).toBeUndefined()
   })
 
-  it('of one address without a token, also from other addresses of its /64, and not of its neighbours', () => {
+  it('of one address without a token, and of other addresses of its /64, and not of its neighbours', () => {
     const { spend } = limiter()
     for (let call = 0; call < 3; call += 1) expect(spend(atAddress(`2001:db8:0:1::${call}`), 10_000)).toBeUndefined()
     expect(spend(atAddress('2001:db8:0:1:ffff::9'), 1)).toMatchObject({ who: 'anonymous address' })
     expect(spend(atAddress('2001:db8:0:2::1'), 1)).toBeUndefined()
   })
 
-  it('of one /48 that uses all of its 65,536 /64s, and its viewers and neighbours are served', () => {
+  it('of one /48 that uses all of its 65,536 /64s, while its viewers and neighbours are served', () => {
     const { spend, waiting } = limiter()
     let spent = 0
     for (let network = 0; network < 2_000; network += 1)
@@ -115,7 +115,7 @@ describe('a flood is refused', () => {
     expect(spend({ ...viewer('1'), address: '2001:db8:7:ffff::1' }, 1_000)).toBeUndefined()
   })
 
-  it('and blocked once it was refused 1,000 times in a minute, for a minute', () => {
+  it('and blocked for a minute after 1,000 refusals in a minute', () => {
     const { spend, waiting, clock } = limiter()
     const flooding = atAddress('203.0.113.9')
     void spend(flooding, 30_000)
@@ -133,7 +133,7 @@ describe('a flood is refused', () => {
 setFlagsFromString('--expose-gc')
 const collect = runInNewContext('gc') as () => void
 
-it('200,000 addresses and as many viewers leave a bounded memory behind', () => {
+it('200,000 addresses and as many viewers leave bounded memory in use', () => {
   const { spend, refuse } = limiter()
   collect()
   const before = process.memoryUsage().heapUsed
@@ -150,7 +150,7 @@ it('200,000 addresses and as many viewers leave a bounded memory behind', () => 
   expect(kept).toBeLessThan(32)
 })
 
-it('spending takes microseconds, and makes no promise', () => {
+it('spending takes microseconds and makes no promise', () => {
   const { spend } = limiter()
   const callers = Array.from({ length: 1_000 }, (_, n) => ({ ...viewer(`v${n}`), address: '203.0.113.9' }))
   const begun = performance.now()
@@ -194,7 +194,7 @@ describe('the doors, in production with default limits', () => {
     expect((await ask({ 'x-forwarded-for': '203.0.113.10' })).status).toBe(200)
   })
 
-  it('count wrong tokens at the address, and go on serving valid ones there', async () => {
+  it('count wrong tokens for the address, and continue to serve valid ones from there', async () => {
     const ask = await open()
     const wrong = { authorization: 'Bearer a.b.c' }
     const statuses: number[] = []

@@ -29,12 +29,12 @@ function limits(options: RateLimitOptions, store?: CountingStore) {
 }
 
 describe('rate limits', () => {
-  it('are not there where none is set', () => {
+  it('are absent if none is configured', () => {
     expect(makeRateLimits({}, undefined, log)).toBeUndefined()
     expect(makeRateLimits({ abuse: { refusals: 1, perSeconds: 1, blockSeconds: 1 } }, undefined, log)).toBeUndefined()
   })
 
-  it('count what operations cost, per viewer', async () => {
+  it('count the cost of operations per viewer', async () => {
     const { spend, waiting } = limits({ viewer: { points: 10, perSeconds: 60 } })
     expect(await spend(viewer('1'), 10)).toBeUndefined()
     expect(await spend(viewer('1'), 1)).toMatchObject({ who: 'viewer', blocked: false })
@@ -44,7 +44,7 @@ describe('rate limits', () => {
     expect(waiting(NOBODY)).toBeUndefined()
   })
 
-  it('count a service that acts for viewers as itself: it cannot use up what is theirs', async () => {
+  it('count a service that acts for viewers as itself, so it cannot use up their limits', async () => {
     const { spend } = limits({ viewer: { points: 10, perSeconds: 60 } })
     expect(await spend(viewer('1', 'importer'), 10)).toBeUndefined()
     expect(await spend(viewer('2', 'importer'), 1)).toMatchObject({ who: 'viewer' })
@@ -59,14 +59,14 @@ describe('rate limits', () => {
     expect(await spend(from('203.0.113.1', 'a'), 2)).toMatchObject({ who: 'client' })
   })
 
-  it('hold one count for client names beyond the first thousand, so that inventing names gains and fills nothing', async () => {
+  it('share one count for client names after the first thousand, so invented names gain nothing and fill no memory', async () => {
     const { spend } = limits({ client: { points: 5, perSeconds: 60 } })
     for (let name = 0; name < 1_000; name += 1) await spend({ ...NOBODY, client: `c${name}` }, 1)
     expect(await spend({ ...NOBODY, client: 'new' }, 5)).toBeUndefined()
     expect(await spend({ ...NOBODY, client: 'newer' }, 1)).toMatchObject({ who: 'client' })
   })
 
-  it('spend nowhere what one of them refuses', async () => {
+  it('spend nothing in other windows if one window refuses', async () => {
     const { spend } = limits({
       viewer: { points: 100, perSeconds: 60 },
       client: { points: 10, perSeconds: 60 },
@@ -82,7 +82,7 @@ describe('rate limits', () => {
     expect(await spend({ ...NOBODY, address: '203.0.113.1' }, 1)).toMatchObject({ who: 'address' })
   })
 
-  it('give back what a window refused once, not twice', async () => {
+  it('give the cost of a refusal back once, not twice', async () => {
     const { spend } = limits({ viewer: { points: 10, perSeconds: 60 }, client: { points: 5, perSeconds: 60 } })
     const by: Caller = { ...viewer('1'), client: 'web' }
     expect(await spend(by, 5)).toBeUndefined()
@@ -91,7 +91,7 @@ describe('rate limits', () => {
     expect(await spend(viewer('1'), 5)).toBeUndefined()
   })
 
-  it('block for a time who goes on after being refused, and let others be', async () => {
+  it('block a caller that continues after refusals for a time, and no other caller', async () => {
     const { spend, waiting } = limits({
       viewer: { points: 1, perSeconds: 1 },
       abuse: { refusals: 5, perSeconds: 60, blockSeconds: 600 },
@@ -105,7 +105,7 @@ describe('rate limits', () => {
     expect(await spend(viewer('2'), 1)).toBeUndefined()
   })
 
-  it('never block the name of a client: others use it too', async () => {
+  it('never block the name of a client, because others use it too', async () => {
     const { spend, waiting } = limits({
       client: { points: 1, perSeconds: 60 },
       abuse: { refusals: 3, perSeconds: 60, blockSeconds: 600 },
@@ -133,7 +133,7 @@ describe('the doors', () => {
   }
   const as = (id: string) => ({ 'x-viewer-id': id })
 
-  it('refuse a caller that must wait before they parse its body', async () => {
+  it('refuse a waiting caller before its body is parsed', async () => {
     const { url } = await open({ viewer: { points: 1, perSeconds: 60 }, anonymous: { points: 1, perSeconds: 60 } })
     for (const headers of [as('1'), {}]) {
       expect((await post(url, { query: '{ hello }' }, headers)).status).toBe(200)
@@ -200,7 +200,7 @@ describe('the doors', () => {
     await client.dispose()
   })
 
-  it('count by the address that proxies of ours saw, never by what the client claims', async () => {
+  it('count by the address that trusted proxies report, never by an address that the client sends', async () => {
     const direct = await open({ address: { points: 2, perSeconds: 60 } })
     const statuses = []
     for (const claim of ['1.1.1.1', '2.2.2.2', '3.3.3.3'])
@@ -211,7 +211,7 @@ describe('the doors', () => {
     expect([await ask('203.0.113.1'), await ask('203.0.113.2'), await ask('203.0.113.1')]).toEqual([200, 200, 429])
   })
 
-  it('count refused tokens by address, and look at no more of them once it is blocked', async () => {
+  it('count refused tokens by address, and verify no more of them once the address is blocked', async () => {
     const identify = makeIdentify({ secret: 'a secret of at least thirty-two bytes' }, 'production')
     let looked = 0
     const server = await startServer({
@@ -244,7 +244,7 @@ describe('the doors', () => {
     expect((await post(url, { query: '{ hello }' })).status).toBe(429)
   })
 
-  it('do not parse what a waiting caller sends, and count rubbish too', async () => {
+  it('do not parse bodies of a waiting caller, and charge for malformed ones', async () => {
     const server = await open({ viewer: { points: 3, perSeconds: 60 } })
     for (let round = 0; round < 3; round += 1) await post(server.url, { query: `{ rubbish${round} }` }, as('1'))
     await expect.poll(async () => (await post(server.url, { query: '{ hello }' }, as('1'))).status).toBe(429)
@@ -280,7 +280,7 @@ describe.skipIf(redisUrl === undefined)('limits in Redis', () => {
     for (const client of clients) client.disconnect()
   })
 
-  it('are shared by processes, blocks included', async () => {
+  it('are shared by processes, with their blocks', async () => {
     const options = { viewer: { points: 10, perSeconds: 60 }, abuse: { refusals: 3, perSeconds: 60, blockSeconds: 600 } }
     const [one, two] = [connect(), connect()]
     await Promise.all([one.connect(), two.connect()])
@@ -293,7 +293,7 @@ describe.skipIf(redisUrl === undefined)('limits in Redis', () => {
     expect(await here.spend(viewer('1'), 1)).toMatchObject({ blocked: true })
   })
 
-  it('are counted by the process itself while Redis is down or silent, in time, and together again when it is back', async () => {
+  it('are counted by the process itself while Redis is down or silent, in time, and together again afterwards', async () => {
     const proxy = await makeTcpProxy(Number(redisPort))
     const client = connect(proxy.port)
     await client.connect()

@@ -11,7 +11,7 @@ function window(points: number, perSeconds: number) {
 }
 
 describe('a sliding window', () => {
-  it('lets the limit pass and no more, and says how long to wait', async () => {
+  it('allows the limit and no more, and returns the time to wait', async () => {
     const { spend } = window(100, 10)
     expect(await spend('a', 60)).toBe(0)
     expect(await spend('a', 40)).toBe(0)
@@ -22,7 +22,7 @@ describe('a sliding window', () => {
     expect(await spend('a', 1)).toBe(0)
   })
 
-  it('has no seam: twice the limit does not pass around a boundary', async () => {
+  it('does not allow twice the limit around a boundary', async () => {
     const { spend } = window(100, 10)
     vi.advanceTimersByTime(9_900)
     expect(await spend('a', 100)).toBe(0)
@@ -31,7 +31,7 @@ describe('a sliding window', () => {
     expect(await spend('a', 1)).toBe(0)
   })
 
-  it('never lets more than the limit and one operation pass within any window', async () => {
+  it('never allows more than the limit and one operation within any window', async () => {
     const { spend } = window(50, 10)
     const spent: { at: number; cost: number }[] = []
     let seed = 7
@@ -41,7 +41,7 @@ describe('a sliding window', () => {
       const cost = 1 + Math.floor(random() * 5)
       if ((await spend('a', cost)) === 0) spent.push({ at: Date.now(), cost })
     }
-    // The part of the window before counts as spread evenly: so in the worst of true windows some more may pass, never twice.
+    // The previous window counts as evenly spent. A true window may therefore allow some more in the worst case, but never twice the limit.
     const worst = Math.max(
       ...spent.map(({ at }) => spent.filter((each) => each.at > at - 10_000 && each.at <= at).reduce((sum, each) => sum + each.cost, 0)),
     )
@@ -49,7 +49,7 @@ describe('a sliding window', () => {
     expect(spent.reduce((sum, { cost }) => sum + cost, 0)).toBeGreaterThan(50 * 30)
   })
 
-  it('does not count what it refuses: who waits as he was told is let in', async () => {
+  it('does not count a refused cost: a caller that waits as long as it was told is admitted', async () => {
     const { spend } = window(10, 10)
     await spend('a', 10)
     for (let attempt = 0; attempt < 100; attempt += 1) expect(await spend('a', 10)).toBeGreaterThan(0)
@@ -57,7 +57,7 @@ describe('a sliding window', () => {
     expect(await spend('a', 10)).toBe(0)
   })
 
-  it('lets pass what costs more than the limit when nothing else was spent', async () => {
+  it('allows a cost above the limit if nothing else was spent', async () => {
     const { spend } = window(10, 10)
     expect(await spend('a', 1_000)).toBe(0)
     expect(await spend('a', 1)).toBeGreaterThan(0)

@@ -3,14 +3,14 @@ import { forwardedOf, type Caller } from '../../../gateway/request/caller.ts'
 import { makeSubgraphHeaders } from '../../../gateway/identity/identity-header.ts'
 import { post, startServer } from '../../support/front-schema.ts'
 
-it('only the headers of the client that are named reach subgraphs, and cookies and tokens only if they are', () => {
+it('only configured headers of the client reach subgraphs, and cookies and tokens only if they are configured', () => {
   const headers = { cookie: 'session=1', authorization: 'Bearer x', 'x-tenant': 'a', 'x-list': ['a', 'b'] }
   expect(forwardedOf(headers, [])).toBeUndefined()
   expect(forwardedOf(headers, ['x-tenant', 'x-absent', 'x-list'])).toEqual({ 'x-tenant': 'a' })
   expect(forwardedOf(headers, ['cookie'])).toEqual({ cookie: 'session=1' })
 })
 
-it('the context of a request carries them from the door to the transport', async () => {
+it('the context of a request carries forwarded headers to the transport', async () => {
   const callers: Caller[] = []
   const server = await startServer({
     more: {

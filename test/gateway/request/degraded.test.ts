@@ -1,4 +1,4 @@
-/** What clients are told while a store is down: through the gateway and through the subgraph alone. */
+/** The answers to clients while a store is down, through the gateway and through the subgraph alone. */
 import { Registry } from '@prometheus-io/client'
 import { createClient } from 'graphql-ws'
 import { pino } from 'pino'
@@ -42,7 +42,7 @@ afterEach(async () => {
 })
 
 describe('with the hot store down', () => {
-  it('answers come without errors and name it; with it up again they name nothing', async () => {
+  it('answers have no errors and name it; when it is up again they name nothing', async () => {
     stores.set('hot', 'down')
     const written = await ask(url, '7', REPORT, { oid: '1' })
     expect(written).toEqual({
@@ -62,7 +62,7 @@ describe('with the hot store down', () => {
     )
   })
 
-  it('every other mutation is taken too', async () => {
+  it('every other mutation is accepted too', async () => {
     stores.set('hot', 'down')
     const answer = await ask(
       url,
@@ -82,7 +82,7 @@ describe('with the hot store down', () => {
     })
   })
 
-  it('an operation of which nothing was executed names nothing', async () => {
+  it('an operation that did not run names nothing', async () => {
     stores.set('hot', 'down')
     expect(await ask(url, '7', '{ nothing }')).not.toHaveProperty('extensions')
   })
@@ -107,7 +107,7 @@ describe('with the hot store down', () => {
     expect(await response.text()).toContain('"extensions":{"degraded":["hotStore"]}')
   })
 
-  it('a subscription opens, and its first event after the outage names it, the second does not', async () => {
+  it('a subscription opens; its first event after the outage names it, and the second does not', async () => {
     stores.set('hot', 'down')
     const client = createClient({
       url: url.replace('http', 'ws'),
@@ -127,9 +127,9 @@ describe('with the hot store down', () => {
     await client.dispose()
   })
 
-  it('the process is ready and says what is wrong; with the record store down as well it is not', async () => {
+  it('the process is ready and reports the failure; with the record store down as well it is not ready', async () => {
     stores.set('hot', 'down')
-    // What was found is told for a second.
+    // The result of a check is cached for one second.
     await eventually(async () => {
       const one = await fetch(`${origin}/health/ready`)
       expect(one.status).toBe(200)
@@ -144,7 +144,7 @@ describe('with the hot store down', () => {
 })
 
 describe('with the log down', () => {
-  it('writes name it once it is known, reads do not', async () => {
+  it('writes name it once it is known, and reads do not', async () => {
     stores.set('log', 'down')
     await until('a write names it', async () => JSON.stringify(await ask(url, '7', REPORT, { oid: '3' })).includes('"degraded":["log"]'))
     expect(await ask(url, '7', PAGE)).not.toHaveProperty('extensions')
@@ -165,7 +165,7 @@ describe('with hot store and record store down', () => {
 })
 
 describe('the subgraph alone', () => {
-  it('names what its answers had to do without', async () => {
+  it('names the stores that were missing for its answers', async () => {
     const alone = await startAlone(served.history.schema, (viewer) => {
       const degraded: Degraded = new Set()
       return { viewer, degraded, loaders: served.history.makeLoaders(degraded) }

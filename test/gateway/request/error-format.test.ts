@@ -14,7 +14,7 @@ function inField(error: Error): GraphQLError {
 }
 
 describe('in production', () => {
-  it('an error of ours keeps its message and says its code, bare or as the cause of a field', () => {
+  it('a TidemarkError keeps its message and its code, bare or as the cause of a field', () => {
     const format = makeFormatError('production', makeLog().log)
     const error = new TidemarkError('FIRST_INVALID', 'first is 0: send 1 to 100')
     expect(format(error, 'field').toJSON()).toEqual({ message: 'first is 0: send 1 to 100', extensions: { code: 'FIRST_INVALID' } })
@@ -25,14 +25,14 @@ describe('in production', () => {
     })
   })
 
-  it('of a store that fails the client learns which it is, and the log where and why', () => {
+  it('a store failure shows the client the name of the store, and the log the place and the reason', () => {
     const { lines, log } = makeLog()
     const error = new TidemarkError('HOT_STORE_UNAVAILABLE', 'Redis at 10.0.0.7:6379 does not answer (not connected): try again')
     expect(makeFormatError('production', log)(inField(error), 'field').message).toBe('The hot store does not answer. Try again.')
     expect(lines).toMatchObject([{ fields: { err: error } }])
   })
 
-  it('an error that may pass later says so', () => {
+  it('an error that may pass later is marked as retryable', () => {
     const format = makeFormatError('production', makeLog().log)
     const codes = Object.keys(ERRORS) as ErrorCode[]
     for (const code of codes) {
@@ -40,7 +40,7 @@ describe('in production', () => {
     }
   })
 
-  it('any other error shows only an id, under which the log has the cause', () => {
+  it('any other error shows only an id, and the log has the cause under that id', () => {
     const { lines, log } = makeLog()
     const cause = new Error('password "hunter2" refused by db-7.internal')
     const shown = makeFormatError('production', log)(inField(cause), 'field')
@@ -52,12 +52,12 @@ describe('in production', () => {
     expect(shown.message).toBe(`internal error, see the server's log with id ${String(lines[0]?.fields['id'])}`)
   })
 
-  it('what was thrown need not be an error', () => {
+  it('a thrown value that is no error is formatted too', () => {
     const format = makeFormatError('production', makeLog().log)
     for (const thrown of ['text', 42, null, undefined, Symbol('s')]) expect(format(thrown, 'field').extensions['code']).toBe('INTERNAL')
   })
 
-  it('an error made on purpose keeps message and code, but no stack of a subgraph', () => {
+  it('an error for clients keeps its message and code, but not the stack of a subgraph', () => {
     const format = makeFormatError('production', makeLog().log)
     const made = new GraphQLError('no such movie', {
       extensions: { code: 'MOVIE_UNKNOWN', stacktrace: ['at x'], exception: { stacktrace: ['at x'] } },
@@ -72,7 +72,7 @@ describe('in production', () => {
     expect(format(text, 'field').message).toMatch(/^internal error/)
   })
 
-  it('an error of a failed subgraph keeps its code, and nothing of what failed', () => {
+  it('an error of a failed subgraph keeps its code, and hides all details', () => {
     const { lines, log } = makeLog()
     const cause = new Error('connect ECONNREFUSED 10.1.2.3:4001')
     const failed = new GraphQLError('The subgraph "movies" does not answer: connect ECONNREFUSED 10.1.2.3:4001', {
@@ -85,7 +85,7 @@ describe('in production', () => {
     expect(lines[0]?.fields['err']).toBe(cause)
   })
 
-  it('an error of no class and no code is internal', () => {
+  it('an error without a class and a code is internal', () => {
     const format = makeFormatError('production', makeLog().log)
     expect(format({ message: 'password "hunter2" refused' }, 'field').toJSON()).toEqual({
       message: expect.stringContaining('internal error'),
@@ -93,21 +93,21 @@ describe('in production', () => {
     })
   })
 
-  it('an error about the document without a code is a failed validation', () => {
+  it('an error about the document without a code is GRAPHQL_VALIDATION_FAILED', () => {
     const format = makeFormatError('production', makeLog().log)
     expect(format(new GraphQLError('Variable "$id" of required type "ID!" was not provided.'), 'request').extensions).toEqual({
       code: 'GRAPHQL_VALIDATION_FAILED',
     })
   })
 
-  it('an error that wraps itself ends', () => {
+  it('an error that wraps itself is formatted and does not loop', () => {
     const looped = new GraphQLError('round and round')
     Object.defineProperty(looped, 'originalError', { value: looped })
     expect(makeFormatError('production', makeLog().log)(looped, 'field').message).toBe('round and round')
   })
 })
 
-it('in development an internal error shows its message, never its stack', () => {
+it('in development an internal error shows its message, and never its stack', () => {
   const { lines, log } = makeLog()
   const shown = makeFormatError('development', log)(inField(new Error('x is not a function')), 'field')
   expect(shown.message).toContain('x is not a function')
@@ -115,7 +115,7 @@ it('in development an internal error shows its message, never its stack', () => 
   expect(lines).toHaveLength(1)
 })
 
-it('the status of a failed request is the one of its first error in the table', () => {
+it('the status of a failed request is that of its first error', () => {
   for (const code of Object.keys(ERRORS) as ErrorCode[]) {
     expect(statusOf([new GraphQLError('a sentence', { extensions: { code } })])).toBe(ERRORS[code].status)
   }

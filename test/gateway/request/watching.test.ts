@@ -11,7 +11,7 @@ const QUERY = 'query Feed($first: Int!) { feed(first: $first) { viewerProgress {
 const PARENT = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'
 const { provider, ended } = makeSpans()
 const tracing = makeTracing(provider.getTracer('test'))
-/** Reads `traceparent` as an SDK's propagator does. */
+/** Reads `traceparent` like the propagator of an SDK. */
 const propagator: TextMapPropagator = {
   extract(context, headers, getter) {
     const [, traceId, spanId] = /^00-(\w{32})-(\w{16})-01$/.exec(String(getter.get(headers, 'traceparent'))) ?? []
@@ -42,8 +42,8 @@ async function ask(mode: 'development' | 'production', headers: Record<string, s
   return json as { data: unknown; extensions?: { plan?: { subgraph: string; entities?: number }[] } }
 }
 
-describe('an operation seen from outside', () => {
-  test('shows its plan to who asks for it in development', async () => {
+describe('an observed operation', () => {
+  test('shows its plan to a client that asks for it in development', async () => {
     const { data, extensions } = await ask('development', { 'x-tidemark-plan': '1' })
     expect(extensions?.plan?.map(({ subgraph, entities }) => [subgraph, entities])).toEqual([
       ['catalog', undefined],
@@ -53,11 +53,11 @@ describe('an operation seen from outside', () => {
     expect(await ask('development')).not.toHaveProperty('extensions')
   })
 
-  test('keeps its plan to itself in production', async () => {
+  test('shows no plan in production', async () => {
     expect(await ask('production', { 'x-tidemark-plan': '1' })).not.toHaveProperty('extensions')
   })
 
-  test("is a span in its caller's trace, above the spans of its fetches, which name neither variables nor viewers", async () => {
+  test("is a span in its caller's trace, above the spans of its fetches, and no span names variables or viewers", async () => {
     ended.length = 0
     await ask('development', { traceparent: PARENT, 'x-viewer-id': 'secret-viewer' })
     const spans = [...ended]

@@ -4,13 +4,13 @@ import { eventually } from '../../../../harness/until.ts'
 import { startServer, type TestServer } from '../../../support/front-schema.ts'
 import { bare, init } from './clients.ts'
 
-describe('the bounds of a socket', () => {
+describe('the limits of a socket', () => {
   let server: TestServer
   beforeAll(async () => {
     server = await startServer()
   })
   afterAll(() => server.close())
-  it('subscriptions that cost too much together are refused one by one; what ends, fails or is completed makes room', async () => {
+  it('subscriptions above the total cost are refused one by one, and one that ends, fails or is completed makes room', async () => {
     const small = await startServer({ subscriptionsCostMax: 102 })
     try {
       const { send, received } = await init(small)
@@ -22,7 +22,7 @@ describe('the bounds of a socket', () => {
       })
       const complete = (id: string) => send({ id, type: 'complete' })
       let tries = 0
-      /** One that was completed while it opened gives its room back when it has opened: asks until there is room. */
+      /** A subscription that was completed while it opened releases its cost when it has opened. Repeats until there is room. */
       const opened = async (): Promise<string> => {
         for (;;) {
           const before = small.sources.size
@@ -34,7 +34,7 @@ describe('the bounds of a socket', () => {
           if (!wasRefused()) return id
         }
       }
-      // One that ends, one that fails as it opens, one that fails later, and one that is completed while it opens, again and again.
+      // Repeats four cases: a subscription ends, fails while it opens, fails later, or is completed while it opens.
       for (let round = 0; round < 3; round++) {
         subscribe(`ends${round}`, 'subscription { ticks(count: 2) }')
         await eventually(() => expect(received).toContainEqual({ id: `ends${round}`, type: 'complete' }))
@@ -65,7 +65,7 @@ describe('the bounds of a socket', () => {
     }
   })
 
-  it('a client that does not read its answers is not read either; others go on, and it gets all of them once it reads', async () => {
+  it('a client that does not read its answers is not read either; others are served, and it gets all answers when it reads', async () => {
     const { socket, send, received } = await init(server)
     socket.pause()
     const name = 'x'.repeat(60_000)
@@ -81,7 +81,7 @@ describe('the bounds of a socket', () => {
     other.socket.close()
   })
 
-  it('a client that reads them may have any number', async () => {
+  it('a client that reads its answers may have any number of them', async () => {
     const { socket, send, received } = await init(server)
     const name = 'x'.repeat(60_000)
     for (let id = 0; id < 500; id += 1)
@@ -91,7 +91,7 @@ describe('the bounds of a socket', () => {
   })
 })
 
-it('a socket that answers no ping is cut', async () => {
+it('a socket that answers no ping is terminated', async () => {
   const server = await startServer({ pingEveryMs: 40 })
   const { socket, send, closed } = await bare(server)
   send({ type: 'connection_init' })

@@ -1,4 +1,4 @@
-/** Clients of the WebSocket door: one of the library, which keeps the protocol, and a bare socket. */
+/** Clients for WebSocket tests: a client of the library, which follows the protocol, and a bare socket. */
 import { createClient, type Client, type ClientOptions } from 'graphql-ws'
 import { SignJWT } from 'jose'
 import { afterEach, expect } from 'vitest'
@@ -45,7 +45,7 @@ export async function all(client: Client, query: string, variables?: Record<stri
   return results
 }
 
-/** A bare socket, for what a well-behaved client never does. */
+/** A bare socket, for messages that the library never sends. */
 export async function bare(server: TestServer, protocol: string | null = 'graphql-transport-ws', path = '/graphql') {
   const socket = new WebSocket(`${server.url.replace('http', 'ws')}${path}`, protocol === null ? [] : [protocol])
   const received: Record<string, unknown>[] = []

@@ -18,7 +18,7 @@ describe('a WebSocket', () => {
     expect(await all(client, 'subscription { ticks(count: 3) }')).toEqual([1, 2, 3].map((ticks) => ({ data: { ticks } })))
   })
 
-  it('gives each operation a context of its own, and parses it once', async () => {
+  it('gives each operation its own context, and parses a repeated operation once', async () => {
     const client = open(server)
     const first = (await one(client, '{ context }')) as { data: { context: number } }
     const parsed = server.engine.calls.parsed
@@ -27,7 +27,7 @@ describe('a WebSocket', () => {
     expect(server.engine.calls.parsed).toBe(parsed)
   })
 
-  it('tells the errors of fields with their data, and of documents without', async () => {
+  it('sends errors of fields with their data, and errors of documents without', async () => {
     const client = open(server)
     expect(await one(client, '{ hello mine }')).toEqual({
       data: { hello: 'hello world', mine: null },
@@ -48,7 +48,7 @@ describe('a WebSocket', () => {
     })
   })
 
-  it('ends a subscription at its source when the client completes it, or is gone', async () => {
+  it('ends a subscription at its source if the client completes it or leaves', async () => {
     const client = open(server)
     const changes = client.iterate({ query: 'subscription { changes }' })
     const first = changes.next()
@@ -67,7 +67,7 @@ describe('a WebSocket', () => {
     await eventually(() => expect(server.sources.size).toBe(0))
   })
 
-  it('is closed with the code of the protocol for what the protocol forbids', async () => {
+  it('is closed with the code of the protocol for a forbidden message', async () => {
     const early = await bare(server)
     early.send({ id: '1', type: 'subscribe', payload: { query: '{ hello }' } })
     expect((await early.closed).code).toBe(4401)
@@ -86,7 +86,7 @@ describe('a WebSocket', () => {
     expect(await one(open(server), '{ hello }')).toEqual({ data: { hello: 'hello world' } })
   })
 
-  it('is refused on another path, without harm', async () => {
+  it('is refused on another path, and the server goes on', async () => {
     await expect(bare(server, 'graphql-transport-ws', '/elsewhere')).rejects.toThrow('404')
     const socket = connect(Number(new URL(server.url).port), '127.0.0.1')
     socket.write('GET /graphql HTTP/1.1\r\nhost: x\r\nupgrade: websocket\r\nconnection: upgrade\r\n\r\n')
@@ -135,7 +135,7 @@ describe('a shutdown', () => {
     expect(server.sources.size).toBe(0)
   })
 
-  it('cuts sockets that take longer than drainMaxMs', async () => {
+  it('terminates sockets that take longer than drainMaxMs', async () => {
     const server = await startServer({ drainMaxMs: 100 })
     const gate = server.hold()
     const { send, received, closed } = await bare(server)

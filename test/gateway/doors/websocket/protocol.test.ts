@@ -9,7 +9,7 @@ describe('the rules of the protocol', () => {
     server = await startServer()
   })
   afterAll(() => server.close())
-  it('a socket that does not begin within 3 seconds is closed with 4408', async () => {
+  it('a socket that sends no connection_init within 3 seconds is closed with 4408', async () => {
     const startedAt = Date.now()
     const { closed } = await bare(server)
     expect(await closed).toEqual({ code: 4408, reason: 'Connection initialisation timeout' })
@@ -17,7 +17,7 @@ describe('the rules of the protocol', () => {
     expect(Date.now() - startedAt).toBeLessThan(4_500)
   })
 
-  it('an id in use is refused with 4409, and is free again once its operation is complete', async () => {
+  it('an id in use is refused with 4409, and can be used again when its operation is complete', async () => {
     const { send, received, closed } = await init(server)
     const subscribe = (id: string, query: string) => send({ id, type: 'subscribe', payload: { query } })
     subscribe('1', '{ hello }')
@@ -29,7 +29,7 @@ describe('the rules of the protocol', () => {
     await eventually(() => expect(server.sources.size).toBe(0))
   })
 
-  it('messages that are none are refused with 4400', async () => {
+  it('invalid messages are refused with 4400', async () => {
     for (const message of [
       'null',
       '[]',
@@ -49,7 +49,7 @@ describe('the rules of the protocol', () => {
     }
   })
 
-  it('a ping is answered by a pong with its payload, also before connection_init', async () => {
+  it('a ping is answered by a pong with its payload, even before connection_init', async () => {
     const { socket, send, received } = await bare(server)
     send({ type: 'ping', payload: { n: 1 } })
     await eventually(() => expect(received).toEqual([{ type: 'pong', payload: { n: 1 } }]))
@@ -59,7 +59,7 @@ describe('the rules of the protocol', () => {
     socket.close()
   })
 
-  it('a complete ends an operation, and for one that is not open is ignored', async () => {
+  it('a complete ends its operation, and is ignored if the operation is not open', async () => {
     const { socket, send, received } = await init(server)
     send({ id: 'none', type: 'complete' })
     send({ id: '1', type: 'subscribe', payload: { query: 'subscription { changes }' } })
@@ -71,7 +71,7 @@ describe('the rules of the protocol', () => {
     socket.close()
   })
 
-  it('more than 1000 open operations are refused, one by one; those open go on', async () => {
+  it('above 1000 open operations, each further one is refused, and the open ones go on', async () => {
     const { socket, send, received } = await init(server)
     for (let id = 0; id < 1_003; id += 1) send({ id: String(id), type: 'subscribe', payload: { query: 'subscription { changes }' } })
     await eventually(() => expect(received.filter(({ type }) => type === 'error')).toHaveLength(3))

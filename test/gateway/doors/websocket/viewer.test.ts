@@ -28,7 +28,7 @@ describe('the viewer of a WebSocket', () => {
     expect(await one(open(server, {}, { webSocketImpl: WithHeader }), '{ viewer }')).toEqual({ data: { viewer: '42' } })
   })
 
-  it('is named by connection_init alone if that names one, whatever the headers of the upgrade prove', async () => {
+  it('is named by connection_init alone if it has a token, and tokens of the upgrade are ignored', async () => {
     const authorization = `Bearer ${await token('42')}`
     for (const headers of [{ authorization: `Bearer ${await token('43')}` }, { authorization: 'Basic x' }]) {
       class WithHeaders extends WebSocket {
@@ -41,7 +41,7 @@ describe('the viewer of a WebSocket', () => {
     }
   })
 
-  it('is refused with a sentence where the token is a parameter and the headers of the upgrade say for whom', async () => {
+  it('is refused with a sentence if the token is a parameter and another name of the viewer is a header', async () => {
     const authorization = `Bearer ${await token('42')}`
     for (const name of ['x-on-behalf-of', 'x-viewer-id']) {
       const socket = new WebSocket(`${server.url.replace('http', 'ws')}/graphql`, 'graphql-transport-ws', { headers: { [name]: '7' } })
@@ -56,7 +56,7 @@ describe('the viewer of a WebSocket', () => {
     expect(await one(open(server), '{ hello viewer }')).toEqual({ data: { hello: 'hello world', viewer: null } })
   })
 
-  it('of wrong credentials closes the socket with 4403 and the reason', async () => {
+  it('of wrong credentials: the socket is closed with 4403 and the reason', async () => {
     for (const [payload, code] of [
       [{ authorization: 'Bearer a.b.c' }, 'UNAUTHENTICATED'],
       [{ authorization: `Bearer ${await token('42', -5)}` }, 'TOKEN_EXPIRED'],
@@ -70,7 +70,7 @@ describe('the viewer of a WebSocket', () => {
     }
   })
 
-  it('is let in until his token expires: then the socket is closed with 4403, and its subscriptions end', async () => {
+  it('of an expiring token: the socket is closed with 4403 at the expiry, and its subscriptions end', async () => {
     const { send, received, closed } = await bare(server)
     const startedAt = Date.now()
     send({ type: 'connection_init', payload: { authorization: `Bearer ${await token('42', 2)}` } })
@@ -82,7 +82,7 @@ describe('the viewer of a WebSocket', () => {
     await eventually(() => expect(server.sources.size).toBe(0))
   })
 
-  it('may be one for whom a service acts, if its scope allows that', async () => {
+  it('may be one that a service acts for, if the scope of the service allows it', async () => {
     const service = (scope: string) =>
       new SignJWT({ sub: 'importer', scope, exp: Math.floor(Date.now() / 1_000) + 60 })
         .setProtectedHeader({ alg: 'HS256' })
@@ -94,7 +94,7 @@ describe('the viewer of a WebSocket', () => {
     expect(await closed).toEqual({ code: 4403, reason: expect.stringContaining('FORBIDDEN') })
   })
 
-  it('learns nothing of an internal error', async () => {
+  it('sees no details of an internal error', async () => {
     const result = JSON.stringify(await one(open(server), '{ broken }'))
     expect(result).toContain('INTERNAL')
     expect(result).not.toContain('hunter2')
