@@ -72,7 +72,7 @@ async function startFeed(
   const ask = <T>(work: (admin: Admin) => Promise<T>): Promise<T> => askOnce(kafka, connection, work)
   const partitions = await ask(async (admin) => {
     const count = await countPartitions(admin)
-    await beginNow(admin, groupId, topic)
+    await beginNow(kafka, admin, groupId, topic)
     await tellRemoved(admin)
     return count
   })

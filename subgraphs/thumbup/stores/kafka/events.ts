@@ -68,7 +68,7 @@ export function openKafkaMarkEvents(options: KafkaMarkEventsOptions, { clock, lo
   ): Promise<EventConsumer> {
     const groupId = `${topicPrefix}-${group}`
     let readUntil = 0
-    await ask((admin) => beginNow(admin, groupId, topic)).catch((error: unknown) =>
+    await ask((admin) => beginNow(kafka, admin, groupId, topic)).catch((error: unknown) =>
       logger.warn({ err: error, group: groupId }, 'Kafka does not answer; a new group begins with the oldest event that is kept'),
     )
     const decodeOne = ({ value }: { value: Buffer | null }): Decoded<E> => {
