@@ -4,11 +4,15 @@ import { defineConfig } from 'vitest/config'
 
 const require = createRequire(import.meta.url)
 
+/** Whole processes, chaos, long simulations: minutes instead of seconds. `npm run test:long`. */
+const LONG = 'test/**/*.long.test.ts'
+/** Tests without servers, processes or a state of their own share the modules of a worker. */
+const PURE = ['config', 'contracts', 'core', 'gateway', 'loaders'].map((folder) => `test/${folder}/**/*.test.ts`)
+
 export default defineConfig({
   // Vitest would load `graphql` once as ESM and once as CommonJS, and errors of the one are unknown to the other.
   resolve: { alias: [{ find: /^graphql$/, replacement: require.resolve('graphql') }] },
   test: {
-    include: ['test/**/*.test.ts'],
     reporters: ['default', './test/support/closing-line.ts'],
     // As in npm start: a process that a test starts is then ready in little more than half the time.
     env: { NODE_COMPILE_CACHE: join(import.meta.dirname, 'node_modules', '.cache', 'tidemark') },
@@ -18,5 +22,10 @@ export default defineConfig({
     hookTimeout: 180_000,
     expect: { poll: { timeout: 60_000 } },
     maxWorkers: 2,
+    projects: [
+      { extends: true, test: { name: 'pure', include: PURE, exclude: [LONG], isolate: false } },
+      { extends: true, test: { name: 'short', include: ['test/**/*.test.ts'], exclude: [LONG, ...PURE] } },
+      { extends: true, test: { name: 'long', include: [LONG] } },
+    ],
   },
 })

@@ -1,5 +1,5 @@
 /**
- * Estimates the memory of kept values by counting. The factors are measured: test/gateway/memory/estimates.test.ts compares them with the
+ * Estimates the memory of kept values by counting. The factors are measured: test/gateway/memory/estimates.long.test.ts compares them with the
  * heap after a collection, including the code of compiled functions.
  */
 import { Kind } from 'graphql'

@@ -1,6 +1,6 @@
 /**
  * Bugs that stores of this kind have had, planted into the model stores one at a time. The simulator must find each of them within 10,000
- * seeds, and nothing without them (`simulation.test.ts`).
+ * seeds, and nothing without them (`simulation.long.test.ts`).
  */
 import { expect, it } from 'vitest'
 import { simulate } from '../../harness/simulation/simulate.ts'
