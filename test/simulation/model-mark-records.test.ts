@@ -1,6 +1,7 @@
 /** The model of the record store of marks fulfils the contract of the port. */
 import { markRecordsContract } from '../contracts/thumbup/record-store.ts'
-import { makeMarkRecordsState, openModelMarkRecords } from '../../harness/models/thumbup/record-store-model.ts'
+import { openModelMarkRecords } from '../../harness/models/thumbup/record-store-model.ts'
+import { makeMarkRecordsState } from '../../harness/models/thumbup/record-rows.ts'
 
 markRecordsContract('model', () => {
   const state = makeMarkRecordsState()

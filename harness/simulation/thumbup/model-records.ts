@@ -3,7 +3,8 @@
  * transaction, and happens at one instant that the gate chooses.
  */
 import type { MarkRecords } from '../../../subgraphs/thumbup/stores/record-store.ts'
-import { openModelMarkRecords, type MarkRecordsState } from '../../models/thumbup/record-store-model.ts'
+import { openModelMarkRecords } from '../../models/thumbup/record-store-model.ts'
+import type { MarkRecordsState } from '../../models/thumbup/record-rows.ts'
 import { atOnce, type Gate } from '../gate.ts'
 
 export type MarkTransactionFaults = {

@@ -14,7 +14,7 @@ import { makeLikersRead, type LikersAsked } from '../../../subgraphs/thumbup/rea
 import { readLikes, type MarkPage } from '../../../subgraphs/thumbup/read/likes.ts'
 import { makePipeline, type PipelineOptions } from '../../../subgraphs/thumbup/write/pipeline.ts'
 import { makeThumbupService, type ThumbupService } from '../../../subgraphs/thumbup/write/service.ts'
-import type { MarkRecordsState } from '../../models/thumbup/record-store-model.ts'
+import type { MarkRecordsState } from '../../models/thumbup/record-rows.ts'
 import type { MarkStoreState } from '../../models/thumbup/hot-store-model.ts'
 import { openModelJournals, type Machine } from '../model-journals.ts'
 import { openModelLog, type LogState, type Member } from '../model-log.ts'

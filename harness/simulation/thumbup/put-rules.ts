@@ -1,7 +1,8 @@
 /** The checker's rules for writes, at the instant they reach the hot store: the last one wins, and its transition is true. */
 import { winsOver } from '../../../subgraphs/thumbup/model/merge.ts'
 import type { MarkKey } from '../../../core/domain.ts'
-import type { MarkStoreObserver, MarkStoreState } from '../../models/thumbup/hot-store-model.ts'
+import type { MarkStoreState } from '../../models/thumbup/hot-store-model.ts'
+import type { MarkStoreObserver } from '../../models/thumbup/shelves.ts'
 import { askedText, isSame, markOf, nameOf, textOf, type Fail, type KeyTruth, type Truths } from './truth.ts'
 
 export function makeMarkPutRules(truths: Truths, fail: Fail) {

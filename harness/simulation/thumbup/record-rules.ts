@@ -7,7 +7,7 @@ import type { MarkKey, MarkRecord, Subject, ViewerId } from '../../../core/domai
 import { keyText } from '../../../core/progress-key.ts'
 import type { FlushMessage } from '../../../writeback/log.ts'
 import type { MarkRecords, StreamOffset } from '../../../subgraphs/thumbup/stores/record-store.ts'
-import type { MarkRecordsState } from '../../models/thumbup/record-store-model.ts'
+import type { MarkRecordsState } from '../../models/thumbup/record-rows.ts'
 import type { LogObserver, LogState } from '../model-log.ts'
 import { ownerText, subjectText } from './model-count-cache.ts'
 import { isAsNewAs, nameOf, textOf } from './truth.ts'

@@ -7,13 +7,10 @@ import { randomBelow, seededRandom, type Random } from '../../../core/random.ts'
 import { compareMarkPlaces } from '../../../subgraphs/thumbup/model/places.ts'
 import type { MarkRow } from '../../../subgraphs/thumbup/stores/record-store.ts'
 import type { JournalEntry } from '../../../writeback/journal.ts'
-import { makeMarkStoreState, type MarkStoreFaults } from '../../models/thumbup/hot-store-model.ts'
-import {
-  makeMarkRecordsState,
-  openModelMarkRecords,
-  type MarkRecordsFaults,
-  type MarkRecordsState,
-} from '../../models/thumbup/record-store-model.ts'
+import { makeMarkStoreState } from '../../models/thumbup/hot-store-model.ts'
+import { openModelMarkRecords } from '../../models/thumbup/record-store-model.ts'
+import { makeMarkRecordsState, type MarkRecordsFaults, type MarkRecordsState } from '../../models/thumbup/record-rows.ts'
+import type { MarkStoreFaults } from '../../models/thumbup/shelves.ts'
 import { makeDice } from '../dice.ts'
 import { START } from '../history/draws.ts'
 import { makeMachine, type JournalFaults, type Machine } from '../model-journals.ts'

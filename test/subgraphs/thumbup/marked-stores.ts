@@ -18,7 +18,8 @@ import { openLmdbMarkEvents } from '../../../subgraphs/thumbup/stores/lmdb/event
 import { openLmdbMarkRecords } from '../../../subgraphs/thumbup/stores/lmdb/record-store.ts'
 import { openLmdbMarkStore } from '../../../subgraphs/thumbup/stores/lmdb/hot-store.ts'
 import { makeThumbupSubgraph, type ThumbupOptions, type ThumbupSubgraph } from '../../../subgraphs/thumbup/index.ts'
-import { makeMarkRecordsState, openModelMarkRecords } from '../../../harness/models/thumbup/record-store-model.ts'
+import { openModelMarkRecords } from '../../../harness/models/thumbup/record-store-model.ts'
+import { makeMarkRecordsState } from '../../../harness/models/thumbup/record-rows.ts'
 
 export const REGIONS = 4
 export type Switch = 'up' | 'down'

@@ -1,7 +1,8 @@
 /** The lanes of mark reads: the guards name the kind, tenant and lane of each read. */
 import { expect, test } from 'vitest'
 import { guardMarkStores } from '../../../../subgraphs/thumbup/stores/guarded.ts'
-import { makeMarkRecordsState, openModelMarkRecords } from '../../../../harness/models/thumbup/record-store-model.ts'
+import { openModelMarkRecords } from '../../../../harness/models/thumbup/record-store-model.ts'
+import { makeMarkRecordsState } from '../../../../harness/models/thumbup/record-rows.ts'
 import { makeSteppedClock } from '../../../../harness/stepped-clock.ts'
 
 const subject = (business: number) => ({ business, oid: '1' })
