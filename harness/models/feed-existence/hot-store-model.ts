@@ -5,13 +5,20 @@
  *
  * Models that share a state are processes that share a store. Each has the shape of the ring it was started with.
  */
-import type { RewardEvent, ViewerId } from '../../../core/domain.ts'
+import type { BusinessNumber, RewardEvent, ViewerId } from '../../../core/domain.ts'
 import { regionOf } from '../../../core/regions.ts'
 import { rewardOf } from '../../../core/rewards.ts'
 import { shardOf } from '../../../subgraphs/feed-existence/model/time-ring.ts'
 import { issuedAtOf, momentOf, newestFirst } from '../../../subgraphs/feed-existence/stores/issued-moments.ts'
 import { inOrderOfUse } from '../../../subgraphs/feed-existence/stores/ring-layouts.ts'
-import type { HotSeen, RingLayout, RingShape, SeenStore, StagedPlay } from '../../../subgraphs/feed-existence/stores/hot-store.ts'
+import type {
+  HotSeen,
+  IssuedOptions,
+  RingLayout,
+  RingShape,
+  SeenStore,
+  StagedPlay,
+} from '../../../subgraphs/feed-existence/stores/hot-store.ts'
 import { tooManyStaged } from '../../../subgraphs/feed-existence/stores/staged-limit.ts'
 
 type Staged = StagedPlay & { slot: number }
@@ -47,42 +54,10 @@ export function makeSeenStoreModel(regions: number, shape: RingShape, state: See
     state.viewers.set(viewer, found)
     return found
   }
-  const stagedIn = (viewer: ViewerId, slot: number): Staged[] =>
-    [...(state.viewers.get(viewer)?.staged.values() ?? [])].filter((play) => play.slot === slot)
-
-  function getSeen(viewer: ViewerId, business: number): HotSeen {
-    const issued = [...(state.issued.get(`${business}:${viewer}`) ?? [])].map(([oid, moment]) => ({ oid, moment }))
-    const latest = new Map<string, number>()
-    for (const play of state.viewers.get(viewer)?.staged.values() ?? []) {
-      if (play.business === business) latest.set(play.oid, Math.max(play.playedAt, latest.get(play.oid) ?? 0))
-    }
-    return {
-      issued: issued.sort(newestFirst).map(({ oid, moment }) => ({ oid, issuedAt: issuedAtOf(moment) })),
-      staged: Array.from(latest, ([oid, playedAt]) => ({ oid, playedAt })),
-      folds: state.viewers.get(viewer)?.folds ?? 0,
-    }
-  }
-
-  function claim(event: RewardEvent, now: number): boolean {
-    if (state.days.has(event.id)) return false
-    state.days.add(event.id)
-    state.rewards.set(event.id, { event, claimedAt: now })
-    return true
-  }
+  const stagedIn = (viewer: ViewerId, slot: number): Staged[] => stagedOf(state, viewer).filter((play) => play.slot === slot)
 
   return {
-    async putIssued(viewer, business, oids, { now, cap, minAgeMs, hardCap, ttlMs, day }) {
-      if (oids.length === 0) return false
-      const before = state.issued.get(`${business}:${viewer}`)
-      const held = before === undefined || servedAt(before) < now - ttlMs ? new Map<string, number>() : before
-      for (const [at, oid] of oids.entries()) held.set(oid, Math.max(momentOf(now, at, oids.length), held.get(oid) ?? 0))
-      const entries = Array.from(held, ([oid, moment]) => ({ oid, moment })).sort(newestFirst)
-      for (const [rank, { oid, moment }] of entries.entries()) {
-        if (rank >= hardCap || (rank >= cap && issuedAtOf(moment) <= now - minAgeMs)) held.delete(oid)
-      }
-      state.issued.set(`${business}:${viewer}`, held)
-      return day !== undefined && claim(rewardOf(viewer, business, day, 'FIRST_ISSUE'), now)
-    },
+    putIssued: async (viewer, business, oids, options) => putIssued(state, viewer, business, oids, options),
     async purgeIssued(servedBefore, limit) {
       const over = [...state.issued].filter(([, held]) => servedAt(held) < servedBefore).slice(0, Math.max(0, limit))
       for (const [key] of over) state.issued.delete(key)
@@ -92,7 +67,7 @@ export function makeSeenStoreModel(regions: number, shape: RingShape, state: See
       const full = plays.find(({ viewer }) => stagedIn(viewer, slot).length >= max)
       if (full !== undefined) throw tooManyStaged(full.viewer, max)
       const firsts = plays.filter(
-        ({ viewer, business, day }) => day !== undefined && claim(rewardOf(viewer, business, day, 'FIRST_PLAY'), now),
+        ({ viewer, business, day }) => day !== undefined && claim(state, rewardOf(viewer, business, day, 'FIRST_PLAY'), now),
       )
       for (const { viewer, business, oid, playedAt } of plays) {
         const held = viewerOf(viewer)
@@ -107,8 +82,8 @@ export function makeSeenStoreModel(regions: number, shape: RingShape, state: See
         return { viewer, staged: stagedIn(viewer, slot).length, ...(own.length > 0 ? { firsts: own } : {}) }
       })
     },
-    getSeen: async (viewer, business) => getSeen(viewer, business),
-    getSeenMany: async (of) => of.map(({ viewer, business }) => getSeen(viewer, business)),
+    getSeen: async (viewer, business) => getSeen(state, viewer, business),
+    getSeenMany: async (of) => of.map(({ viewer, business }) => getSeen(state, viewer, business)),
 
     listRing: async (slot, shard, limit) => [...(state.ring.get(`${slot}:${shard}`) ?? [])].slice(0, limit),
     readStaged: async (slot, viewers) =>
@@ -148,6 +123,50 @@ export function makeSeenStoreModel(regions: number, shape: RingShape, state: See
     check: async () => {},
     close: async () => {},
   }
+}
+
+function putIssued(
+  state: SeenState,
+  viewer: ViewerId,
+  business: BusinessNumber,
+  oids: readonly string[],
+  { now, cap, minAgeMs, hardCap, ttlMs, day }: IssuedOptions,
+): boolean {
+  if (oids.length === 0) return false
+  const before = state.issued.get(`${business}:${viewer}`)
+  const held = before === undefined || servedAt(before) < now - ttlMs ? new Map<string, number>() : before
+  for (const [at, oid] of oids.entries()) held.set(oid, Math.max(momentOf(now, at, oids.length), held.get(oid) ?? 0))
+  const entries = Array.from(held, ([oid, moment]) => ({ oid, moment })).sort(newestFirst)
+  for (const [rank, { oid, moment }] of entries.entries()) {
+    if (rank >= hardCap || (rank >= cap && issuedAtOf(moment) <= now - minAgeMs)) held.delete(oid)
+  }
+  state.issued.set(`${business}:${viewer}`, held)
+  return day !== undefined && claim(state, rewardOf(viewer, business, day, 'FIRST_ISSUE'), now)
+}
+
+function getSeen(state: SeenState, viewer: ViewerId, business: number): HotSeen {
+  const issued = [...(state.issued.get(`${business}:${viewer}`) ?? [])].map(([oid, moment]) => ({ oid, moment }))
+  const latest = new Map<string, number>()
+  for (const play of stagedOf(state, viewer)) {
+    if (play.business === business) latest.set(play.oid, Math.max(play.playedAt, latest.get(play.oid) ?? 0))
+  }
+  return {
+    issued: issued.sort(newestFirst).map(({ oid, moment }) => ({ oid, issuedAt: issuedAtOf(moment) })),
+    staged: Array.from(latest, ([oid, playedAt]) => ({ oid, playedAt })),
+    folds: state.viewers.get(viewer)?.folds ?? 0,
+  }
+}
+
+function stagedOf(state: SeenState, viewer: ViewerId): Staged[] {
+  return [...(state.viewers.get(viewer)?.staged.values() ?? [])]
+}
+
+/** False if the day was claimed before. */
+function claim(state: SeenState, event: RewardEvent, now: number): boolean {
+  if (state.days.has(event.id)) return false
+  state.days.add(event.id)
+  state.rewards.set(event.id, { event, claimedAt: now })
+  return true
 }
 
 function servedAt(issued: ReadonlyMap<string, number>): number {

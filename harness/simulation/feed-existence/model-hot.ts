@@ -76,8 +76,9 @@ export function makeSeenHotState(
 const NEVER_BACK: Remover = { hasWrittenBack: () => undefined }
 
 export function openSimulatedSeenStore(hot: SeenHotState, shape: RingShape, gate: Gate, remover: Remover = NEVER_BACK): SeenStore {
-  const { faults, observer, state } = hot
-  const model = makeSeenStoreModel(hot.regions, shape, state)
+  const { faults, observer } = hot
+  const model = makeSeenStoreModel(hot.regions, shape, hot.state)
+  const { stage, remove } = makeStaging(hot, shape, model, remover)
   /** The model does what it is asked before it returns; so each part is one instant. */
   function inParts<R>(name: string, args: readonly unknown[], parts: readonly (() => Promise<R>)[]): Promise<R[]> {
     const results: Promise<R>[] = []
@@ -86,51 +87,6 @@ export function openSimulatedSeenStore(hot: SeenHotState, shape: RingShape, gate
   }
   const once = async <R>(name: string, args: readonly unknown[], act: () => Promise<R>): Promise<R> =>
     (await inParts(name, args, [act]))[0] as R
-
-  async function stage(plays: readonly PlayWrite[], now: number, slot: number): Promise<StagedCount[]> {
-    observer.staged(plays.filter((play) => !isListing(play)))
-    if (faults.skipsListed === true) {
-      const isListed = ({ viewer }: Play): boolean => hot.stagedOf(viewer).some(isListing)
-      for (const play of plays) if (isListed(play) && !isListing(play)) hot.putLegacy(play)
-      plays = plays.filter((play) => isListing(play) || !isListed(play))
-    }
-    const uncounted = plays.filter(({ viewer }) => !state.viewers.has(viewer))
-    for (const { viewer } of plays) hot.touchedAt.set(viewer, hot.now())
-    const counts = stageByHour(plays, now, slot)
-    for (const { viewer } of uncounted) {
-      const own = state.viewers.get(viewer)
-      if (own !== undefined) own.folds = faults.restartsFolds === true ? 1 : hot.now()
-    }
-    return counts
-  }
-
-  async function stageByHour(plays: readonly PlayWrite[], now: number, slot: number): Promise<StagedCount[]> {
-    if (faults.stagesByPlayedAt !== true) return model.stagePlays(plays, { now, slot })
-    const bySlot = Map.groupBy(plays, ({ playedAt }) => slotOf(playedAt, shape.slots))
-    return (await Promise.all(Array.from(bySlot, ([other, some]) => model.stagePlays(some, { now, slot: other })))).flat()
-  }
-
-  function remove(slot: number, viewer: ViewerId, folded: readonly StagedPlay[]): Promise<void> {
-    const held = state.viewers.get(viewer)?.staged
-    const before = held === undefined ? [] : [...held]
-    const byKey = ({ business, oid, playedAt }: StagedPlay): StagedPlay => ({
-      ...{ business, oid },
-      playedAt: held?.get(`${slot}:${business}:${oid}`)?.playedAt ?? playedAt,
-    })
-    const plays = faults.removesByKey === true ? folded.map(byKey) : folded
-    const done = model.removeStaged(slot, [{ viewer, plays }])
-    if (faults.dropsRing === true) for (const [place, ring] of state.ring) if (place.startsWith(`${slot}:`)) ring.delete(viewer)
-    const gone = before.flatMap(([key, play]) => (held?.has(key) === true ? [] : [play]))
-    if (gone.length > 0) {
-      hot.touchedAt.set(viewer, hot.now())
-      observer.removed(
-        viewer,
-        gone.filter((play) => !isListing(play)),
-        remover,
-      )
-    }
-    return done
-  }
 
   async function getSeen(viewer: ViewerId, business: BusinessNumber): Promise<HotSeen> {
     const seen = await model.getSeen(viewer, business)
@@ -198,4 +154,56 @@ export function openSimulatedSeenStore(hot: SeenHotState, shape: RingShape, gate
     check: () => once('check', [], () => model.check()),
     close: () => Promise.resolve(),
   }
+}
+
+/** Plays that enter staging and leave it, with the faults that the store may have, told to the observer. */
+function makeStaging(hot: SeenHotState, shape: RingShape, model: SeenStore, remover: Remover) {
+  const { faults, observer, state } = hot
+
+  async function stage(plays: readonly PlayWrite[], now: number, slot: number): Promise<StagedCount[]> {
+    observer.staged(plays.filter((play) => !isListing(play)))
+    if (faults.skipsListed === true) {
+      const isListed = ({ viewer }: Play): boolean => hot.stagedOf(viewer).some(isListing)
+      for (const play of plays) if (isListed(play) && !isListing(play)) hot.putLegacy(play)
+      plays = plays.filter((play) => isListing(play) || !isListed(play))
+    }
+    const uncounted = plays.filter(({ viewer }) => !state.viewers.has(viewer))
+    for (const { viewer } of plays) hot.touchedAt.set(viewer, hot.now())
+    const counts = stageByHour(plays, now, slot)
+    for (const { viewer } of uncounted) {
+      const own = state.viewers.get(viewer)
+      if (own !== undefined) own.folds = faults.restartsFolds === true ? 1 : hot.now()
+    }
+    return counts
+  }
+
+  async function stageByHour(plays: readonly PlayWrite[], now: number, slot: number): Promise<StagedCount[]> {
+    if (faults.stagesByPlayedAt !== true) return model.stagePlays(plays, { now, slot })
+    const bySlot = Map.groupBy(plays, ({ playedAt }) => slotOf(playedAt, shape.slots))
+    return (await Promise.all(Array.from(bySlot, ([other, some]) => model.stagePlays(some, { now, slot: other })))).flat()
+  }
+
+  function remove(slot: number, viewer: ViewerId, folded: readonly StagedPlay[]): Promise<void> {
+    const held = state.viewers.get(viewer)?.staged
+    const before = held === undefined ? [] : [...held]
+    const byKey = ({ business, oid, playedAt }: StagedPlay): StagedPlay => ({
+      ...{ business, oid },
+      playedAt: held?.get(`${slot}:${business}:${oid}`)?.playedAt ?? playedAt,
+    })
+    const plays = faults.removesByKey === true ? folded.map(byKey) : folded
+    const done = model.removeStaged(slot, [{ viewer, plays }])
+    if (faults.dropsRing === true) for (const [place, ring] of state.ring) if (place.startsWith(`${slot}:`)) ring.delete(viewer)
+    const gone = before.flatMap(([key, play]) => (held?.has(key) === true ? [] : [play]))
+    if (gone.length > 0) {
+      hot.touchedAt.set(viewer, hot.now())
+      observer.removed(
+        viewer,
+        gone.filter((play) => !isListing(play)),
+        remover,
+      )
+    }
+    return done
+  }
+
+  return { stage, remove }
 }

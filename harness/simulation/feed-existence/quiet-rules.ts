@@ -9,7 +9,7 @@ import { measureFilter } from '../../../subgraphs/feed-existence/filter/filter.t
 import type { StagedPlay } from '../../../subgraphs/feed-existence/stores/hot-store.ts'
 import type { SeenRecordsState } from '../../models/feed-existence/record-store-model.ts'
 import type { SeenChecker } from './checker.ts'
-import { nameOfMonth, textOf } from './checker.ts'
+import { nameOfMonth, textOf } from './universe.ts'
 import type { SeenHotState } from './model-hot.ts'
 import type { LegacyState } from './model-legacy.ts'
 import { isInFilter, probeOf } from './model-records.ts'

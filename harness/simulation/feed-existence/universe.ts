@@ -3,7 +3,7 @@
  * answers exactly. So a world can be asked for both: that nothing recorded comes back, and that nothing else is hidden.
  */
 import assert from 'node:assert/strict'
-import type { BusinessNumber } from '../../../core/domain.ts'
+import type { BusinessNumber, Month } from '../../../core/domain.ts'
 import { hashSeen } from '../../../subgraphs/feed-existence/filter/hash.ts'
 
 export const BUSINESSES = [1, 2] as const
@@ -37,4 +37,12 @@ function chooseIds(): string[] {
     chosen.push(oid)
   }
   return chosen
+}
+
+export function nameOfMonth(month: Month): string {
+  return `${1970 + Math.floor(month / 12)}-${String((month % 12) + 1).padStart(2, '0')}`
+}
+
+export function textOf(time: number): string {
+  return new Date(time).toISOString()
 }
