@@ -1,7 +1,8 @@
 /** What a world of what was seen is like: drawn from its seed. */
 import { makeConfig, type Config } from '../../../config/config.ts'
 import type { RingShape } from '../../../subgraphs/feed-existence/stores/hot-store.ts'
-import { BUSINESS_NAMES, type SeenClientOptions } from './clients.ts'
+import type { SeenClientOptions } from './plays.ts'
+import { BUSINESS_NAMES } from './universe.ts'
 import { BUSINESSES } from './universe.ts'
 import type { GuardOptions } from '../../../core/outage/guard.ts'
 import type { Between, Chance, Dice } from '../dice.ts'

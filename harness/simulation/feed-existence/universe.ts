@@ -7,6 +7,7 @@ import type { BusinessNumber, Month } from '../../../core/domain.ts'
 import { hashSeen } from '../../../subgraphs/feed-existence/filter/hash.ts'
 
 export const BUSINESSES = [1, 2] as const
+export const BUSINESS_NAMES = ['video', 'article'] as const
 /** The smallest filter, of one record and a month that is live alone, keeps so many bits of each hash. */
 const DISTINCT_BITS = 7
 const IDS = 14
