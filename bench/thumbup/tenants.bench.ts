@@ -10,7 +10,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { reconcileWhole } from '../../subgraphs/thumbup/persist/whole-reconciliation.ts'
 import { startDeployment, waitUntilConverged, type Deployment } from '../../harness/deployment/deployment.ts'
 import type { Role } from '../../harness/deployment/role.ts'
-import { call, type Call } from '../../harness/chaos/history/calls.ts'
+import { call, type Call } from '../../harness/chaos/calls.ts'
 import type { BenchOptions, Measure } from '../support/report.ts'
 
 const TENANT = { number: 2, name: 'article', entity: 'Article' }

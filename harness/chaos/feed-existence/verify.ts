@@ -8,9 +8,9 @@ import { hashSeen } from '../../../subgraphs/feed-existence/filter/hash.ts'
 import { monthOf, monthsRead } from '../../../subgraphs/feed-existence/model/time-ring.ts'
 import type { OpenStores } from '../../../cli/stores/history.ts'
 import type { Role } from '../../deployment/role.ts'
-import { call } from '../history/calls.ts'
+import { call } from '../calls.ts'
 import type { Ledger, SentPlay } from './ledger.ts'
-import { NUMBER, SEEN, UNSEEN } from './writers.ts'
+import { NUMBER, SEEN, UNSEEN } from './writer-options.ts'
 
 export type SeenVerification = {
   /** Sentences; empty if nothing acknowledged is lost. */

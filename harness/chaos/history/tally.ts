@@ -2,7 +2,7 @@
  * How calls ended. With one store out of order nobody may get an error, so an error counts as the service's fault unless
  * two were out of order during the call, or a moment before it.
  */
-import type { Call } from './calls.ts'
+import type { Call } from '../calls.ts'
 
 export type Tally = {
   add(call: Call): void

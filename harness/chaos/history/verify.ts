@@ -1,7 +1,7 @@
 /** After quiet: is everything that was acknowledged where it belongs? Asked through the API, and of the record store itself. */
 import type { Role } from '../../deployment/role.ts'
 import type { RecordStore } from '../../../subgraphs/history/stores/record-store.ts'
-import { call, type Call } from './calls.ts'
+import { call, type Call } from '../calls.ts'
 import { DELETED, REPORTED, lossOf, type Found, type Ledger } from './ledger.ts'
 
 export type Verification = {

@@ -3,10 +3,10 @@
  * and repeats a call at another gateway until it is answered. Everything acknowledged goes into the ledger; a read that
  * had to do without nothing must show what the hot store had acknowledged before it began.
  */
-import { setTimeout as sleep } from 'node:timers/promises'
-import { randomBelow, seededRandom, type Random } from '../../../core/random.ts'
+import { randomBelow } from '../../../core/random.ts'
 import type { Role } from '../../deployment/role.ts'
-import { call, type Call, type CallEnd } from './calls.ts'
+import type { Call } from '../calls.ts'
+import { makeLane, runLane, type Lane, type RunningLane } from '../lane.ts'
 import { DELETED, REPORTED, type Ledger } from './ledger.ts'
 
 export type WriterOptions = {
@@ -31,8 +31,6 @@ export type Writers = {
 
 const BATCH = 20
 const LOOKUPS_MAX = 50
-const AGAIN_MS = 50
-const GIVE_UP_MS = 30_000
 
 const REPORT_BATCH = 'mutation ($inputs: [ProgressInput!]!) { reportProgressBatch(inputs: $inputs) { outcome code message } }'
 const REPORT_ONE = 'mutation ($input: ProgressInput!) { reportProgress(input: $input) { outcome code message } }'
@@ -43,10 +41,9 @@ const PAGE = 'query ($businesses: [String!]) { viewerHistory(businesses: $busine
 
 type Outcome = { outcome: string; code: string | null; message: string | null }
 type Page = { viewerHistory: { edges: { node: { oid: string; position: number } }[] } }
-type Answer<Data> = Extract<CallEnd<Data>, { kind: 'answered' }>
 
 export function startWriters(gateways: readonly Role[], ledger: Ledger, options: WriterOptions): Writers {
-  const lanes = Array.from({ length: options.lanes }, (_, lane) => startLane(gateways, ledger, lane, options))
+  const lanes = Array.from({ length: options.lanes }, (_, number) => startLane(makeLane(gateways, number, options), ledger, options))
   return {
     async stop() {
       await Promise.all(lanes.map((lane) => lane.stop()))
@@ -54,27 +51,12 @@ export function startWriters(gateways: readonly Role[], ledger: Ledger, options:
   }
 }
 
-function startLane(gateways: readonly Role[], ledger: Ledger, lane: number, options: WriterOptions): { stop(): Promise<void> } {
-  const random: Random = seededRandom(options.seed * 1_000 + lane)
-  let gateway = gateways[lane % gateways.length] as Role
-  let running = true
-  let giveUpAt = Infinity
+function startLane(lane: Lane, ledger: Ledger, options: WriterOptions): RunningLane {
+  const { insist } = lane
   let deletions = 0
 
-  /** Until it is answered, or nobody answers though everything should be repaired. */
-  async function insist<Data>(operation: string, viewer: string, query: string, variables: object): Promise<Answer<Data>> {
-    for (;;) {
-      const made = await call<Data>(gateway, operation, viewer, query, variables)
-      options.onCall(made)
-      if (made.end.kind === 'answered') return made.end
-      if (performance.now() > giveUpAt) throw new Error(`no gateway answers any more: ${JSON.stringify(made.end)}`)
-      gateway = gateways[(gateways.indexOf(gateway) + 1) % gateways.length] as Role
-      await sleep(AGAIN_MS)
-    }
-  }
-
   async function report(viewer: string, size: number): Promise<void> {
-    const inputs = Array.from({ length: size }, () => ledger.attempt(viewer, String(randomBelow(random, options.subjects))))
+    const inputs = Array.from({ length: size }, () => ledger.attempt(viewer, String(randomBelow(lane.random, options.subjects))))
     const { outcomes, degraded } = size === 1 ? await reportOne(viewer, inputs) : await reportBatch(viewer, inputs)
     outcomes.forEach(({ outcome, code, message }, index) => {
       const { oid, position } = inputs[index] as (typeof inputs)[number]
@@ -97,7 +79,7 @@ function startLane(gateways: readonly Role[], ledger: Ledger, lane: number, opti
   }
 
   async function reportAndDelete(viewer: string): Promise<void> {
-    const oid = `${lane}.${deletions++}`
+    const oid = `${lane.number}.${deletions++}`
     const written = { viewer, oid, acknowledged: false }
     ledger.deleted.push(written)
     await insist('report', viewer, REPORT_ONE, { input: { business: DELETED, oid, position: 1 } })
@@ -131,26 +113,14 @@ function startLane(gateways: readonly Role[], ledger: Ledger, lane: number, opti
     options.onWrong(`viewer ${viewer}, subject ${oid}: ${where} shows ${position ?? 'nothing'} after ${firm} was acknowledged`)
   }
 
-  async function run(): Promise<void> {
-    while (running) {
-      // A viewer belongs to one lane, so that his reports are sent one after the other.
-      const viewer = String(1 + lane + options.lanes * randomBelow(random, Math.ceil(options.viewers / options.lanes)))
-      const dice = random()
-      if (dice < 0.5) await report(viewer, BATCH)
-      else if (dice < 0.65) await report(viewer, 1)
-      else if (dice < 0.8) await lookUp(viewer)
-      else if (dice < 0.93) await readPage(viewer)
-      else await reportAndDelete(viewer)
-      await sleep(random() * options.pauseMaxMs)
-    }
-  }
-
-  const ended = run()
-  return {
-    async stop() {
-      running = false
-      giveUpAt = performance.now() + GIVE_UP_MS
-      await ended
-    },
-  }
+  return runLane(lane, options.pauseMaxMs, async () => {
+    // A viewer belongs to one lane, so that his reports are sent one after the other.
+    const viewer = String(1 + lane.number + options.lanes * randomBelow(lane.random, Math.ceil(options.viewers / options.lanes)))
+    const dice = lane.random()
+    if (dice < 0.5) await report(viewer, BATCH)
+    else if (dice < 0.65) await report(viewer, 1)
+    else if (dice < 0.8) await lookUp(viewer)
+    else if (dice < 0.93) await readPage(viewer)
+    else await reportAndDelete(viewer)
+  })
 }

@@ -4,7 +4,8 @@
 import { runUnderFaults, type RunOptions, type RunReport } from '../history/run.ts'
 import { makeLedger } from './ledger.ts'
 import { verifyMarks, type MarkVerification } from './verify.ts'
-import { REGISTER, startMarkWriters } from './writers.ts'
+import { startMarkWriters } from './writers.ts'
+import { REGISTER } from './writer-options.ts'
 
 export type MarkChaosReport = RunReport & {
   acknowledged: number

@@ -9,12 +9,13 @@ import { openDatabase, type Database } from '../../../stores/mysql/database.ts'
 import { startDeployment, waitUntilConverged, type Deployment } from '../../deployment/deployment.ts'
 import type { OwnServerName } from '../../deployment/own-servers.ts'
 import { metricsOf, type Role } from '../../deployment/role.ts'
-import type { Call } from '../history/calls.ts'
+import type { Call } from '../calls.ts'
 import { makeTally } from '../history/tally.ts'
 import { THUMBUP } from './chaos.ts'
 import { makeLedger, type Ledger } from './ledger.ts'
 import { verifyMarks, type MarkVerification } from './verify.ts'
-import { REGISTER, startMarkWriters } from './writers.ts'
+import { startMarkWriters } from './writers.ts'
+import { REGISTER } from './writer-options.ts'
 
 export type Disaster = {
   title: string

@@ -11,10 +11,10 @@ import type { CountCache } from '../../../subgraphs/thumbup/stores/count-cache.t
 import type { MarkRecords } from '../../../subgraphs/thumbup/stores/record-store.ts'
 import { reconcileWhole } from '../../../subgraphs/thumbup/persist/whole-reconciliation.ts'
 import type { Role } from '../../deployment/role.ts'
-import { call, type Call } from '../history/calls.ts'
+import { call, type Call } from '../calls.ts'
 import { gapsOfCounts, gapsOfMarks, readEvents } from './events.ts'
 import { finalOf, recount, type Ledger } from './ledger.ts'
-import { BUSINESS } from './writers.ts'
+import { BUSINESS } from './writer-options.ts'
 
 export type MarkVerification = {
   /** Sentences; empty if nothing acknowledged is lost, stale, or counted wrongly. */

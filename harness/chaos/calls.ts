@@ -2,7 +2,7 @@
  * One GraphQL call to a role that may be killed at any moment, and how it ended. A call that got no answer because its
  * process was killed is nobody's fault: a real client would ask another process.
  */
-import type { Role } from '../../deployment/role.ts'
+import type { Role } from '../deployment/role.ts'
 
 export type CallEnd<Data = unknown> =
   | { kind: 'answered'; data: Data; degraded: ReadonlySet<string> }

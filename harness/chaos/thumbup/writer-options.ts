@@ -1,0 +1,31 @@
+/** What writers of marks are told, and what both writing and reading lanes need. */
+import { randomBelow } from '../../../core/random.ts'
+import type { Call } from '../calls.ts'
+import type { Lane } from '../lane.ts'
+
+export type MarkWriterOptions = {
+  seed: number
+  /** Calls under way at once. */
+  lanes: number
+  viewers: number
+  subjects: number
+  /** Milliseconds between two calls of a lane, at most. */
+  pauseMaxMs: number
+  /** Nothing is written; then other lanes may write of the same viewers. Default false. */
+  readsOnly?: boolean
+  /** Hears of every call. */
+  onCall(call: Call): void
+  /** A sentence: what was answered is wrong. */
+  onWrong(sentence: string): void
+}
+
+export const BUSINESS = 'video'
+/** Subjects that crowds come to. */
+export const HOT_SUBJECTS = ['hot-1', 'hot-2']
+/** A registration is not journaled: it may fail while the record store is down, and is sent again. */
+export const REGISTER = 'register'
+
+/** Each lane has viewers of its own, so that the marks of one are sent one after the other. */
+export function pickViewer({ number, random }: Lane, { lanes, viewers }: MarkWriterOptions): string {
+  return String(1 + number + lanes * randomBelow(random, Math.ceil(viewers / lanes)))
+}
