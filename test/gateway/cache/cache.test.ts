@@ -135,7 +135,7 @@ describe('an answer is not public', () => {
     expect(await controlOf(query)).toBe(control)
   })
 
-  it('an answer to an identified caller is private, whatever the schema claims', async () => {
+  it('an answer to an identified caller is private, even if the schema says that it is public', async () => {
     const token = await new SignJWT({ sub: '7', exp: Math.floor(Date.now() / 1_000) + 60 })
       .setProtectedHeader({ alg: 'HS256' })
       .sign(Buffer.from(SECRET))

@@ -299,7 +299,7 @@ describe('roots', () => {
       expect((await ask({ a }, `${kind} { __typename }`)).errors).toMatchObject([{ extensions: { code: 'GRAPHQL_VALIDATION_FAILED' } }])
   })
 
-  it('mutations of several subgraphs run one after the other, in the order of the document, whatever they fetch below', async () => {
+  it('mutations of several subgraphs run one after the other, in the order of the document, with any fetches below', async () => {
     const log: string[] = []
     const slow = async (what: string): Promise<number> => {
       log.push(`${what} begins`)

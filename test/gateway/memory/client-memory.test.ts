@@ -20,7 +20,7 @@ function filled(bytesMax: number) {
 }
 
 describe('the memory of clients', () => {
-  it('stays within its bytes, whatever comes, and calls each owner once', () => {
+  it('stays within its budget for any values, and calls each owner once', () => {
     const random = makeRandom(7)
     const memory = makeClientMemory(1_000_000)
     const left = new Map<number, number>()
@@ -47,7 +47,7 @@ describe('the memory of clients', () => {
     expect([memory.figures().bytes, memory.figures().kinds.variant.count]).toEqual([0, 0])
   })
 
-  it('evicts in the order that the formula says, compared with a model that sorts', () => {
+  it('evicts in the order of the formula, as a sorting model does', () => {
     const random = makeRandom(11)
     const memory = makeClientMemory(50_000)
     type Modelled = { name: number; order: number; age: number; uses: number; bytes: number; cost: number }
@@ -83,7 +83,7 @@ describe('the memory of clients', () => {
     expect(evicted).toEqual(expected)
   })
 
-  it('keeps what is in use while ten times its size of values comes that are used once', () => {
+  it('keeps the values in use while values of ten times its size are used once each', () => {
     const { held, hold } = filled(1_000_000)
     for (let index = 0; index < 50; index += 1) hold(`hot ${index}`, 5_000)
     for (let index = 0; index < 200; index += 1) {
@@ -93,7 +93,7 @@ describe('the memory of clients', () => {
     expect([...held.keys()].filter((key) => key.startsWith('hot'))).toHaveLength(50)
   })
 
-  it('forgets in the end a value that was used a million times and is used no more', () => {
+  it('evicts a value that was used a million times, some time after its last use', () => {
     const { held, hold } = filled(100_000)
     hold('old', 5_000)
     for (let use = 0; use < 1_000_000; use += 1) held.get('old')?.touch()
@@ -101,7 +101,7 @@ describe('the memory of clients', () => {
     expect(held.has('old')).toBe(false)
   })
 
-  it('does not keep a value that would take more than an eighth of it', () => {
+  it('does not keep a value of more than an eighth of the budget', () => {
     const { memory, held, hold } = filled(100_000)
     hold('large', 12_501)
     hold('fits', 12_500)
@@ -111,7 +111,7 @@ describe('the memory of clients', () => {
 })
 
 describe('a family', () => {
-  it('frees its values when it is released, and holds nothing after that', () => {
+  it('frees its values when it is released, and holds nothing afterwards', () => {
     const memory = makeClientMemory(100_000)
     const family = makeFamily(memory)
     let evicted = 0

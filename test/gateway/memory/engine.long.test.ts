@@ -1,4 +1,4 @@
-/** The memory of an engine under operations that clients make up, with a budget of a few megabytes. */
+/** The memory of an engine under operations that clients invent, with a budget of a few megabytes. */
 import { describe, expect, it } from 'vitest'
 import { makeClientMemory } from '../../../gateway/memory/client-memory.ts'
 import type { Gate } from '../../../gateway/operation/preparing.ts'
@@ -28,7 +28,7 @@ function open() {
 }
 
 describe('the memory of an engine', () => {
-  it('stays within its bytes under texts that differ, and keeps the operation in use', async () => {
+  it('stays within its budget under many different texts, and keeps the operation in use', async () => {
     const { memory, ask } = open()
     const hot = await ask('{ numbers }')
     for (let index = 0; index < 60; index += 1) {
@@ -40,7 +40,7 @@ describe('the memory of an engine', () => {
     expect(operation.evictions + variant.evictions).toBeGreaterThan(30)
   })
 
-  it('stays within its bytes under all combinations of conditions', async () => {
+  it('stays within its budget under all combinations of conditions', async () => {
     const { memory, ask } = open()
     for (let index = 0; index < 6; index += 1) {
       for (let combination = 0; combination < 16; combination += 1) {
@@ -51,7 +51,7 @@ describe('the memory of an engine', () => {
     expect(memory.figures().kinds.variant.evictions).toBeGreaterThan(0)
   })
 
-  it('is empty again when the engine forgets what was prepared', async () => {
+  it('is empty again when the engine has forgotten its operations', async () => {
     const { memory, engine, ask } = open()
     await ask(large(1))
     await ask(conditional(1), values(3))
@@ -71,7 +71,7 @@ describe('the memory of an engine', () => {
     expect(memory.figures().bytes).toBe(0)
   })
 
-  it('holds an operation once that is prepared again while it is under way', async () => {
+  it('holds an operation once if it is requested again while it is being prepared', async () => {
     const { memory, engine } = open()
     const underWay = engine.prepareFor(OPEN, large(1))
     engine.prepare(large(1))

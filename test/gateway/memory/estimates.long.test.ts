@@ -1,4 +1,4 @@
-/** The estimates of the memory beside the heap of a process of its own, after a collection. */
+/** Compares the estimates of the memory with the heap of a separate process after a collection. */
 import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -28,7 +28,7 @@ describe('estimated bytes', () => {
     expect(estimated / measured).toBeLessThan(MOST)
   })
 
-  it('count each node once, and leave places to variables only', () => {
+  it('count each node once, and keep locations for variables only', () => {
     const document = parse('query Q($a: Int = 1) { b(c: $a) { d } }')
     const nodes = countNodes(document)
     expect(nodes).toBe(countNodes(parse('query Q($a: Int = 1) { b(c: $a) { d } }', { noLocation: true })))

@@ -1,5 +1,5 @@
 /**
- * Prepares operations of one kind in a process of its own: `node --expose-gc heap-child.ts KIND COUNT`. Prints two figures in bytes per
+ * Prepares operations of one kind in a separate process: `node --expose-gc heap-child.ts KIND COUNT`. Prints two figures in bytes per
  * operation: the estimate of the memory, and the growth of the heap after a collection.
  */
 import { buildSubgraphSchema } from '@apollo/subgraph'
@@ -22,7 +22,7 @@ const SUBJECT =
   '... on Video { id likeCount viewerMark viewerSeen viewerProgress { position duration device } likers(first: 1) { edges { node { id } } } } ... on Article { id likeCount viewerSeen } ... on Comic { id likeCount viewerMark }'
 const ENTRY = `edges { node { business oid position duration viewedAt device finished subject { ${SUBJECT} } } }`
 
-/** `runs`: each operation runs so often, with so many combinations of its conditions. */
+/** `runs`: each operation runs this many times, with this many combinations of its conditions. */
 const KINDS: Readonly<Record<string, { text(index: number): string; runs: number; combinations: number }>> = {
   small: { text: (index) => `query S${index} { thumbups(business: "video", ids: ["1"]) { id likeCount } }`, runs: 1, combinations: 1 },
   page: {
