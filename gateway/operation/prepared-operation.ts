@@ -24,7 +24,7 @@ import type { FetchError, FetchResult } from '../transports/transport.ts'
 
 /** The context that a request passes to resolvers. The engine reads only the viewer. One per request. */
 export type RequestContext = object & {
-  /** Resolvers note here which stores their answers had to do without; see degraded.ts. */
+  /** Resolvers note the stores that were unavailable for their answers; see degraded.ts. */
   readonly degraded?: Set<string>
   /** The viewer decides which fields may be seen. */
   readonly viewer?: Viewer | undefined

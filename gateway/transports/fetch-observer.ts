@@ -96,7 +96,7 @@ export function makeObserver(registry: Registry, tracing: Tracing | undefined): 
     }
 
     if (wire === undefined) return { run, subscribe: fetch.subscribe }
-    // A request that shows its plan does not use `wire`; see front.ts.
+    // A request that shows its plan does not use `wire`; see operation-runs.ts.
     const send = async (call: string, context: object & ObservedContext): Promise<Read> =>
       watched(
         context,
