@@ -1,4 +1,4 @@
-/** The catalog: a hundred videos by five users, made up. In a real service this is a database. */
+/** A made-up catalog of a hundred videos by five users. A real service has a database here. */
 const AUTHORS = ['Ada', 'Barbara', 'Grace', 'Hedy', 'Mary']
 const TITLES = ['Tides', 'Currents', 'Waves', 'Harbours', 'Lighthouses', 'Sails', 'Knots', 'Storms', 'Charts', 'Stars']
 

@@ -1,4 +1,4 @@
-/** The subgraph: its schema and how its fields are found. */
+/** The subgraph: its schema and its resolvers. */
 import { readFileSync } from 'node:fs'
 import { buildSubgraphSchema } from '@apollo/subgraph'
 import { parse } from 'graphql'
@@ -14,7 +14,7 @@ const resolvers = {
       return [...videos.values()].slice(start, start + Math.min(Math.max(first, 0), PAGE_MAX))
     },
   },
-  // A gateway asks for entities by their keys. What is not there is null: others may know the id all the same.
+  // A gateway fetches entities by their keys. An unknown id is null: another subgraph may still know it.
   Video: {
     __resolveReference: ({ id }) => videos.get(id) ?? null,
     author: ({ authorId }) => users.get(authorId) ?? null,

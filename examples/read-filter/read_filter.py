@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""Reads a filter of what a viewer has seen in a month, as Tidemark stores it, and says which ids are in it.
+"""Reads a filter of Tidemark, which holds the subjects that a viewer played in a month, and prints which ids are in it.
 
     read_filter.py FILE BUSINESS [ID ...]        ids as arguments, or from standard input, each ended by a newline
 
-BUSINESS is the business's number. One line for each id: the id, a tab, "seen" (probably) or "unseen" (certainly).
-Exit status 1, and a sentence on standard error, if the file is damaged or of a version that this reader does not know, if
-BUSINESS is no number from 1 to 65535, or an ID is none (1 to 64 bytes of UTF-8).
+BUSINESS is the number of the business. The output has one line per id: the id, a tab, "seen" (probably) or "unseen" (certainly).
+Exit status 1, and a sentence on standard error, if the file is damaged or of an unknown version, if BUSINESS is not a number
+from 1 to 65535, or if an ID is not 1 to 64 bytes of UTF-8.
 
-It is written from the two descriptions of the format alone, subgraphs/feed-existence/filter/filter.ts and subgraphs/feed-existence/filter/hash.ts, and needs nothing
-but Python 3.
+Written from the two descriptions of the format alone: subgraphs/feed-existence/filter/filter.ts and
+subgraphs/feed-existence/filter/hash.ts. It needs only Python 3.
 """
 import sys
 import zlib

@@ -1,11 +1,11 @@
-/** docs/reference/metrics.md: every metric with its labels and the commands whose processes serve it. */
+/** docs/reference/metrics.md: every metric with its labels and the commands that serve it. */
 import { SUBGRAPH_NAMES } from '../../subgraphs/names.ts'
 import type { Features, Metric, MetricPart, MetricsOfParts } from './collect-metrics.ts'
 import { code, codes, page, prose, sentence, table, type Page } from './page.ts'
 
 const ALL: Features = { distributed: true, legacy: true, changes: true }
 
-/** What some metrics need, and the features of a process without it. */
+/** Conditions of some metrics, each with the features of a process that does not meet it. */
 const CONDITIONS: readonly { without: Features; text: string }[] = [
   { without: { ...ALL, legacy: false }, text: 'If `existence.legacy` is set:' },
   { without: { ...ALL, changes: false }, text: 'If `thumbup.changes.feed` is `binlog` or `canal`:' },
@@ -109,7 +109,7 @@ function metricTable(metrics: readonly Metric[], all: MetricsOfParts | undefined
   )
 }
 
-/** The commands beside `start` whose processes serve the metric. */
+/** The commands beside `start` that serve the metric. */
 function commandsWith(name: string, all: MetricsOfParts): string[] {
   const inPart = (part: MetricPart): boolean => all.get(part)?.some((metric) => metric.name === name) ?? false
   const served = SUBGRAPH_NAMES.filter((each) => inPart(`${each} requests`))
