@@ -1,8 +1,7 @@
-/** The process around the API: folders, workers, shutdown, subscriptions across processes, the subgraph alone. */
+/** The process around the API: folders, workers, shutdown, subscriptions across processes. */
 import { once } from 'node:events'
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { connect } from 'node:net'
-import { join } from 'node:path'
 import { createClient } from 'graphql-ws'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { WebSocket } from 'ws'
@@ -10,7 +9,6 @@ import { runCommand } from '../../harness/deployment/command.ts'
 import { ask, makeServiceFolder, startService, type Service } from '../../harness/deployment/service.ts'
 import { waitUntilQuiet } from '../../harness/faults/kill-rounds.ts'
 import { until } from '../../harness/until.ts'
-import { composeSupergraph } from '../../gateway/supergraph/compose.ts'
 
 const REPORT = 'mutation ($input: ProgressInput!) { reportProgress(input: $input) { outcome } }'
 const BATCH = 'mutation ($inputs: [ProgressInput!]!) { reportProgressBatch(inputs: $inputs) { outcome } }'
@@ -18,19 +16,15 @@ const CHANGES = 'subscription ($since: String) { progressChanged(since: $since) 
 const report = (service: Service, viewer: string, oid: string, position = 10_000) =>
   ask(service.url, viewer, REPORT, { input: { business: 'video', oid, position } })
 
-/** One service and one subgraph for all tests that neither end them nor change their settings. Each test has its own viewers. */
+/** One service for all tests that neither end it nor change its settings. Each test has its own viewers. */
 let shared: Service
-let alone: Service
-const places = [makeServiceFolder(), makeServiceFolder()] as const
+const place = makeServiceFolder()
 beforeAll(async () => {
-  ;[shared, alone] = await Promise.all([
-    startService({ folder: places[0].folder }),
-    startService({ folder: places[1].folder, command: ['subgraph', 'history'] }),
-  ])
+  shared = await startService({ folder: place.folder })
 })
 afterAll(async () => {
-  await Promise.all([shared?.stop(), alone?.stop()])
-  for (const { remove } of places) remove()
+  await shared?.stop()
+  place.remove()
 })
 
 const services: Service[] = []
@@ -101,7 +95,7 @@ async function loadOf(service: Service): Promise<{ ended: Promise<unknown> }> {
 
 describe('the data folder', () => {
   test('a second start on a folder in use says so and leaves the first alone', async () => {
-    await expect(startService({ folder: places[0].folder })).rejects.toThrow('DATA_IN_USE')
+    await expect(startService({ folder: place.folder })).rejects.toThrow('DATA_IN_USE')
     expect((await report(shared, 'in-use', '1')).data.reportProgress.outcome).toBe('ACCEPTED')
   })
 
@@ -320,109 +314,5 @@ describe('workers', () => {
     process.kill(pids[0] ?? 0, 'SIGKILL')
     await expect.poll(() => workerPids(service.pid).filter((pid) => !pids.includes(pid)).length).toBe(1)
     await expect.poll(() => report(service, '1', '1').then((answer) => answer.data.reportProgress.outcome)).toBe('ACCEPTED')
-  })
-})
-
-describe('the subgraph alone', () => {
-  test('answers _service and _entities, and what _service says composes', async () => {
-    const { data } = await ask(alone.url, undefined, '{ _service { sdl } }')
-    expect(composeSupergraph([{ name: 'history', sdl: data._service.sdl }])).toContain('viewerHistory')
-    await report(alone, '1', '42')
-    const entities = await ask(
-      alone.url,
-      '1',
-      'query ($r: [_Any!]!) { _entities(representations: $r) { ... on Video { id viewerProgress { position } } } }',
-      {
-        r: [
-          { __typename: 'Video', id: '42' },
-          { __typename: 'Video', id: 'never' },
-        ],
-      },
-    )
-    expect(entities.data._entities).toEqual([
-      { id: '42', viewerProgress: { position: 10_000 } },
-      { id: 'never', viewerProgress: null },
-    ])
-  })
-
-  test('a representation whose id is no id is its own error, and nobody else notices', async () => {
-    await report(alone, '1', '5')
-    const query = 'query ($r: [_Any!]!) { _entities(representations: $r) { ... on Video { viewerProgress { position } } } }'
-    const numeric = await ask(alone.url, '1', query, { r: [{ __typename: 'Video', id: 5 }] })
-    expect(numeric.data._entities).toEqual([{ viewerProgress: { position: 10_000 } }])
-    const empty = await ask(alone.url, '1', query, {
-      r: [
-        { __typename: 'Video', id: '' },
-        { __typename: 'Video', id: '5' },
-      ],
-    })
-    expect(empty.errors?.map((error) => error.extensions.code)).toEqual(['ID_INVALID'])
-    expect(empty.data._entities[1]).toEqual({ viewerProgress: { position: 10_000 } })
-  })
-
-  test('refuses what costs too much', async () => {
-    const query = 'query ($r: [_Any!]!) { _entities(representations: $r) { __typename } }'
-    const { errors } = await ask(alone.url, '1', query, { r: Array.from({ length: 10_001 }, () => ({ __typename: 'Video', id: '5' })) })
-    expect(errors?.[0]?.extensions.code).toBe('OPERATION_TOO_COSTLY')
-    const many = await ask(
-      alone.url,
-      '1',
-      `mutation { ${Array.from({ length: 11 }, (_, index) => `m${index}: pauseHistory { paused }`).join(' ')} }`,
-    )
-    expect(many.errors?.[0]?.extensions.code).toBe('OPERATION_TOO_LARGE')
-    expect((await ask(alone.url, '1', '{ historySettings { paused } }')).data.historySettings).toEqual({ paused: false })
-  })
-
-  test('tells operators whether it is ready and what it measures', async () => {
-    await report(alone, '1', '5')
-    const ready = await fetch(new URL('/health/ready', alone.url))
-    expect([ready.status, await ready.json()]).toMatchObject([200, { ok: true }])
-    expect((await fetch(new URL('/health/live', alone.url))).status).toBe(200)
-    expect(await (await fetch(new URL('/metrics', alone.url))).text()).toMatch(/^tidemark_[a-z_]+/m)
-    expect((await fetch(new URL('/nowhere', alone.url))).status).toBe(404)
-  })
-
-  test('refuses a body that is broken or too large with a code, and goes on', async () => {
-    const post = async (body: string, type = 'application/json') => {
-      const answer = await fetch(alone.url, { method: 'POST', headers: { 'content-type': type }, body })
-      const { errors } = (await answer.json()) as { errors: { extensions: { code: string } }[] }
-      return [answer.status, errors[0]?.extensions.code]
-    }
-    expect(await post('{"query":')).toEqual([400, 'BAD_REQUEST'])
-    expect(await post(`{"query":"{ __typename }","x":"${'x'.repeat(1_048_576)}"}`)).toEqual([413, 'BODY_TOO_LARGE'])
-    expect(await post('<x/>', 'application/xml')).toEqual([415, 'BAD_REQUEST'])
-    expect((await ask(alone.url, '1', '{ __typename }')).data.__typename).toBe('Query')
-  })
-
-  test('refuses a subscription in a sentence that fits its own clients and those of a gateway', async () => {
-    const supergraph = join(places[1].folder, 'supergraph.yaml')
-    writeFileSync(supergraph, `subgraphs:\n  history:\n    routing_url: ${alone.url}\n`)
-    const gateway = await begin({ settings: { server: { supergraph } } })
-    const accept = 'text/event-stream'
-    const streamed = await fetch(gateway.url, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json', 'x-viewer-id': '1', accept },
-      body: JSON.stringify({ query: CHANGES }),
-    })
-    expect(await streamed.text()).toMatch(/"message":"this subgraph runs alone .*"code":"SUBSCRIPTIONS_NOT_SERVED"/)
-    const { errors } = await ask(alone.url, '1', CHANGES)
-    expect(errors).toMatchObject([
-      {
-        message:
-          "this subgraph runs alone and serves no subscriptions: repeat a query instead, or run the subgraph in the gateway's process",
-        extensions: { code: 'SUBSCRIPTIONS_NOT_SERVED' },
-      },
-    ])
-  })
-
-  test('is not audited as if it were a gateway', async () => {
-    const { status, error } = await runCommand('.', ['audit', alone.url])
-    expect(error).toMatch(/is a subgraph alone, .*: give the address of the gateway/)
-    expect(status).toBe(1)
-  })
-
-  test('says what is wrong with the codes of the gateway', async () => {
-    const { errors } = await ask(alone.url, undefined, '{ viewerHistory { edges { cursor } } }')
-    expect(errors?.[0]?.extensions.code).toBe('UNAUTHENTICATED')
   })
 })

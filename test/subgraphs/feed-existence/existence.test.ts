@@ -1,35 +1,13 @@
-import { afterEach, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import type { RewardEvent } from '../../../core/domain.ts'
-import { seededRandom } from '../../../core/random.ts'
-import { beginningOf, monthOf, slotOf } from '../../../subgraphs/feed-existence/model/time-ring.ts'
-import { makeExistenceFold } from '../../../subgraphs/feed-existence/index.ts'
+import { beginningOf, monthOf } from '../../../subgraphs/feed-existence/model/time-ring.ts'
 import { makeSteppedClock } from '../../../harness/stepped-clock.ts'
-import { DAY, HOUR, SHAPE, openSeen, runOf, seenConfig, serveSeen, settle, viewerOf, type Opened } from './opened.ts'
+import { closedAfterEach } from './closed-after-each.ts'
+import { DAY, HOUR, openSeen, runOf, seenConfig, serveSeen, settle, viewerOf } from './opened.ts'
 import { until } from '../../../harness/until.ts'
 
 const BULK = 'existence:bulk'
-const closing: (() => Promise<void>)[] = []
-afterEach(async () => {
-  for (const close of closing.splice(0).reverse()) await close()
-})
-
-function open(options: Parameters<typeof openSeen>[0] = {}, existence: object = {}) {
-  const opened = openSeen(options)
-  const served = serveSeen(opened, seenConfig(existence))
-  closing.push(opened.close, served.stop)
-  return { opened, served }
-}
-
-async function startJob(opened: Opened, served: ReturnType<typeof serveSeen>) {
-  const job = await served.subgraph.startJob()
-  closing.push(async () => {
-    // The log waits by a clock that nobody else moves any more.
-    const stopped = job.stop()
-    opened.clock.advance(HOUR)
-    await stopped
-  })
-  return job
-}
+const { closing, open, startJob } = closedAfterEach()
 
 const UNSEEN = `query ($business: String!, $candidates: [ID!]!, $exclude: [ID!]) {
   unseen(business: $business, candidates: $candidates, exclude: $exclude) { ids droppedIssued droppedStaged droppedFiltered } }`
@@ -335,120 +313,5 @@ describe('the job', () => {
     expect(closed).toBeLessThan(open_ * 0.7)
     expect(job.figures()).toMatchObject({ closed: 1 })
     expect(await served.unseen('7', [...ids, 'next'])).toEqual([])
-  })
-})
-
-describe('what operators and others ask', () => {
-  test('says why a subject is hidden, to operators only', async () => {
-    const { opened, served } = open()
-    const ask = (id: string, ...scopes: string[]) =>
-      served.ask(
-        `query ($id: ID!) { whyHidden(business: "video", id: $id, viewer: "7") { hidden issuedAt stagedAt viewedAt filters { month has records bytes rate } } }`,
-        viewerOf('o', ...scopes),
-        { id },
-      )
-    expect((await ask('1')).errors[0]?.code).toBe('FORBIDDEN')
-    const now = opened.clock.now()
-    await served.subgraph.service.recordIssued(viewerOf('7'), 'video', ['1'], new Set())
-    await served.play('7', ['1', '2'], now - 5)
-    const record = {
-      viewedAt: now - 9,
-      since: 0,
-      rank: 1,
-      version: 1,
-      position: 5,
-      duration: 9,
-      device: '',
-      finished: false,
-      deleted: false,
-    }
-    await opened.history.putProgress([{ key: { viewer: '7', business: 1, oid: '1' }, record }])
-    expect((await ask('1', 'operator')).data.whyHidden).toEqual({
-      hidden: true,
-      issuedAt: now,
-      stagedAt: now - 5,
-      viewedAt: now - 9,
-      filters: [],
-    })
-    const job = await startJob(opened, served)
-    await served.afterHours(job)
-    const { hidden, stagedAt, filters } = (await ask('2', 'operator')).data.whyHidden
-    expect([hidden, stagedAt, filters[0].month, filters[0].has, filters[0].records]).toEqual([true, null, '2026-05', true, 2])
-    expect(filters[0].rate).toBeLessThan(0.0026)
-    expect((await ask('3', 'operator')).data.whyHidden).toMatchObject({ hidden: false, issuedAt: null, viewedAt: null })
-  })
-
-  test('is answered without a month that has ended since its filters were loaded', async () => {
-    const { opened, served } = open({ start: Date.UTC(2026, 4, 31, 20, 30) })
-    const job = await startJob(opened, served)
-    await served.play('7', ['february'], Date.UTC(2026, 1, 3))
-    await served.play('7', ['march'], Date.UTC(2026, 2, 3))
-    await served.afterHours(job)
-    opened.clock.advance(Date.UTC(2026, 4, 31, 23, 50) - opened.clock.now())
-    expect(await served.unseen('7', ['february', 'march', 'new'])).toEqual(['new'])
-    const { loads } = served.subgraph.figures().cache
-    opened.clock.advance(20 * 60_000)
-    expect(await served.unseen('7', ['february', 'march', 'new'])).toEqual(['february', 'new'])
-    expect(served.subgraph.figures().cache.loads).toBe(loads)
-  })
-
-  test('says of a play that lies ahead, in the month that begins soon, why it is hidden', async () => {
-    const opened = openSeen({ start: Date.UTC(2026, 5, 1) - 60_000 })
-    const served = serveSeen(opened)
-    closing.push(opened.close, served.stop)
-    const now = opened.clock.now()
-    await served.play('7', ['x'], now + 120_000)
-    const { fold } = makeExistenceFold(opened.clock, opened.plain, seenConfig(), seededRandom(3))
-    await fold(slotOf(now, SHAPE.slots), ['7'])
-    expect(await served.unseen('7', ['x'])).toEqual([])
-    const { hidden, filters } = await served.subgraph.service.whyHidden(viewerOf('o', 'operator'), 'video', 'x', '7')
-    expect([hidden, filters]).toMatchObject([true, [{ month: '2026-06', has: true }]])
-  })
-
-  test('is answered with the reason: watched surely, watched probably, served, or none', async () => {
-    const { opened, served } = open()
-    const job = await startJob(opened, served)
-    await served.play('7', ['probably'])
-    await served.afterHours(job)
-    await served.subgraph.service.recordIssued(viewerOf('7'), 'video', ['issued', 'played', 'probably'], new Set())
-    await served.play('7', ['played'])
-    const ids = ['played', 'none', 'probably', 'issued']
-    const answer = await served.ask(
-      `query ($ids: [ID!]!) { seen(business: "video", ids: $ids) { id reason }
-        _entities(representations: [{ __typename: "Video", id: "issued" }, { __typename: "Article", id: "issued" }, { __typename: "Video", id: "probably" }]) {
-          ... on Video { viewerSeen } ... on Article { viewerSeen } } }`,
-      viewerOf('7'),
-      { ids },
-    )
-    expect(answer).toEqual({
-      data: {
-        seen: [
-          { id: 'played', reason: 'PLAYED' },
-          { id: 'none', reason: null },
-          { id: 'probably', reason: 'PLAYED_PROBABLY' },
-          { id: 'issued', reason: 'ISSUED' },
-        ],
-        _entities: [{ viewerSeen: 'ISSUED' }, { viewerSeen: null }, { viewerSeen: 'PLAYED_PROBABLY' }],
-      },
-      errors: [],
-      degraded: [],
-    })
-  })
-
-  test('is measured: what filters hide wrongly, and what history knows of what they drop', async () => {
-    const { opened, served } = open()
-    const job = await startJob(opened, served)
-    const ids = Array.from({ length: 100 }, (_, id) => String(id))
-    await served.play('7', ids)
-    await served.afterHours(job)
-    const record = { viewedAt: 9, since: 0, rank: 1, version: 1, position: 5, duration: 9, device: '', finished: false, deleted: false }
-    await opened.history.putProgress(ids.slice(0, 30).map((oid) => ({ key: { viewer: '7', business: 1, oid }, record })))
-    for (let call = 0; call < 100; call++) await served.unseen('7', ids.slice(0, 40))
-    await settle()
-    const { probes, hits, dropped, unknown } = served.subgraph.figures().samples
-    expect(probes).toBe(20_000)
-    expect(hits / probes).toBeLessThan(0.01)
-    expect(dropped).toBeGreaterThan(0)
-    expect(unknown / dropped).toBe(0.25)
   })
 })

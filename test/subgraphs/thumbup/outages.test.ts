@@ -1,8 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import type { GraphQLObjectType } from 'graphql'
 import type { ThumbupJob } from '../../../subgraphs/thumbup/persist/job.ts'
-import { openMarkedStores, serveThumbup, thumbupConfig, viewerOf, type MarkedStores, type ServedThumbup } from './marked-stores.ts'
+import { openMarkedStores, serveThumbup, viewerOf, type MarkedStores, type ServedThumbup } from './marked-stores.ts'
 import { until } from '../../../harness/until.ts'
 
 const READ = `query ($ids: [ID!]!) { thumbups(business: "video", ids: $ids) { likeCount viewerMark likers { edges { node { id } } } } }`
@@ -335,88 +334,5 @@ describe('with a store down, thumbup', () => {
     await settled()
     await until('the sweep has ended', () => job.figures().swept === 1)
     expect(await stores.plain.records.getCountsMany([{ business: 1, oid: 'a' }])).toMatchObject([{ likes: 1 }])
-  })
-})
-
-describe('a tenant with stores of its own', () => {
-  test('is alone with its outage: what others ask and mark goes on', async () => {
-    const [common, own] = [openMarkedStores(), openMarkedStores()]
-    const served = serveThumbup(common, thumbupConfig(), { tenants: new Map([[2, own.stores]]) })
-    const job = await served.subgraph.startJob()
-    for (const name of ['hot', 'cache', 'log', 'records', 'events'] as const) own.set(name, 'down')
-    const inputs = ['video', 'article'].map((business) => ({ business, id: 'a', mark: 'LIKE' }))
-    const marked = await served.ask('mutation ($inputs: [MarkInput!]!) { markBatch(inputs: $inputs) { outcome code } }', viewerOf('7'), {
-      inputs,
-    })
-    expect(marked.data.markBatch).toEqual([
-      { outcome: 'ACCEPTED', code: null },
-      { outcome: 'REJECTED', code: 'HOT_STORE_UNAVAILABLE' },
-    ])
-    const payload = served.subgraph.schema.getType('MarkPayload') as GraphQLObjectType
-    expect(payload.getFields()['code']?.description).toContain('HOT_STORE_UNAVAILABLE')
-    const both = await served.ask(
-      '{ a: thumbups(business: "video", ids: ["a"]) { likeCount viewerMark } b: thumbups(business: "article", ids: ["a"]) { likeCount viewerMark } }',
-      viewerOf('7'),
-    )
-    expect(both.errors).toEqual([])
-    expect(both.data).toEqual({ a: [{ likeCount: 1, viewerMark: 'LIKE' }], b: [{ likeCount: null, viewerMark: null }] })
-    await until('the others are persisted', async () => (await common.plain.hot.countDirtyMarks()) === 0)
-    for (const name of ['hot', 'cache', 'log', 'records', 'events'] as const) own.set(name, 'up')
-    await served.stop()
-    await job.stop()
-    await Promise.all([common.close(), own.close()])
-  })
-
-  test.each([
-    ['its own log', 'article', 'video'],
-    ['that of the others', 'video', 'article'],
-  ])('says with marks that a log is down only with those that it would have had: %s', async (_, without, other) => {
-    const [common, own] = [openMarkedStores(), openMarkedStores()]
-    const served = serveThumbup(common, thumbupConfig(), { tenants: new Map([[2, own.stores]]) })
-    const degradedOf = async (...businesses: string[]) => {
-      const inputs = businesses.map((business) => ({ business, id: 'a', mark: 'LIKE' }))
-      const source = 'mutation ($inputs: [MarkInput!]!) { markBatch(inputs: $inputs) { outcome } }'
-      const { data, degraded } = await served.ask(source, viewerOf('7'), { inputs })
-      expect(data.markBatch.map(({ outcome }: { outcome: string }) => outcome)).toEqual(businesses.map(() => 'ACCEPTED'))
-      return degraded
-    }
-    const missing = without === 'article' ? own : common
-    missing.set('log', 'down')
-    await until('the log is known to be down', async () => (await degradedOf(without)).includes('log'))
-    expect(await degradedOf(other)).toEqual([])
-    expect(await degradedOf(other, without)).toEqual(['log'])
-    missing.set('log', 'up')
-    await served.stop()
-    await Promise.all([common.close(), own.close()])
-  })
-
-  test('that share the hot store persists its own marks only, and those of others do not hide them', async () => {
-    const [common, own] = [openMarkedStores(), openMarkedStores()]
-    const config = thumbupConfig({ thumbup: { flushAgeMaxMs: 5, windowMs: 20, sweepAfterMs: 50, sweepEveryMs: 20, persistKeysMax: 3 } })
-    const shared = { ...own.stores, hot: common.stores.hot }
-    const served = serveThumbup(common, config, { tenants: new Map([[2, shared]]) })
-    own.set('records', 'down')
-    const now = Date.now()
-    const writes = (business: number, count: number) =>
-      Array.from({ length: count }, (_, at) => ({
-        viewer: '4',
-        business,
-        oid: `s${at}`,
-        mark: 'LIKE' as const,
-        markedAt: now,
-        blind: true as const,
-      }))
-    await common.plain.hot.putMarks(writes(2, 50), { now: now - 1_000, cap: 100 })
-    await common.plain.hot.putMarks(writes(1, 5), { now, cap: 100 })
-    const job = await served.subgraph.startJob()
-    await until('the others are persisted', async () => (await common.plain.hot.countDirtyMarks()) === 50)
-    expect(await common.plain.records.exportMarks(2, undefined, 100)).toEqual([])
-    own.set('records', 'up')
-    await until('all are persisted', async () => (await common.plain.hot.countDirtyMarks()) === 0)
-    expect(await common.plain.records.exportMarks(2, undefined, 100)).toEqual([])
-    expect(await own.plain.records.exportMarks(2, undefined, 100)).toHaveLength(50)
-    await served.stop()
-    await job.stop()
-    await Promise.all([common.close(), own.close()])
   })
 })

@@ -1,0 +1,37 @@
+/** Stores and processes that are closed after each test. Called once by a test file. */
+import { afterEach } from 'vitest'
+import { HOUR, openSeen, seenConfig, serveSeen, type Opened } from './opened.ts'
+
+type Served = ReturnType<typeof serveSeen>
+
+export function closedAfterEach() {
+  const closing: (() => Promise<void>)[] = []
+  afterEach(async () => {
+    for (const close of closing.splice(0).reverse()) await close()
+  })
+
+  function open(options: Parameters<typeof openSeen>[0] = {}, existence: object = {}) {
+    const opened = openSeen(options)
+    const served = serveSeen(opened, seenConfig(existence))
+    closing.push(opened.close, served.stop)
+    return { opened, served }
+  }
+
+  async function startJob(opened: Opened, served: Served) {
+    const job = await served.subgraph.startJob()
+    closing.push(async () => {
+      // The log waits by a clock that nobody else moves any more.
+      const stopped = job.stop()
+      opened.clock.advance(HOUR)
+      await stopped
+    })
+    return job
+  }
+
+  async function openWithJob(existence: object = {}) {
+    const { opened, served } = open({}, existence)
+    return { opened, served, job: await startJob(opened, served) }
+  }
+
+  return { closing, open, startJob, openWithJob }
+}
