@@ -1,4 +1,4 @@
-/** Time as a parameter. Core, service and job never read the machine's clock or start a timer themselves. A leaf. */
+/** Time as a parameter. Core, service and job never read the machine's clock or start a timer themselves. */
 export type Timer = { cancel(): void }
 
 export interface Clock {

@@ -38,7 +38,7 @@ export function makeConcurrencyLimit(clock: Clock, { callsMax, callsAtFirst = 1 
     },
     cut(beganAt) {
       const now = clock.now()
-      // After a clock was set back nothing would be later than the last cut, until it has caught up.
+      // If the clock was set back, no call would be later than the last cut until the clock has caught up.
       if (beganAt < cutAt && cutAt <= now) return 'earlier'
       cutAt = now
       if (limit <= 1) return 'least'

@@ -1,7 +1,7 @@
 /**
- * The day token spares the check for the first view, play or issue of the day: a client that sends it back has been checked.
- * It only ever opts out of a reward, so it needs no secret; it names viewer, business and kind, so that two accounts on one
- * device do not spare each other's check.
+ * The day token saves the check for the first view, play or issue of the day: a client that sends it back has been checked. It can only opt
+ * out of a reward, so it needs no secret. It names viewer, business and kind, so that two accounts on one device do not skip each other's
+ * check.
  */
 import type { BusinessNumber, RewardKind, ViewerId } from './domain.ts'
 import { fnv1a } from './regions.ts'
@@ -13,7 +13,7 @@ export function dayOf(now: number): number {
   return Math.floor(now / DAY_MS)
 }
 
-/** The day that a play of this moment claims: today or yesterday; undefined for earlier ones, which earn nothing. */
+/** The day that a play of this moment claims: today or yesterday; undefined for earlier plays, which have no reward. */
 export function claimedDay(playedAt: number, now: number): number | undefined {
   const today = dayOf(now)
   const day = Math.min(dayOf(playedAt), today)

@@ -1,6 +1,6 @@
 /**
- * The words of Tidemark as types. This file imports nothing, so that ports, adapters and domain code can all
- * speak it. Ids are strings everywhere outside `keys.ts`; times are milliseconds since the Unix epoch.
+ * The terms of Tidemark as types. This file imports nothing, so that ports, adapters and domain code can all use it. Ids are strings
+ * everywhere outside `keys.ts`; times are milliseconds since the Unix epoch.
  */
 
 /** A viewer. UTF-8, 1 to 64 bytes. */
@@ -9,7 +9,7 @@ export type ViewerId = string
 /** A tenant's number, 1 to 65535. Configuration maps names to numbers; stores and logs hold the number only. */
 export type BusinessNumber = number
 
-/** A thing of a business. */
+/** A subject of a business. */
 export type Subject = { business: BusinessNumber; oid: string }
 
 /** The address of one viewer's progress in one subject. */
@@ -22,28 +22,28 @@ export type ProgressKey = { viewer: ViewerId; business: BusinessNumber; oid: str
 export type FlushedKey = ProgressKey & { stagedOn?: number }
 
 /**
- * What is stored for a key: two last-write-wins registers in one record.
+ * The record of a key: two last-write-wins registers in one.
  *
  * - `viewedAt` is the newest visit of any kind and orders the timeline.
- * - position, duration, device and finished are the resume point. They belong to the report with the highest `rank`
- *   (see `subgraphs/history/model/merge.ts`): a glance of a second moves the subject up the timeline without wiping the resume point.
+ * - position, duration, device and finished are the resume point. They belong to the report with the highest `rank` (see
+ *   `subgraphs/history/model/merge.ts`): a glance of a second moves the subject up the timeline without wiping the resume point.
  *
- * `since` is the newest deletion or clearing this record has survived: anything viewed at or before it is void.
- * A tombstone is a record with `deleted: true`, `viewedAt === since`, and `rank: 0`.
+ * `since` is the newest deletion or clearing that this record has survived: anything viewed at or before it is void. A tombstone is a
+ * record with `deleted: true`, `viewedAt === since`, and `rank: 0`.
  */
 export type ProgressRecord = {
   /** Milliseconds since the epoch of the newest visit (of a tombstone: of the deletion). */
   viewedAt: number
-  /** Milliseconds since the epoch; 0 where nothing was ever deleted. */
+  /** Milliseconds since the epoch; 0 if nothing was ever deleted. */
   since: number
   /** Orders resume points; the higher wins. A whole number below 2^53. */
   rank: number
   /**
-   * Given by the hot store at each change of the key: a hybrid clock, milliseconds × 1024 + a count, strictly growing
-   * within a region. It breaks ties of `rank`, guards dirty marks, and dates the last write for retention.
+   * Assigned by the hot store at each change of the key: a hybrid clock, milliseconds × 1024 + a count, strictly growing within a region.
+   * It breaks ties of `rank`, guards dirty marks, and dates the last write for retention.
    */
   version: number
-  /** Where the viewer is, in the business's own unit (milliseconds for video, pages for comics). 0 to 2^31 - 1. */
+  /** The viewer's position, in the business's own unit (milliseconds for video, pages for comics). 0 to 2^31 - 1. */
   position: number
   /** The subject's whole length in the same unit; 0 if unknown. */
   duration: number
@@ -59,12 +59,12 @@ export type Place = { viewedAt: number; business: BusinessNumber; oid: string }
 /** One line of a viewer's history. Never a tombstone, never at or below the viewer's `clearedAt`. */
 export type TimelineEntry = { business: BusinessNumber; oid: string; record: ProgressRecord }
 
-/** A viewer's switches and watermarks. Written through the same path as progress, under a version of its own. */
+/** A viewer's switches and watermarks. Written through the same path as progress, with their own version. */
 export type ViewerSettings = {
   paused: boolean
   /** Per business number: everything viewed at or before this moment is gone. */
   clearedAt: Readonly<Record<BusinessNumber, number>>
-  /** 0 where nothing was ever set. */
+  /** 0 if nothing was ever set. */
   version: number
 }
 
@@ -77,9 +77,9 @@ export type ProgressChange =
 /** The reason of a reward: the first report of a day, the first subject played, the first served. */
 export type RewardKind = 'FIRST_VIEW' | 'FIRST_PLAY' | 'FIRST_ISSUE'
 
-/** A thing that may happen once a day per viewer and business, and earns a reward. */
+/** An event that may happen once a day per viewer and business, and earns a reward. */
 export type RewardEvent = {
-  /** Stable under repetition (`core/rewards.ts`): consumers drop what they have seen. */
+  /** Stable under repetition (`core/rewards.ts`): consumers drop repeated ids. */
   id: string
   viewer: ViewerId
   business: BusinessNumber
@@ -104,23 +104,23 @@ export type MarkKey = ProgressKey
  */
 export type MarkRecord = {
   mark: Mark
-  /** Milliseconds since the epoch: when the viewer last said so. Orders lists, newest first. */
+  /** Milliseconds since the epoch: the time of the viewer's last change. Orders lists, newest first. */
   markedAt: number
-  /** Given by the hot store at each change of the key: a hybrid clock as in `ProgressRecord`. */
+  /** Assigned by the hot store at each change of the key: a hybrid clock as in `ProgressRecord`. */
   version: number
 }
 
-/** One line of a viewer's likes, or of a subject's likers: the other end's id, and when. */
+/** One line of a viewer's likes, or of a subject's likers: the other id, and the time. */
 export type MarkEntry = { id: string; markedAt: number }
 
 /** A place in a list of marks of one viewer or one subject: newest first, then by id (`compareIds`). */
 export type MarkPlace = MarkEntry
 
-/** How many rows of a subject are in each state. Whole numbers up to 2^53. */
+/** The number of rows of a subject in each state. Whole numbers up to 2^53. */
 export type SubjectCounts = {
   likes: number
   dislikes: number
-  /** Grows with each change of the two; 0 where nothing was ever counted. A reader of caches keeps the higher one. */
+  /** Grows with each change of the two; 0 if nothing was ever counted. A reader of caches keeps the higher one. */
   version: number
 }
 
@@ -132,19 +132,19 @@ export type Play = {
   viewer: ViewerId
   business: BusinessNumber
   oid: string
-  /** Milliseconds since the epoch. Its month (UTC) says which filter it belongs to. */
+  /** Milliseconds since the epoch. Its month (UTC) determines its filter. */
   playedAt: number
 }
 
 /** Months since January 1970, UTC. */
 export type Month = number
 
-/** How a business settles conflicts between devices. */
+/** The rules by which a business resolves conflicts between devices. */
 export const CONFLICT_RULES = ['newest', 'furthest'] as const
 
 export type ConflictRule = (typeof CONFLICT_RULES)[number]
 
-/** Where changes may have been missed. */
+/** The two ends of a gap in which changes may have been missed. */
 export type GapSide = 'begins' | 'ends'
 
 export type CountedSubject = Subject & { counts: SubjectCounts }

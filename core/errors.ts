@@ -1,11 +1,11 @@
 /**
- * One error class and one table. Every error that a client can see has a code of this table and a message. The message
- * names the problem, the value and the fix. A leaf: imports nothing.
+ * One error class and one table. Every error that a client can see has a code of this table and a message. The message names the problem,
+ * the value and the fix.
  */
 export type ErrorEntry = {
   /** The HTTP status of a request that fails as a whole with this code. */
   status: number
-  /** May the same request succeed later, unchanged? */
+  /** True if the same request, unchanged, may succeed later. */
   retryable: boolean
   meaning: string
 }
@@ -19,17 +19,17 @@ export const ERRORS = {
   },
   IDS_TOO_MANY: { status: 400, retryable: false, meaning: 'More ids than one call may carry.' },
   INPUTS_TOO_MANY: { status: 400, retryable: false, meaning: 'More inputs than one batch may carry.' },
-  POSITION_INVALID: { status: 400, retryable: false, meaning: 'A position or duration is negative or absurd.' },
+  POSITION_INVALID: { status: 400, retryable: false, meaning: 'A position or duration is negative or too large.' },
   VIEWED_AT_INVALID: { status: 400, retryable: false, meaning: 'viewedAt is not a time in milliseconds since 1970.' },
   DEVICE_INVALID: { status: 400, retryable: false, meaning: 'A device name is longer than 64 bytes of UTF-8.' },
   MARK_INVALID: { status: 400, retryable: false, meaning: 'A mark is none of LIKE, DISLIKE and NONE.' },
   MARKED_AT_INVALID: { status: 400, retryable: false, meaning: 'markedAt is not a time in milliseconds since 1970.' },
   SOURCE_INVALID: { status: 400, retryable: false, meaning: 'A source is longer than 64 bytes of UTF-8.' },
   DISLIKES_OFF: { status: 400, retryable: false, meaning: 'The business has no dislikes.' },
-  QUOTA_EXCEEDED: { status: 429, retryable: true, meaning: 'The business has used up what it may mark or store.' },
+  QUOTA_EXCEEDED: { status: 429, retryable: true, meaning: 'The business has reached a quota for marks or storage.' },
   BUSINESS_DELETED: { status: 410, retryable: false, meaning: 'The business was deleted.' },
-  REGISTERED_TWICE: { status: 400, retryable: false, meaning: 'A subject stands twice in one registration.' },
-  CANDIDATES_TOO_MANY: { status: 400, retryable: false, meaning: 'More candidates than the token may ask about in one call.' },
+  REGISTERED_TWICE: { status: 400, retryable: false, meaning: 'A registration has a subject twice.' },
+  CANDIDATES_TOO_MANY: { status: 400, retryable: false, meaning: 'The call has more candidates than the token allows.' },
   PLAYED_AT_INVALID: {
     status: 400,
     retryable: false,
@@ -40,9 +40,9 @@ export const ERRORS = {
   CURSOR_INVALID: { status: 400, retryable: false, meaning: 'A cursor is broken or belongs to another list.' },
   UNAUTHENTICATED: { status: 401, retryable: false, meaning: 'The request names no viewer, or its token is not valid.' },
   TOKEN_EXPIRED: { status: 401, retryable: false, meaning: 'The token has expired.' },
-  UNAUTHORIZED_FIELD_OR_TYPE: { status: 403, retryable: false, meaning: 'The token lacks a scope that this field asks for.' },
-  IDENTITY_UNAVAILABLE: { status: 503, retryable: true, meaning: 'The keys that verify tokens cannot be had.' },
-  RATE_LIMITED: { status: 429, retryable: true, meaning: 'Too much was asked in too short a time; `retryAfterMs` says how long to wait.' },
+  UNAUTHORIZED_FIELD_OR_TYPE: { status: 403, retryable: false, meaning: 'The token lacks a scope that this field requires.' },
+  IDENTITY_UNAVAILABLE: { status: 503, retryable: true, meaning: 'The keys that verify tokens are unavailable.' },
+  RATE_LIMITED: { status: 429, retryable: true, meaning: 'The rate limit is exceeded; retry after `retryAfterMs`.' },
   FORBIDDEN: { status: 403, retryable: false, meaning: 'The token does not allow this.' },
   BAD_REQUEST: { status: 400, retryable: false, meaning: 'The request is not GraphQL over HTTP.' },
   GRAPHQL_PARSE_FAILED: { status: 400, retryable: false, meaning: 'The operation is not GraphQL.' },
@@ -76,31 +76,35 @@ export const ERRORS = {
   PERSISTED_QUERY_NOT_IN_LIST: {
     status: 403,
     retryable: false,
-    meaning: 'The client may run only operations of a manifest, and this is none.',
+    meaning: 'The client may run only operations of a manifest, and this operation is in none.',
   },
-  PERSISTED_QUERY_HASH_MISMATCH: { status: 400, retryable: false, meaning: 'The text is not that of the id that came with it.' },
+  PERSISTED_QUERY_HASH_MISMATCH: { status: 400, retryable: false, meaning: 'The text does not match its id.' },
   BODY_ENCODED: { status: 415, retryable: false, meaning: 'The request body is compressed.' },
   REQUEST_TIMEOUT: { status: 408, retryable: true, meaning: 'The request took too long to arrive.' },
   BODY_TOO_LARGE: { status: 413, retryable: false, meaning: 'The request body is larger than allowed.' },
   CONFIG_INVALID: { status: 500, retryable: false, meaning: 'tidemark.yaml, the environment or a flag is wrong.' },
   DATA_IN_USE: { status: 500, retryable: false, meaning: 'Another process uses the data folder.' },
   DATA_INCOMPATIBLE: { status: 500, retryable: false, meaning: 'The stores were written with another region count or by another version.' },
-  DATA_DAMAGED: { status: 500, retryable: false, meaning: 'Stored bytes are not what was written.' },
+  DATA_DAMAGED: { status: 500, retryable: false, meaning: 'Stored bytes are damaged.' },
   STORE_FULL: { status: 507, retryable: true, meaning: 'The disk or the memory of a store is full.' },
   HOT_STORE_UNAVAILABLE: { status: 503, retryable: true, meaning: 'The hot store does not answer.' },
   LOG_UNAVAILABLE: { status: 503, retryable: true, meaning: 'The log does not answer.' },
   TOPIC_MISSING: { status: 500, retryable: false, meaning: 'A topic of the log does not exist.' },
   RECORD_STORE_UNAVAILABLE: { status: 503, retryable: true, meaning: 'The record store does not answer.' },
   LEGACY_UNAVAILABLE: { status: 503, retryable: true, meaning: 'The legacy store of plays does not answer.' },
-  LEGACY_INVALID: { status: 500, retryable: false, meaning: 'What the legacy store holds is no sorted set of plays, or more than fits.' },
+  LEGACY_INVALID: {
+    status: 500,
+    retryable: false,
+    meaning: 'A key of the legacy store is not a sorted set of plays, or has too many members.',
+  },
   SUBGRAPH_ERROR: {
     status: 400,
     retryable: false,
-    meaning: 'A subgraph refused this field without saying a code, or gave a value of a wrong type.',
+    meaning: 'A subgraph returned an error without a code for this field, or a value of a wrong type.',
   },
   SUBGRAPH_UNAVAILABLE: { status: 502, retryable: true, meaning: 'A subgraph does not answer.' },
   SHUTTING_DOWN: { status: 503, retryable: true, meaning: 'The process drains and takes no new work.' },
-  INTERNAL: { status: 500, retryable: true, meaning: 'A bug of ours; the log of the server has the cause.' },
+  INTERNAL: { status: 500, retryable: true, meaning: 'A bug in Tidemark; the log of the server has the cause.' },
 } as const satisfies Record<string, ErrorEntry>
 
 export type ErrorCode = keyof typeof ERRORS
@@ -132,7 +136,7 @@ const OPERATORS_ONLY: ReadonlySet<ErrorCode> = new Set([
   ...(['DATA_INCOMPATIBLE', 'DATA_DAMAGED', 'DATA_IN_USE', 'CONFIG_INVALID', 'INTERNAL'] as const),
 ])
 
-/** Codes that common GraphQL servers give to mistakes of the client, besides ours. */
+/** Codes that common GraphQL servers use for mistakes of the client, in addition to those of Tidemark. */
 const COMMON_CODES = ['BAD_USER_INPUT', 'NOT_FOUND', 'CONFLICT']
 
 /**
@@ -143,7 +147,10 @@ const OF_DOCUMENTS: ReadonlySet<string> = new Set<ErrorCode>([
   ...(['GRAPHQL_PARSE_FAILED', 'GRAPHQL_VALIDATION_FAILED', 'OPERATION_RESOLUTION_FAILURE', 'SUBGRAPH_ERROR'] as const),
 ])
 
-/** Codes of remote subgraphs' errors whose messages clients may read, the default of `remote.errorCodes`: ours for mistakes of the client, and the common ones. */
+/**
+ * The default of `remote.errorCodes`: codes of remote subgraphs' errors whose messages clients may read. They are Tidemark's codes for
+ * mistakes of the client, and the common ones.
+ */
 export const REMOTE_ERROR_CODES: readonly string[] = [
   ...(Object.keys(ERRORS) as ErrorCode[]).filter(
     (code) => ERRORS[code].status < 500 && !OPERATORS_ONLY.has(code) && !OF_DOCUMENTS.has(code),
@@ -155,7 +162,7 @@ export function isTidemarkError(error: unknown): error is TidemarkError {
   return error instanceof TidemarkError
 }
 
-/** True for what a reader says of stored bytes that are not as they were written. */
+/** True for a reader's error about damaged stored bytes. */
 export function saysDamaged(error: unknown): error is TidemarkError {
   return isTidemarkError(error) && error.code === 'DATA_DAMAGED'
 }

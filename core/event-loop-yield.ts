@@ -6,7 +6,7 @@ import type { EventEmitter } from 'node:events'
 import { setImmediate } from 'node:timers/promises'
 import { makeFairQueue } from './fair-queue.ts'
 
-/** Resolves when others have had their turn, to one caller after the other. */
+/** Resolves in a later turn of the event loop, for one caller per turn. */
 export function makeTurns(): () => Promise<void> {
   let last: Promise<unknown> = Promise.resolve()
   return async () => {
@@ -15,7 +15,7 @@ export function makeTurns(): () => Promise<void> {
   }
 }
 
-/** A turn for a lane. Resolves early if `client` closes first: then its place is free. */
+/** A turn for a lane. Resolves early if `client` closes first, which frees its place. */
 export type FairTurns = (lane: string, client: Pick<EventEmitter, 'once' | 'off'>) => Promise<void>
 
 /** One turn per pass of the event loop. Lanes take turns, so each waits for at most one turn of each other lane. */

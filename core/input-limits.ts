@@ -30,7 +30,7 @@ export function checkFirst(first: number): void {
  * 0: then small times are plausible.
  */
 export function mistakeOfMoment(name: string, value: number, now: number): string | undefined {
-  // -1: the client sent something that is no number (subgraphs/timestamp.ts).
+  // -1: the client sent a value that is not a number (subgraphs/timestamp.ts).
   if (!Number.isSafeInteger(value) || value < 1)
     return `${value === -1 ? `what was sent as ${name}` : `${name} ${value}`} is not a time: send milliseconds since 1970, or leave it out`
   if (value < SECONDS_BELOW && now >= SECONDS_BELOW)

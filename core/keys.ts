@@ -1,15 +1,17 @@
 /**
- * The key codec: ids and subjects to bytes and back. A leaf of the core; every store, log message and cursor uses it.
+ * The key codec: ids and subjects to bytes and back. Every store, log message and cursor uses it.
  *
- * A packed id says its own length, and no two ids share their bytes:
- * - a canonical decimal integer below 2^63 ("0", "42", never "007") is 8 bytes, big endian; its first bit is 0;
- * - anything else is one byte 0x80 + length (1 to 64), then that many bytes of UTF-8.
- * So integers order by value and before all others, which order by length and then by bytes.
+ * A packed id includes its length, and no two ids have the same bytes:
+ *
+ * - A canonical decimal integer below 2^63 ("0", "42", never "007") is 8 bytes, big endian; its first bit is 0.
+ * - Any other id is one byte 0x80 + length (1 to 64), then that many bytes of UTF-8.
+ *
+ * Integers are therefore ordered by value and come before all other ids, which are ordered by length and then by bytes.
  */
 import { TidemarkError } from './errors.ts'
 
 export const ID_BYTES_MAX = 64
-/** The most bytes `packId` writes. */
+/** Maximum bytes that `packId` writes. */
 export const PACKED_ID_BYTES_MAX = 1 + ID_BYTES_MAX
 
 const LARGEST_INTEGER = '9223372036854775807'
@@ -82,7 +84,7 @@ export function packId(id: string, target: Buffer, offset: number): number {
   return offset + 1 + length
 }
 
-/** The bytes the packed id at `offset` takes. */
+/** The length of the packed id at `offset`. */
 export function packedIdLength(source: Buffer, offset: number): number {
   const first = source[offset] as number
   return first < 0x80 ? 8 : 1 + (first & 0x7f)

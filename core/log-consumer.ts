@@ -10,6 +10,6 @@ export type LogConsumer = {
    * overlap.
    */
   ownedRegions(): readonly number[]
-  /** Finishes the batch under way, commits, leaves. */
+  /** Finishes the current batch, commits, and leaves the group. */
   stop(): Promise<void>
 }

@@ -1,4 +1,4 @@
-/** The known word that somebody probably meant. A leaf. */
+/** Suggests the known word that a user probably meant. */
 
 /** Undefined if none is near: at most a third of the letters may differ. */
 export function nearest(word: string, known: readonly string[]): string | undefined {
@@ -7,7 +7,7 @@ export function nearest(word: string, known: readonly string[]): string | undefi
   return best !== undefined && best.distance <= Math.max(1, Math.floor(word.length / 3)) ? best.each : undefined
 }
 
-/** Levenshtein's: letters to insert, remove or replace. */
+/** The Levenshtein distance: letters to insert, remove or replace. */
 function distanceOf(a: string, b: string): number {
   let row = Array.from({ length: b.length + 1 }, (_, index) => index)
   for (let i = 1; i <= a.length; i++) {

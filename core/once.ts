@@ -1,4 +1,4 @@
-/** `task`, which runs at the first call only. */
+/** Wraps `task`, which runs at the first call only. */
 export function once(task: () => void): () => void {
   let isDone = false
   return () => {

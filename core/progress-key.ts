@@ -1,4 +1,4 @@
-/** Progress keys as text, for sets and maps of a process. A leaf; stores use the bytes of `keys.ts`. */
+/** Progress keys as text, for sets and maps of a process. Stores use the bytes of `keys.ts`. */
 import { SETTINGS_BUSINESS, SETTINGS_OID, type FlushedKey, type ProgressKey, type ViewerId } from './domain.ts'
 
 /** One text per key and one key per text: the viewer's length makes it unambiguous. */
@@ -6,7 +6,7 @@ export function keyText(key: ProgressKey): string {
   return `${key.viewer.length}:${key.viewer}${key.business}:${key.oid}`
 }
 
-/** The keys, each once, in order of first appearance, with the last day on which a play was staged. */
+/** The keys without repetitions, in order of first appearance, with the last day on which a play was staged. */
 export function distinctKeys(keys: Iterable<FlushedKey>): FlushedKey[] {
   const byText = new Map<string, FlushedKey>()
   for (const key of keys) {

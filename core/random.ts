@@ -1,4 +1,4 @@
-/** Chance as a parameter: a function that returns a number in [0, 1). A leaf. */
+/** Randomness as a parameter: a function that returns a number in [0, 1). */
 export type Random = () => number
 
 export const systemRandom: Random = Math.random

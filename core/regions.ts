@@ -1,6 +1,6 @@
 /**
- * A region is the one shard for everything: the unit of atomicity in the hot store, of packing and partitioning in the
- * log, and of ownership by jobs. Its number depends on the viewer alone, and the count is fixed for a deployment's life.
+ * A region is the one shard for everything: the unit of atomicity in the hot store, of packing and partitioning in the log, and of
+ * ownership by jobs. A viewer's region depends on the viewer alone, and the number of regions is fixed for a deployment's life.
  */
 import type { ViewerId } from './domain.ts'
 import { isIntegerId } from './keys.ts'

@@ -1,10 +1,10 @@
 /**
- * Whole numbers below 2^53 in as few bytes as they need: seven bits a byte, lowest first, the top bit set on all but the
- * last (LEB128, as protobuf has it). JavaScript's shifts know 32 bits only, so that the fifth byte and those after it are
- * multiplied in. Numbers with a sign are folded first (0, -1, 1, -2 …), which leaves them 52 bits. A leaf.
+ * Whole numbers below 2^53 in as few bytes as they need: seven bits per byte, lowest first, with the top bit set on all but the last
+ * (LEB128, as in protobuf). JavaScript's shifts have only 32 bits, so the fifth byte and later ones are added by multiplication. Signed
+ * numbers are folded first (0, -1, 1, -2 …), which leaves them 52 bits.
  */
 
-/** The most bytes a number takes. */
+/** Maximum bytes of a number. */
 export const VARINT_BYTES_MAX = 8
 
 /** Bytes and a read position. Reading past the end gives zeros: the reader compares `at` with the length afterwards. */

@@ -1,4 +1,4 @@
-/** The caller of a request. The gateway authenticates it, and the subgraphs rely on it. A leaf. */
+/** The caller of a request. The gateway authenticates it, and the subgraphs rely on it. */
 import type { ViewerId } from './domain.ts'
 import { TidemarkError } from './errors.ts'
 
@@ -8,7 +8,7 @@ export type Viewer = {
   scopes: readonly string[]
   /** Expiry of the identity, in milliseconds since the epoch; absent: never. */
   expiresAt?: number
-  /** The service that acts for the viewer, where one does. */
+  /** The service that acts for the viewer, if there is one. */
   actor?: string
 }
 
@@ -27,7 +27,7 @@ export const SCOPE_MARKS_READ_ANY = 'marks:read-any'
 /** Allows registering the owners of subjects. */
 export const SCOPE_SUBJECTS_REGISTER = 'subjects:register'
 
-/** Allows asking about as many candidates as a recommender has. */
+/** Allows as many candidates per call as a recommender has. */
 export const SCOPE_EXISTENCE_BULK = 'existence:bulk'
 
 /** Allows operator-only fields. */
@@ -38,19 +38,19 @@ const OF_SERVICES: ReadonlySet<string> = new Set([
   ...[SCOPE_SUBJECTS_REGISTER, SCOPE_EXISTENCE_BULK, SCOPE_OPERATOR],
 ])
 
-/** Whether this is the token of a service of the site: only services get any of these scopes. */
+/** True for the token of a service of the site: only services get any of these scopes. */
 export function isService({ scopes, actor }: Viewer): boolean {
   return actor !== undefined || scopes.some((scope) => OF_SERVICES.has(scope))
 }
 
-/** Throws FORBIDDEN without the scope, UNAUTHENTICATED where nobody asks. */
+/** Throws FORBIDDEN without the scope, UNAUTHENTICATED for an anonymous caller. */
 export function requireScope(viewer: Viewer | undefined, scope: string): Viewer {
   const known = requireViewer(viewer)
   if (known.scopes.includes(scope)) return known
   throw new TidemarkError('FORBIDDEN', `the token lacks the scope ${scope}: use one that has it`)
 }
 
-/** Throws UNAUTHENTICATED where nobody asks. */
+/** Throws UNAUTHENTICATED for an anonymous caller. */
 export function requireViewer(viewer: Viewer | undefined): Viewer {
   if (viewer !== undefined) return viewer
   throw new TidemarkError('UNAUTHENTICATED', VIEWER_NEEDED)

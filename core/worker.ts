@@ -11,7 +11,7 @@ export type Worker = {
   plan(afterMs: number): void
   isBusy(): boolean
   isPlanned(): boolean
-  /** Resolves when no round is under way. Asks for none. */
+  /** Resolves when no round is under way. Does not request one. */
   rest(): Promise<void>
   /** Resolves after the round under way, whose `mayGoOn` returns false from now on. Idempotent. */
   stop(): Promise<void>

@@ -1,4 +1,4 @@
-/** The messages of the log to bytes and back, as `schema/records.proto` defines them. */
+/** The messages of the log, encoded and decoded, as `schema/records.proto` defines them. */
 import { tidemark } from '../schema/records.js'
 import type { FlushMessage } from './log.ts'
 import type { FlushedKey, RewardEvent } from '../core/domain.ts'

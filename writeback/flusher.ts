@@ -9,14 +9,14 @@ import type { PendingRewards } from './rewards.ts'
 import type { Log } from './log.ts'
 
 export type FlusherOptions = {
-  /** Persist steps under way at once while the log is down. Minimum 0. */
+  /** Concurrent persist steps while the log is down. Minimum 0. */
   directMax: number
   /** Persist steps that may wait for those. Default 0. */
   directWaitingMax?: number
 }
 
 export type FlusherFigures = {
-  /** Messages the log took. */
+  /** Messages that the log accepted. */
   messages: number
   /** Flushes persisted directly because the log was down. */
   direct: number
@@ -75,7 +75,7 @@ export function makeFlusher(
       figures.left++
       onError(error)
     } finally {
-      // The next waiting flush takes over the place.
+      // The next waiting flush takes its place.
       const next = waiting.shift()
       if (next === undefined) directUnderWay--
       else next()

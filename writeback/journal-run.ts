@@ -1,10 +1,10 @@
 /**
- * One run over one journal. The entries of a viewer are applied in order; viewers go side by side. An entry that the hot store does not take
- * delays the later entries of its viewer and of nobody else. It is tried again after a delay that grows. An acknowledged entry is never
- * given up: the store may be full or misconfigured until next week. Only an entry that cannot be read, or that is refused for its content,
- * would fail for ever. It is parked and reported, and an operator may put it back (`tidemark journal`).
+ * One run over one journal. The entries of a viewer are applied in order, and viewers concurrently. An entry that the hot store does not
+ * accept delays the later entries of its viewer, but no other viewer's. It is retried after a growing delay. An acknowledged entry is never
+ * given up: the store may be full or misconfigured for a week. Only an entry that cannot be read, or that is refused for its content, would
+ * fail for ever. It is parked and reported, and an operator may put it back (`tidemark journal`).
  *
- * An entry that needs the record store, and finds it down, stays and delays nothing: the replay applies it as a late one.
+ * An entry that needs the record store while that is down stays and delays nothing: the replay applies it as a late one.
  */
 import type { Clock } from '../core/clock.ts'
 import type { ViewerId } from '../core/domain.ts'
@@ -35,12 +35,12 @@ export type RunHooks = {
   applied(journal: Journal, each: Journaled, fate: Fate): void
   /** The run has read the whole journal. */
   readAll(journal: Journal): void
-  /** May the run go on with the next page? */
+  /** True if the run may continue with the next page. */
   mayGoOn(journal: Journal): boolean
   onError(error: unknown): void
 }
 
-/** `held`: viewers to pass over until their time, brought up to date by the run. Resolves with false if entries stay. */
+/** `held`: viewers to skip until their time; the run updates it. Resolves with false if entries stay. */
 export async function runOverJournal(
   clock: Clock,
   journal: Journal,

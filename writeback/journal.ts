@@ -19,7 +19,7 @@ export type JournalEntry = {
   readonly change: JournaledChange
 }
 
-/** An entry under its number. Bytes that are no entry come with the reason. */
+/** An entry with its number. Invalid bytes come with the reason. */
 export type Journaled = { number: number } & ({ entry: JournalEntry } | { unreadable: string })
 
 export type Parked = Journaled & { reason: string }
@@ -53,5 +53,5 @@ export interface Journals {
   close(): Promise<void>
 }
 
-/** A journal as an operator sees it. A process may be using it at the same time. */
+/** A journal for an operator. A process may be using it at the same time. */
 export type JournalView = Pick<Journal, 'listParked' | 'putBack' | 'count' | 'close'> & { readonly name: string }

@@ -14,7 +14,7 @@ export type JournaledPutSteps<W, O> = {
   /** Puts the writes into the hot store. Putting them again must be harmless. */
   put: Put<W, O>
   journal: Put<W, O>
-  /** Is this failure of `put` a reason to journal the writes? */
+  /** True if this failure of `put` is a reason to journal the writes. */
   isOut(error: unknown): boolean
   /** The outcome of a write that was put a second time. */
   asRepeated(outcome: O): O
@@ -29,7 +29,7 @@ export function makeJournaledPut<W extends { viewer: ViewerId }, O>(
       return await put(writes, now, degraded)
     } catch (error) {
       if (!isOut(error) || concernsSomeOnly(error, writes)) throw error
-      // Some regions may have taken theirs. Putting those again changes nothing.
+      // Some regions may have accepted theirs. Putting those again changes nothing.
       return journal(writes, now, degraded)
     }
   }

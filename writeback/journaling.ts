@@ -17,11 +17,11 @@ import type { Journal, JournalEntry, Journals } from './journal.ts'
 import { makeWaitingViewers, type WaitingViewers } from './waiting-viewers.ts'
 
 export type JournalingOptions = {
-  /** Milliseconds between two looks for entries that were left, here or by dead processes. Minimum 1. Default 10000. */
+  /** Milliseconds between two checks for entries that were left, here or by dead processes. Minimum 1. Default 10000. */
   lookEveryMs?: number
-  /** Entries read at once. Minimum 1. Default 1000. */
+  /** Entries per read. Minimum 1. Default 1000. */
   entriesMax?: number
-  /** Milliseconds before an entry that the hot store did not take is tried again; twice as many each time. Minimum 1. Default 500. */
+  /** Milliseconds before the first retry of an entry that the hot store did not accept, doubled each time. Minimum 1. Default 500. */
   retryMinMs?: number
   /** The longest such delay. Default 60000. */
   retryMaxMs?: number
@@ -32,7 +32,7 @@ export type JournalFigures = {
   journaled: number
   /** Entries applied, those of other processes included. */
   replayed: number
-  /** Changes that came too late to count when they were applied. */
+  /** Changes that were too late to count when they were applied. */
   dropped: number
   /** Entries parked because they cannot be applied. */
   parked: number
@@ -41,11 +41,11 @@ export type JournalFigures = {
 export const NO_JOURNAL: JournalFigures = { journaled: 0, replayed: 0, dropped: 0, parked: 0 }
 
 export type Journaling = {
-  /** Do this viewer's writes go into the journal? The hot store is down, or an earlier write of the viewer waits. */
+  /** True if this viewer's writes go into the journal: the hot store is down, or an earlier write of the viewer waits. */
   mustJournal(viewer: ViewerId): boolean
-  /** Does an entry of this viewer wait here, which later writes must not overtake? */
+  /** True if an entry of this viewer waits here that later writes must not overtake. */
   isWaiting(viewer: ViewerId): boolean
-  /** Is something of this viewer's in this process's journal that the hot store lacks? Ask before a read. */
+  /** True if this process's journal has a write of this viewer that the hot store lacks. To be called before a read. */
   mayLack(viewer: ViewerId): boolean
   /** Durable when it resolves, all entries or none. */
   append(entries: readonly JournalEntry[]): Promise<void>
@@ -76,14 +76,14 @@ export function makeJournaling(
   let mode: 'open' | 'ending' | 'ended' = 'open'
   let lookTimer: Timer | undefined
   const worker = makeWorker(clock, runOverAll, retryMs, onError)
-  /** Journals of dead processes are looked for now and then, not whenever an entry of our own waits. */
+  /** Journals of dead processes are searched for at intervals, not whenever an entry of this process waits. */
   let adopts = false
   let stopping: Promise<void> | undefined
 
   function appended(entries: readonly JournalEntry[]): void {
     figures.journaled += entries.length
-    // The record store's breaker wakes background entries, and the hot store's breaker viewers out of reach. Held viewers have a time of
-    // their own.
+    // The record store's breaker wakes background entries, and the hot store's breaker wakes unreachable viewers. Held viewers have their
+    // own time.
     const mayGo = ({ viewer, isBackground }: JournalEntry): boolean =>
       isBackground !== true && !held.has(viewer) && !hotStore.isOpenFor(viewer)
     if (entries.some(mayGo)) wake()
@@ -165,7 +165,7 @@ async function runOverAdopted(journals: Journals, run: (journal: Journal) => Pro
       const left = await journals.adopt()
       if (left === undefined) return
       kept.push(left)
-      // A journal that is not emptied is kept until the end, so that the next one is found behind it.
+      // A journal that is not emptied is kept open until the end, so that the next one is found behind it.
       if (await run(left)) await kept.pop()?.close()
     }
   } finally {

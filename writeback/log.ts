@@ -1,6 +1,6 @@
 /**
- * Port: the log between the service and the job. One message per region flush, in the region's partition; it carries
- * keys, never contents. At least once, in order per partition.
+ * Port: the log between the service and the job. One message per region flush, in the region's partition; it has keys, never contents. At
+ * least once, in order per partition.
  *
  * Every adapter passes `test/contracts/log.ts`. Failures surface as `LOG_UNAVAILABLE` (retryable).
  */
@@ -9,14 +9,14 @@ import type { LogConsumer } from '../core/log-consumer.ts'
 
 export type FlushMessage = {
   region: number
-  /** All of this region; each once. */
+  /** Keys of this region, without repetitions. */
   keys: readonly FlushedKey[]
 }
 
 export type LogBatch = {
   partition: number
   messages: readonly FlushMessage[]
-  /** Where the partition goes on after these: grows with every batch that is not a repetition. */
+  /** The position of the partition after these messages: grows with every batch that is not a repetition. */
   nextOffset: number
 }
 

@@ -7,7 +7,7 @@ import type { Breaker } from '../core/outage/breaker.ts'
 import type { Journal, Journals } from './journal.ts'
 
 export type Notices = {
-  /** A background step failed. It is repeated, or another step makes up for it. */
+  /** A background step failed. It is repeated, or another step does its work. */
   failed(error: unknown): void
   storeDown(store: AnyStoreName, error: unknown): void
   storeBack(store: AnyStoreName, downMs: number): void
@@ -17,7 +17,7 @@ export type Notices = {
   parked(reason: string, where?: Record<string, string | number>): void
   /** Stored data was damaged; it was quarantined and rebuilt. The sentence says which data, and the result. */
   damaged(what: string, where?: Record<string, string | number>): void
-  /** The reports of a tenant with stores of its own. */
+  /** The reports of a tenant with its own stores. */
   ofBusiness?(name: string): Notices
 }
 

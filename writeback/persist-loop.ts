@@ -20,11 +20,11 @@ export type PersistLoopFigures = {
 
 export type PersistLoop = {
   ownedRegions(): readonly number[]
-  /** Does this job do the work that exists once per deployment? */
+  /** True if this job does the work that exists once per deployment. */
   isLeader(): boolean
   figures(): PersistLoopFigures
   stopSweeping(): Promise<void>
-  /** Finishes the batch under way and leaves the group. */
+  /** Finishes the current batch and leaves the group. */
   leave(): Promise<void>
 }
 

@@ -4,6 +4,6 @@ import type { RewardEvent } from '../core/domain.ts'
 export interface PendingRewards {
   /** Rewards of these regions, claimed at or before this moment, at most `limit`. */
   listPendingRewards(regions: readonly number[], claimedBefore: number, limit: number): Promise<RewardEvent[]>
-  /** The log has them. They are forgotten; repeating it is harmless. */
+  /** Removes rewards that the log has taken; a repetition is harmless. */
   confirmRewards(rewards: readonly RewardEvent[]): Promise<void>
 }

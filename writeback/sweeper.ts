@@ -10,11 +10,11 @@ import { startWorker, type Worker } from '../core/worker.ts'
 import type { Log } from './log.ts'
 
 export type SweeperOptions = {
-  /** Age of a dirty mark, in milliseconds, from which on it is swept. Must exceed the aggregator's `ageMaxMs`. */
+  /** Minimum age of a dirty mark for the sweeper, in milliseconds. Must exceed the aggregator's `ageMaxMs`. */
   afterMs: number
   /** Milliseconds between two rounds. */
   everyMs: number
-  /** Keys one persist step takes. */
+  /** Keys per persist step. */
   keysMax: number
 }
 
@@ -25,7 +25,7 @@ export type Sweeper = {
   sweep(): Promise<SweepReport>
   /** Begins the rounds. A failed round is reported to `onError`, and the next one tries again. */
   start(onRound: (report: SweepReport) => void, onError: (error: unknown) => void): void
-  /** Ends the rounds after the one under way. */
+  /** Ends the rounds after the current one. */
   stop(): Promise<void>
 }
 

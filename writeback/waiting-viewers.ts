@@ -10,7 +10,7 @@ import type { JournalEntry, Journaled } from './journal.ts'
 
 export type WaitingViewers = ReturnType<typeof makeWaitingViewers>
 
-/** The result of applying an entry. Undefined: the hot store did not take it now. */
+/** The result of applying an entry. Undefined: the hot store did not accept it now. */
 export type Fate = 'applied' | 'later' | { refused: string } | undefined
 
 export function makeWaitingViewers(leftUntil: number) {
@@ -55,7 +55,7 @@ export function makeWaitingViewers(leftUntil: number) {
     remove,
     /** Notes the result of applying an entry of this process's journal. */
     note(each: Journaled, fate: Fate): void {
-      // First: between the two, a viewer must not look like one without entries.
+      // First, so that the viewer never seems to have no entries in between.
       if ('entry' in each) noteStaying(each.number, each.entry, fate)
       if (fate !== undefined) release(each, fate === 'applied')
     },

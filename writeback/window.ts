@@ -11,12 +11,12 @@ import type { Clock, Timer } from '../core/clock.ts'
 import type { MarkKey } from '../core/domain.ts'
 import { distinctKeys } from '../core/progress-key.ts'
 
-/** `offset`: where the partition goes on after the batch. */
+/** `offset`: the position of the partition after the batch. */
 export type WindowBatch = { partition: number; offset: number; keys: readonly MarkKey[] }
 export type WindowOffset = { partition: number; offset: number }
 
 export type WindowOptions = {
-  /** Milliseconds; 0: every batch by itself. */
+  /** Milliseconds; 0: every batch separately. */
   windowMs: number
   /** Minimum 1. */
   keysMax: number

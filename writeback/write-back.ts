@@ -1,9 +1,9 @@
 /**
  * The write-back of one set of stores: the aggregator collects the changed keys, the flusher sends them to the log, and the journal keeps
- * writes while the hot store is down. Each capability makes its own with its persist step and its replay; a process of the simulator is made
- * of the same.
+ * writes while the hot store is down. Each capability makes its own with its persist step and its replay; a process of the simulator has
+ * the same parts.
  *
- * Flushes that the log does not take are persisted directly, unless a store is known to be down: the sweeper has the keys anyway.
+ * Flushes that the log does not accept are persisted directly, unless a store is known to be down: the sweeper has the keys anyway.
  */
 import type { Clock } from '../core/clock.ts'
 import type { FlushedKey } from '../core/domain.ts'
@@ -33,7 +33,7 @@ export type WriteBackStores = {
   breakers: { hotStore: PartBreaker; recordStore: Breaker }
   /** Absent: writes fail while the hot store is down. */
   journals: Journals | undefined
-  /** The hot store as the journal sees it. Default: its breaker. */
+  /** The hot store for the journal. Default: its breaker. */
   journaledFor?: JournalingBreakers['hotStore']
 }
 
@@ -60,7 +60,7 @@ export type WriteBack = {
   aggregate(key: FlushedKey): void
   /** Applies the journaled writes if the hot store answers. Nothing is replayed after it resolves. */
   stopReplay(): Promise<void>
-  /** The same; then sends everything aggregated to the log and waits until it is there. */
+  /** The same; then sends all aggregated keys to the log and waits for them to arrive. */
   drain(): Promise<void>
   figures(): WriteBackFigures
 }

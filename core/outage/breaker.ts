@@ -10,24 +10,24 @@ import { UNAVAILABLE, saysDown, type AnyStoreName } from './degraded.ts'
 import { TidemarkError } from '../errors.ts'
 
 export type BreakerOptions = {
-  /** Milliseconds between two questions whether the store is back. Minimum 1. */
+  /** Milliseconds between two checks whether the store is back. Minimum 1. */
   checkEveryMs: number
   /**
-   * Milliseconds a call may take before the store counts as down; its answer is then nobody's. For adapters that wait
-   * longer than a viewer would; absent: the adapter's own bound is good enough.
+   * Milliseconds that a call may take before the store counts as down; its late answer is dropped. For adapters that wait longer than a
+   * viewer would. If absent, the adapter's own limit applies.
    */
   patienceMs?: number
 }
 
 export type Breaker = {
-  /** Runs the task; rejects at once, with the store's code, while the store is down. */
+  /** Runs the task. While the store is down, rejects at once with the store's code. */
   run<T>(task: () => Promise<T>): Promise<T>
   isOpen(): boolean
   /** Calls `listener` each time the store is back. */
   onClose(listener: () => void): void
-  /** How often it opened. */
+  /** The number of times it opened. */
   opened(): number
-  /** Asks no more. */
+  /** Ends the checks. */
   stop(): void
 }
 
@@ -47,7 +47,7 @@ export function makeBreaker(
 
   async function run<T>(task: () => Promise<T>): Promise<T> {
     if (failure !== undefined) {
-      throw new TidemarkError(UNAVAILABLE[store], `the ${WORDS[store]} is down and is asked every ${checkEveryMs} ms: try again`, {
+      throw new TidemarkError(UNAVAILABLE[store], `the ${WORDS[store]} is down and is checked every ${checkEveryMs} ms: try again`, {
         cause: failure,
       })
     }
@@ -64,7 +64,7 @@ export function makeBreaker(
     if (patienceMs === undefined) return task()
     return new Promise((resolve, reject) => {
       const late = clock.after(patienceMs, () =>
-        reject(new TidemarkError(UNAVAILABLE[store], `the ${WORDS[store]} did not answer in ${patienceMs} ms: see whether it runs`)),
+        reject(new TidemarkError(UNAVAILABLE[store], `the ${WORDS[store]} did not answer in ${patienceMs} ms: check whether it runs`)),
       )
       task()
         .finally(() => late.cancel())

@@ -22,18 +22,17 @@ export function saysDown(error: unknown, store: AnyStoreName): boolean {
   return isTidemarkError(error) && error.code === UNAVAILABLE[store]
 }
 
-/** True if this error says that a store, which may answer every read, takes no more data. */
+/** True if this error says that a store accepts no more data. Such a store may still answer every read. */
 export function saysFull(error: unknown): boolean {
   return isTidemarkError(error) && error.code === 'STORE_FULL'
 }
 
 /**
- * May the hot store, although it answers, lack a write that this process acknowledged to this viewer? Check this before
- * reading it.
+ * True if the hot store, although it answers, may lack a write that this process acknowledged to this viewer. To be called before a read.
  */
 export type MayLack = (viewer: ViewerId) => boolean
 
-/** Call it before a read: the hot store may be older than a write acknowledged to one of these viewers. */
+/** To be called before a read: the hot store may be older than a write acknowledged to one of these viewers. */
 export function noteLack(viewers: Iterable<ViewerId>, mayLack: MayLack | undefined, degraded: Degraded): void {
   if (mayLack === undefined) return
   for (const viewer of viewers) if (mayLack(viewer)) return void degraded.add('hotStore')

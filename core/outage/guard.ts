@@ -14,7 +14,7 @@ import type { RecordReadsOptions } from './record-reads.ts'
 /** The options of every guarded store. */
 
 export type GuardOptions = RecordReadsOptions & {
-  /** Milliseconds between two questions to a store that is down. Default 1000. */
+  /** Milliseconds between two checks of a store that is down. Default 1000. */
   checkEveryMs?: number
   /** Milliseconds a read of the record store may take. Default 3000. */
   recordPatienceMs?: number
@@ -40,7 +40,7 @@ export function makeStoreBreakers(
   }
 }
 
-/** For each method of a store that is guarded: the key under which it runs, made of its arguments. */
+/** For each guarded method of a store: a function from its arguments to the key under which it runs. */
 type GuardTable<S, Key> = {
   [Method in keyof S]?: S[Method] extends (...args: infer Args) => Promise<unknown> ? (...args: Args) => Key : never
 }

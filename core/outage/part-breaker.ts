@@ -13,13 +13,13 @@ import { PartOutage } from './part-outage.ts'
 export type PartBreaker = Omit<Breaker, 'run' | 'isOpen' | 'onClose'> & {
   /** Calls `listener` each time a part is back; a store without parts is part 0. */
   onClose(listener: (part: number) => void): void
-  /** Runs the task, which is for these viewers; rejects at once while one of them has no store. */
+  /** Runs the task for these viewers; rejects at once while the store of one of them is down. */
   run<T>(viewers: readonly ViewerId[], task: () => Promise<T>): Promise<T>
-  /** Is it down for this viewer? */
+  /** True if it is down for this viewer. */
   isOpenFor(viewer: ViewerId): boolean
-  /** Is it down for anybody? */
+  /** True if it is down for any viewer. */
   isOpen(): boolean
-  /** Is it down, and nobody's part of it can be up? */
+  /** True if it is down for all viewers. */
   isOpenForAll(): boolean
 }
 
@@ -59,7 +59,7 @@ export function makePartBreaker(clock: Clock, store: PartedStore, options: Break
       throw new PartOutage(refusal, (viewer) => out.has(partOf(viewer)))
     }
     const call = task()
-    // Each part's breaker sees the call as its own, and that it failed only if it failed there.
+    // Each part's breaker tracks the call, and counts a failure only if the call failed in that part.
     const shares = parts.map((part) =>
       breakerOf(part).run(() =>
         call.then(

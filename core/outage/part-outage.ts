@@ -5,7 +5,7 @@
 import type { ViewerId } from '../domain.ts'
 import { TidemarkError, isTidemarkError } from '../errors.ts'
 
-/** The store does not answer for these viewers. The error says nothing about other viewers of the same call. */
+/** The store does not answer for these viewers. The error tells nothing about other viewers of the same call. */
 export class PartOutage extends TidemarkError {
   readonly concerns: (viewer: ViewerId) => boolean
   constructor(error: unknown, concerns: (viewer: ViewerId) => boolean) {
@@ -16,7 +16,7 @@ export class PartOutage extends TidemarkError {
 
 type OfViewer = { viewer: ViewerId }
 
-/** True if this failure of a call for these concerns some of them and not the others: they are to be done apart. */
+/** True if this failure of a call affects some of the items and not the others. The caller then repeats the call for each group. */
 export function concernsSomeOnly(error: unknown, items: readonly OfViewer[]): error is PartOutage {
   if (!isTidemarkError(error) || !(error instanceof PartOutage)) return false
   const count = items.filter(({ viewer }) => error.concerns(viewer)).length
@@ -24,9 +24,9 @@ export function concernsSomeOnly(error: unknown, items: readonly OfViewer[]): er
 }
 
 /**
- * Runs the task for all items; if that fails for some of them only, for those and for the others by themselves. Answers
- * in the order of the items. The task must be one that may be repeated. The first run may have done its work for the others:
- * `asRepeated` makes the answer of a second run.
+ * Runs the task for all items. If that fails for some of them only, runs it again for those and for the others separately. Answers in the
+ * order of the items. The task must be repeatable. The first run may have done its work for the others: `asRepeated` makes the answer of a
+ * second run.
  */
 export async function apartIfPartIsOut<K extends OfViewer, V>(
   items: readonly K[],
@@ -42,7 +42,7 @@ export async function apartIfPartIsOut<K extends OfViewer, V>(
   }
 }
 
-/** Those for which `isOne` is true go to `one`, the rest to `other`, side by side; answers in the order of the items. */
+/** Items for which `isOne` is true go to `one`, the rest to `other`, concurrently. Answers in the order of the items. */
 export async function inTwo<K, V>(
   items: readonly K[],
   isOne: (item: K) => boolean,

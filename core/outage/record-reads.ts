@@ -1,15 +1,15 @@
 /**
- * Reads of a record store as the service makes them: behind its breaker, and with a concurrency limit that follows the latency of the
- * store. A healthy store serves every read that the machine can ask for. A slow store gets few reads at a time, so that writes and other
- * processes have their share of it.
+ * Reads of a record store for the service: behind its breaker, and with a concurrency limit that follows the latency of the store. A
+ * healthy store serves every read that the machine can make. A slow store gets few reads at a time, so that writes and other processes have
+ * their share of it.
  *
- * The fastest read of a round shows how the store is. Single reads take longer for other reasons: rows on disk, a long list, a
- * turn of this process. An overloaded store makes every read slow. So reads are slow if the fastest of a round takes more than
- * twice its usual time, two rounds in a row. At twice the usual time, as many reads wait inside the store as it processes. Halving
- * the limit then empties that queue, and the store stays busy.
+ * The fastest read of a round shows the state of the store. Single reads take longer for other reasons: rows on disk, a long list, a turn
+ * of this process. An overloaded store makes every read slow. Reads are therefore slow if the fastest of a round takes more than twice its
+ * usual time, two rounds in a row. At twice the usual time, as many reads wait inside the store as it processes. Halving the limit then
+ * empties that queue, and the store stays busy.
  *
- * No time is a setting, so the rule holds for any hardware. If cuts do not make reads faster, or one read at a time is slow, the
- * reads of this process are not the cause: the data, the machine or the store has changed. The current time then becomes usual.
+ * No time is a setting, so the rule holds for any hardware. If cuts do not make reads faster, or one read at a time is slow, the reads of
+ * this process are not the cause: the data, the machine or the store has changed. The current time then becomes usual.
  *
  * Reads beyond the limit wait in a bounded queue for a bounded time, and are then refused. A store that makes no progress opens its breaker
  * long before, and the breaker refuses all waiting reads. Lanes take turns: each tenant has one for lookups and one for pages, so that

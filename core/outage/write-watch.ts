@@ -1,9 +1,9 @@
 /**
- * Watches whether the hot store takes writes. A full Redis answers every read and refuses every write. Its breaker stays
- * closed, and processes that only read notice nothing. A refused writer therefore reports it here. A serving process
- * also probes by itself (`start`), so that it learns of refusals in other processes. Writes are still tried, because a
- * store that is nearly full takes some and refuses others. The store, or a part of it (`part-breaker.ts`), counts as
- * refusing until it confirms that it takes writes (`check` of the port).
+ * Watches whether the hot store accepts writes. A full Redis answers every read and refuses every write. Its breaker stays closed, and
+ * processes that only read notice nothing. A refused writer therefore reports it here. A serving process also probes by itself (`start`),
+ * so that it learns of refusals in other processes. Writes are still tried, because a store that is nearly full accepts some and refuses
+ * others. The store, or a part of it (`part-breaker.ts`), counts as refusing until it confirms that it accepts writes (`check` of the
+ * port).
  */
 import type { Clock, Timer } from '../clock.ts'
 import { saysDown, saysFull } from './degraded.ts'
@@ -11,16 +11,16 @@ import type { ViewerId } from '../domain.ts'
 import { PartOutage } from './part-outage.ts'
 
 export type WriteWatch = {
-  /** A write for these, or for nobody in particular, failed. Nothing happens unless the store is full. */
+  /** A write for these viewers, or for no particular viewer, failed. Nothing happens unless the store is full. */
   failed(viewers: readonly ViewerId[], error: unknown): void
   isRefusing(viewer: ViewerId): boolean
-  /** Does any part of it? */
+  /** True if any part of it refuses writes. */
   isOpen(): boolean
-  /** Calls `listener` each time a part, or with undefined the whole, takes writes again. */
+  /** Calls `listener` each time a part, or with undefined the whole store, accepts writes again. */
   onClose(listener: (part: number | undefined) => void): void
-  /** How often it began to refuse. */
+  /** The number of times it began to refuse. */
   opened(): number
-  /** Asks from now on, whether anybody was refused or not. */
+  /** Starts regular checks, whether or not a write was refused. */
   start(): void
   stop(): void
 }
@@ -52,7 +52,7 @@ export function makeWriteWatch(
   function plan(): void {
     if (timer !== undefined || mode === 'stopped' || (mode === 'as needed' && refusing.size === 0)) return
     timer = clock.after(checkEveryMs, () => {
-      // Only then the next one: a store that does not answer is asked once.
+      // The next check waits for this one, so that a store without an answer gets one request at a time.
       void look().finally(() => {
         timer = undefined
         plan()
@@ -97,7 +97,7 @@ export function makeWriteWatch(
   }
 }
 
-/** A region that is out of reach is seen by the reads of its viewers: it says nothing about others. */
+/** An unreachable region is noticed by the reads of its viewers, and tells nothing about other regions. */
 function isRefusal(error: unknown): boolean {
   return saysFull(error) || (saysDown(error, 'hotStore') && !(error instanceof PartOutage))
 }

@@ -1,10 +1,10 @@
-/** Flushes as messages of Kafka: cut to a size, decoded, and cut into parts of one persist step. */
+/** Flushes as Kafka messages: split to a size, decoded, and grouped into parts of one persist step. */
 import type { KafkaMessage } from 'kafkajs'
 import type { FlushMessage } from '../../log.ts'
 import { decodeFlush, encodeFlush } from '../../flush-codec.ts'
 import { partsOf, type Decoded, type Part } from '../../../stores/kafka/batches.ts'
 
-/** Parts of at most `keysMax` keys; a single larger message is a part of its own. */
+/** Parts of at most `keysMax` keys; a single larger message is its own part. */
 export function flushParts(messages: readonly KafkaMessage[], regions: number, keysMax: number): Generator<Part<FlushMessage>> {
   return partsOf(
     messages,
@@ -25,7 +25,7 @@ function decode(message: KafkaMessage, regions: number): Decoded<FlushMessage> {
   }
 }
 
-/** A flush may be cut: it is a set of keys. Halves it until each piece is at most `bytesMax` long. */
+/** A flush is a set of keys, so it may be split. Halves it until each piece has at most `bytesMax` bytes. */
 export function encodePieces(message: FlushMessage, bytesMax: number): Buffer[] {
   const bytes = Buffer.from(encodeFlush(message))
   if (bytes.length <= bytesMax || message.keys.length < 2) return [bytes]

@@ -1,10 +1,10 @@
 /**
- * The log on Kafka. A region's messages go to partition `region mod partitions`; a member of the persisting group owns
- * the regions of its partitions. Topics are made by `migrateKafka` (topics.ts says how they are set up), never here.
+ * The log on Kafka. A region's messages go to partition `region mod partitions`; a member of the persisting group owns the regions of its
+ * partitions. `migrateKafka` creates the topics (topics.ts describes them), never this file.
  *
- * Opening needs an answer: missing topics, wrong credentials (CONFIG_INVALID) and brokers that cannot be reached are errors
- * then, the last unless `mayBeDown` says that a process should begin without its log. A topic counts as missing when it is for
- * some seconds. Later, everything is tried again within its time.
+ * Opening needs an answer. Missing topics, wrong credentials (CONFIG_INVALID) and unreachable brokers are errors then; with `mayBeDown`, a
+ * process may start with unreachable brokers. A topic is reported as missing after some seconds. Later, every operation is retried within
+ * its time limit.
  */
 import { type Clock, sleep } from '../../../core/clock.ts'
 import { regionOf } from '../../../core/regions.ts'
@@ -28,7 +28,7 @@ export type KafkaLog = Log & {
   consumerRestarts(): number
 }
 
-/** Bytes of a flush's value; longer ones are cut into several messages of the same region. */
+/** Maximum bytes of a flush's value; longer flushes become several messages of the same region. */
 const FLUSH_BYTES_MAX = 262_144
 const ASK_AGAIN_MS = 200
 
@@ -67,7 +67,7 @@ export async function openKafkaLog(options: KafkaLogOptions, { clock, logger }: 
       if (isTidemarkError(error) && isRefusal(error)) throw new TidemarkError('CONFIG_INVALID', error.message, { cause: error })
       throw error
     }
-    logger.warn({ err: error }, 'Kafka does not answer; beginning without it')
+    logger.warn({ err: error }, 'Kafka does not answer; starting without it')
   }
   return { appendFlushes, appendRewards, consumeFlushes: consumers.consume, lag, check, close, consumerRestarts: consumers.restarts }
 

@@ -20,9 +20,9 @@ import { failingAs } from '../../../stores/lmdb/failures.ts'
 import { lockDataFolder, type FolderLock } from '../../../stores/lmdb/folder-lock.ts'
 
 export type LmdbJournalsOptions = {
-  /** Further folders, in which no process has a journal any more. Their waiting entries are adopted too. */
+  /** Further folders whose journals have no process any more. Their waiting entries are adopted too. */
   abandoned?: readonly string[]
-  /** Largest size of a journal in GB: address space, not disk. Default 16. */
+  /** Maximum size of a journal in GB: address space, not disk. Default 16. */
   sizeMaxGb?: number
 }
 
@@ -73,7 +73,7 @@ export function openLmdbJournals(data: string, options: LmdbJournalsOptions = {}
   }
 }
 
-/** All journals of a data folder, also those in use. It creates none. */
+/** All journals of a data folder, including those in use. It creates none. */
 export function viewLmdbJournals(data: string, options: LmdbJournalsOptions = {}): JournalView[] {
   const { sizeMaxGb = 16 } = options
   return journalNames(data).map((name) => ({ name, ...openJournal(join(data, name), NO_LOCK, sizeMaxGb) }))
@@ -191,7 +191,7 @@ function lastNumber(table: Bytes): number {
 
 function decode(key: Buffer, value: Buffer): Journaled {
   const number = Number(key.readBigUInt64BE())
-  if (value[0] !== FORMAT) return { number, unreadable: `it is of format ${value[0]}, and this version reads ${FORMAT}` }
+  if (value[0] !== FORMAT) return { number, unreadable: `it has format ${value[0]}, and this version reads ${FORMAT}` }
   try {
     return { number, entry: parseEntry(value.toString('utf8', 1)) }
   } catch (error) {
@@ -201,6 +201,6 @@ function decode(key: Buffer, value: Buffer): Journaled {
 
 function splitParked(value: Buffer): { reason: string; bytes: Buffer } {
   const end = value.indexOf(NEW_LINE)
-  // The value is LMDB's memory, which the next write may use again.
+  // The value is in LMDB's memory, which the next write may reuse.
   return { reason: JSON.parse(value.toString('utf8', 0, end)) as string, bytes: Buffer.from(value.subarray(end + 1)) }
 }

@@ -1,9 +1,9 @@
 /**
- * Takes flushes from the log in order: read a batch, persist it, remove it, read on. While persisting fails, the same
- * messages come again after a delay that doubles up to a bound. With nothing to read it waits for an append of its own
- * process, or looks again after `pollMs`, which is how it finds what other processes appended.
+ * Takes flushes from the log in order: reads a batch, persists it, removes it, and reads on. While persisting fails, the same messages come
+ * again after a delay that doubles up to a bound. With nothing to read, it waits for an append of its own process, or checks again after
+ * `pollMs`, which finds the appends of other processes.
  *
- * A batch that was persisted and not removed, because the process died in between, comes again: at least once.
+ * If the process dies after persisting a batch and before removing it, the batch comes again: at least once.
  */
 import type { Clock } from '../../../core/clock.ts'
 import type { ConsumerHooks, FlushMessage } from '../../log.ts'
@@ -14,11 +14,11 @@ import { decodeFlush } from '../../flush-codec.ts'
 import type { LogConsumer } from '../../../core/log-consumer.ts'
 
 export type ConsumerOptions = {
-  /** Messages a batch may hold. Minimum 1. Default 200. */
+  /** Maximum messages per batch. Minimum 1. Default 200. */
   messagesMax: number
-  /** Keys from which on a batch is full. Minimum 1. Default 5000. */
+  /** Number of keys at which a batch is full. Minimum 1. Default 5000. */
   keysMax: number
-  /** Milliseconds between two looks for what other processes appended. Default 500. */
+  /** Milliseconds between two checks for appends of other processes. Default 500. */
   pollMs: number
   /** Milliseconds before a batch that failed comes again, doubled up to `retryMaxMs`. Defaults 100 and 5000. */
   retryMinMs: number
@@ -26,7 +26,7 @@ export type ConsumerOptions = {
 }
 
 export type RunningConsumer = LogConsumer & {
-  /** Something was appended. */
+  /** Called after an append. */
   wake(): void
   /** Resolves when the consumer has left. */
   left: Promise<void>
@@ -62,14 +62,14 @@ export function consume(
         if (await takeBatch()) delayMs = options.retryMinMs
         else if (!appended) await pause(options.pollMs, true)
       } catch {
-        // The hook knows why; the batch is still in the table and comes again.
+        // The hook reports the error; the batch is still in the table and comes again.
         await pause(delayMs, false)
         delayMs = Math.min(delayMs * 2, options.retryMaxMs)
       }
     }
   }
 
-  /** Whether there was one. Rejects if it must come again. */
+  /** True if there was a batch. Rejects if it must come again. */
   async function takeBatch(): Promise<boolean> {
     const batch = environment.read(() => readBatch(tables, options))
     if (batch.keys.length === 0 && batch.undecodable.length === 0) return false
@@ -149,7 +149,7 @@ function decodeOrReason(bytes: Buffer): FlushMessage | string {
   }
 }
 
-/** u16 length of the reason · reason · the message as it came. */
+/** u16 length of the reason · reason · the original message. */
 function describeParked({ reason, bytes }: { reason: string; bytes: Buffer }): Buffer {
   const text = Buffer.from(reason.slice(0, 1_000))
   const length = Buffer.allocUnsafe(2)

@@ -1,4 +1,4 @@
-/** The tables of the log: flushes that wait, messages that could not be decoded, rewards, and their last numbers. */
+/** The tables of the log: waiting flushes, undecodable messages, rewards, and their last numbers. */
 import type { Bytes, Environment } from '../../../stores/lmdb/environment.ts'
 import type { Stream } from '../../../core/log-consumer.ts'
 

@@ -1,9 +1,9 @@
 /**
- * The log on LMDB: flushes in a table by their number, one partition that owns all regions. Any process of the deployment
- * appends; one process consumes, the one that runs the job. Committing a message removes it, so what is in the table is
- * what lags. Messages that cannot be decoded are moved to a table of their own, with the reason.
+ * The log on LMDB: flushes in a table by their number, one partition that owns all regions. Any process of the deployment appends. One
+ * process consumes: the one that runs the job. Committing a message removes it, so the table has exactly the lagging messages. Undecodable
+ * messages are moved to a separate table, with the reason.
  *
- * Rewards are appended and stay for whoever wants them, the newest million of them; see `listRewards`.
+ * Rewards are appended and kept for their consumers, the newest million of them; see `listRewards`.
  */
 import type { Clock } from '../../../core/clock.ts'
 import type { RewardEvent } from '../../../core/domain.ts'
@@ -27,7 +27,7 @@ export type LmdbLogOptions = Partial<ConsumerOptions> & {
 const REWARDS_MAX = 1_000_000
 const CONSUMER_DEFAULTS: ConsumerOptions = { messagesMax: 200, keysMax: 5_000, pollMs: 500, retryMinMs: 100, retryMaxMs: 5_000 }
 
-/** The environment stays open when the log is closed: others may use it. */
+/** The environment stays open when the log is closed, since others may use it. */
 export function openLmdbLog(environment: Environment, clock: Clock, options: LmdbLogOptions = {}): Log {
   const tables = openLogTables(environment, options.stream)
   const consumerOptions: ConsumerOptions = { ...CONSUMER_DEFAULTS, ...options }

@@ -1,7 +1,7 @@
 /**
- * Rewards that were claimed and that the log does not have yet. They are few: each leaves within a round of the sweeper.
+ * Claimed rewards that the log does not have yet. They are few: each leaves within a round of the sweeper.
  *
- *     u16 region · packed viewer · u16 business · u32 day · (of no view) u8 kind  →  claimedAt (6 bytes)
+ *     u16 region · packed viewer · u16 business · u32 day · (except for views) u8 kind  →  claimedAt (6 bytes)
  */
 import type { RewardEvent, RewardKind } from '../../../core/domain.ts'
 import { REWARD_KINDS, rewardOf } from '../../../core/rewards.ts'

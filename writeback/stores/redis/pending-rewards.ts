@@ -1,4 +1,7 @@
-/** Rewards that wait for the log, as one sorted set per region has them: score = time of the claim, member packed viewer + business + day, and the kind where it is no view. */
+/**
+ * Rewards that wait for the log, in one sorted set per region: score = time of the claim, member = packed viewer + business + day, and the
+ * kind unless it is a view.
+ */
 import type { RewardEvent, ViewerId } from '../../../core/domain.ts'
 import { REWARD_KINDS, rewardOf } from '../../../core/rewards.ts'
 import type { Connection } from '../../../stores/redis/connection.ts'

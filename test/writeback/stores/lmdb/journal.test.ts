@@ -85,7 +85,7 @@ describe('a journal', () => {
     const { own } = openLmdbJournals(folder.path)
     await own.append([clear(1)])
     const [first, second] = await own.list(0, 10)
-    expect(first).toEqual({ number: 1, unreadable: 'it is of format 9, and this version reads 1' })
+    expect(first).toEqual({ number: 1, unreadable: 'it has format 9, and this version reads 1' })
     await own.park(first?.number ?? 0, 'unreadable')
     await own.park(second?.number ?? 0, 'no such viewer')
     expect(await own.count()).toEqual({ waiting: 0, parked: 2 })
