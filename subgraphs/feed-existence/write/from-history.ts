@@ -27,7 +27,7 @@ export type HistoryPlaysFigures = {
   /** Plays staged with their first report, before its acknowledgement, and plays left to the persist step. */
   atOnce: number
   postponed: number
-  /** Plays staged by persist steps, repetitions included; and of these, those that went to the log instead. */
+  /** Plays staged by persist steps, repetitions included, and those among them that went to the log instead. */
   recorded: number
   logged: number
 }
@@ -47,7 +47,7 @@ export function makeHistoryPlays(
 
   function playOf({ key: { viewer, business, oid }, record }: ProgressRow, now: number): Play | undefined {
     if (!isPlayed(record, businesses.byNumber(business))) return undefined
-    // The clock of the process that took the report may be ahead of this one.
+    // The clock of the process that accepted the report may be ahead of this one.
     const playedAt = Math.min(record.viewedAt, now)
     return mistakeOfPlayedAt(playedAt, now, limits) === undefined ? { viewer, business, oid, playedAt } : undefined
   }
@@ -80,7 +80,8 @@ export function makeHistoryPlays(
       try {
         await staging.stage(rewards.withDays(plays, now))
       } catch (error) {
-        // One that is down is waited for: the marks are in it too. Were its plays in the log meanwhile, resume points would be missing.
+        // If the hot store is down, the step waits for it, since it needs the store for the dirty marks too. With the plays in the log,
+        // resume points would be missing meanwhile.
         if (!isTidemarkError(error) || error.code !== 'STORE_FULL') throw error
         await log.appendPlays(plays)
         figures.logged += plays.length
@@ -91,12 +92,12 @@ export function makeHistoryPlays(
   }
 }
 
-/** Heartbeats are nearly always of one day, and days are cheaper to compare than months. */
+/** Heartbeats of a subject nearly always have the same day, and days are cheaper to compare than months. */
 function areOfOneMonth(one: number, other: number): boolean {
   return dayOf(one) === dayOf(other) || monthOf(one) === monthOf(other)
 }
 
-/** `business`: absent if it has left the configuration. */
+/** `business`: undefined if it has left the configuration. */
 export function isPlayed(record: ProgressRecord, business: HistoryBusiness | undefined): boolean {
   if (record.deleted || business === undefined) return false
   return record.finished || record.position >= Math.max(1, business.playedFrom ?? business.glanceMax)

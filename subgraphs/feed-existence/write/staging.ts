@@ -1,11 +1,11 @@
 /**
- * Stages plays, wherever they come from: a request, or the log. A viewer whose slot overflows is folded at once, behind the
- * answer, so that what is staged stays small: it is read with every `unseen`.
+ * Stages plays from any source: a request, or the log. If a viewer's slot overflows, it is folded at once, behind the answer. Staged plays
+ * therefore stay few, since every `unseen` reads them.
  *
- * The slot is that of this server's hour, never of `playedAt`: so a slot has come to rest when its hour is over.
+ * The slot is that of this server's hour, never that of `playedAt`: a slot is therefore settled when its hour is over.
  *
- * A fold that fails for what a viewer has, not for a store, fails with each of his plays, and takes as long as his filters are
- * large. So it is tried once in an hour: the job has him when that is over.
+ * A fold may fail because of the viewer's data and not because of a store. It would then fail again with each play of the viewer, and take
+ * as long as the filters are large. It is therefore tried once an hour, and the job folds the viewer when the hour is over.
  */
 import type { Clock } from '../../../core/clock.ts'
 import type { Play, RewardEvent, ViewerId } from '../../../core/domain.ts'
@@ -19,19 +19,20 @@ import { announceShape } from '../fold/layouts.ts'
 
 export type Staging = {
   /**
-   * The rewards that these plays earned, which are on their way. Rejects with HOT_STORE_UNAVAILABLE, STORE_FULL; with `max`, what a
-   * viewer may have staged in the hour, with PLAYS_TOO_MANY. What was acknowledged before is staged without it.
+   * Returns the rewards that these plays earned, which are sent in the background. Rejects with HOT_STORE_UNAVAILABLE, STORE_FULL; with
+   * `max`, the limit of a viewer's staged plays per hour, also with PLAYS_TOO_MANY. Plays that were acknowledged before are staged without
+   * `max`.
    */
   stage(plays: readonly PlayWrite[], max?: number): Promise<RewardEvent[]>
-  /** Early folds, and how many are waiting. */
+  /** Early folds, and the number of waiting viewers. */
   figures(): { earlyFolds: number; earlyWaiting: number }
-  /** Waits for what is being folded, and begins nothing more. */
+  /** Waits for the current fold, and begins none. */
   stop(): Promise<void>
 }
 
-/** Viewers who may wait; the next play of one who finds no room asks again. */
+/** Viewers who may wait. Beyond that, a viewer's next play tries again. */
 const WAITING_MAX = 10_000
-/** Codes of folds that fail again: his filter has no room left, or a newer version of us wrote it. */
+/** Codes of folds that would fail again: the viewer's filter has no room left, or has a newer format. */
 const LASTING: ReadonlySet<ErrorCode> = new Set<ErrorCode>(['PLAYS_TOO_MANY', 'DATA_INCOMPATIBLE'])
 
 export function makeStaging(
@@ -45,7 +46,7 @@ export function makeStaging(
   onStaged: (plays: readonly Play[]) => void = () => {},
 ): Staging {
   const waiting = new Map<string, { slot: number; viewer: ViewerId }>()
-  /** Who is folded no more in this hour, with his slot. */
+  /** Viewers, with slots, who are not folded again in this hour. */
   const lasting = new Set<string>()
   let lastingHour = 0
   let earlyFolds = 0
@@ -53,7 +54,7 @@ export function makeStaging(
   let announced: Promise<void> | undefined
   let stopped = false
 
-  /** Once per process; one that failed is tried again by the next. */
+  /** Once per process; the next call repeats a failed one. */
   function announce(): Promise<void> {
     announced ??= announceShape(hot, shape, clock).catch((error: unknown) => {
       announced = undefined
@@ -82,13 +83,13 @@ export function makeStaging(
         if (failed[0] !== undefined) throw failed[0].error
         earlyFolds++
       } catch (error) {
-        // The slot's own run folds him, or, where that may help, the next play that is one too many.
+        // The slot's own run folds the viewer or, if that may help, the next play beyond the limit.
         onError(error)
       }
     }
   }
 
-  /** Whoever has too much is folded, if that is possible by now: so that he is not refused until the hour is over. */
+  /** A viewer at the limit is folded, if possible by now, so that plays are not refused until the hour is over. */
   async function stageIn(slot: number, plays: readonly PlayWrite[], now: number, max: number | undefined): Promise<StagedCount[]> {
     try {
       return await hot.stagePlays(plays, { now, slot, max })

@@ -1,7 +1,7 @@
 /**
- * Feeds hide a play from the acknowledgement of its report on. Each put hands the records that it wrote, with the records before
- * them, to feed existence (`subgraphs/history/persist/persist.ts`, `StageWritten`), before the caller has the answer. A store that does not stage keeps no
- * report from its answer: the persist step stages each play that is not noted as staged here.
+ * Stages plays with their reports, so that feeds hide a play from the acknowledgement of its report on. Each put passes the written
+ * records, with their previous records, to feed existence (`StageWritten`) before the caller has the answer. If staging fails, the report
+ * is still acknowledged: the persist step (`subgraphs/history/persist/persist.ts`) stages each play that is not noted as staged here.
  */
 import type { FlushedKey, ProgressKey } from '../../../core/domain.ts'
 import type { ProgressWrite } from '../stores/hot-store.ts'
@@ -22,7 +22,7 @@ export function stagingWrites(writes: HistoryWrites, stage: StageWritten | undef
   }
 }
 
-/** Stages the plays of `writes` that were written, and notes in their outcomes on which day each is staged. */
+/** Stages the plays of written reports, and notes the day of each staged play in its outcome. */
 export async function stageOutcomes(
   writes: readonly ProgressWrite[],
   outcomes: readonly WriteOutcome[],

@@ -1,9 +1,9 @@
 /**
- * The hot store of what was seen, on LMDB. Each port call is one transaction over all the viewers it names (more than the
- * port asks for, which is atomicity per region); calls of one event turn share a commit. See environment.ts for durability,
- * keys.ts for the layout and put.ts for what the calls do.
+ * The hot store of feed existence on LMDB. Each port call is one transaction for all its viewers, which exceeds the atomicity per region
+ * that the port requires. Calls of one event turn share a commit. environment.ts describes durability, keys.ts the layout, and put.ts the
+ * calls.
  *
- * A viewer's state stays when all of his was folded: `folds` counts on from it. What he was served goes with `purgeIssued`
+ * A viewer's state is kept after all plays are folded, since `folds` continues from it. Issued subjects are removed by `purgeIssued`
  * (issued.ts).
  */
 import type { ViewerId } from '../../../../core/domain.ts'
@@ -17,7 +17,7 @@ import { readRingKey, ringRange } from './keys.ts'
 import { countRing, getSeen, openSeenTables, putIssued, readLayouts, readStaged, removeStaged, stagePlays, writeLayout } from './put.ts'
 import { confirmReward, listPendingRewards } from '../../../../writeback/stores/lmdb/pending-rewards.ts'
 
-/** Throws CONFIG_INVALID for a ring of another shape than regions allow. The environment stays open when the store is closed. */
+/** Throws CONFIG_INVALID for a ring whose shards do not map to regions. The environment stays open when the store is closed. */
 export function openLmdbSeenStore(environment: Environment, shape: RingShape): SeenStore {
   const { regions, folder } = environment
   checkRingShape(shape, regions)

@@ -1,4 +1,4 @@
-/** What happens to what a viewer has seen inside a call's transaction, as the port promises. */
+/** Changes and reads of a viewer's data inside the call's transaction, as the port promises. */
 import type { BusinessNumber, ViewerId } from '../../../../core/domain.ts'
 import { shardOf } from '../../model/time-ring.ts'
 import { issuedAtOf } from '../issued-moments.ts'
@@ -68,7 +68,7 @@ export function stagePlays(
       const state = readState(seen, place)
       held = { place, state, staged: state.staged.get(slot) ?? 0, firsts: [] }
       touched.set(play.viewer, held)
-      // What was put already goes back with it.
+      // The error also rolls back the plays that are already written.
       if (max !== undefined && held.staged >= max) throw tooManyStaged(play.viewer, max)
     }
     const { viewer, business, day } = play
@@ -117,7 +117,7 @@ export function readStaged({ seen }: SeenTables, slot: number, viewer: ViewerId)
   }))
 }
 
-/** `shards` are the counts of all layouts that are known. */
+/** `shards`: the numbers of shards of all known layouts. */
 export function removeStaged(
   { seen, ring }: SeenTables,
   slot: number,

@@ -1,7 +1,6 @@
 /**
- * The hot store on LMDB. Each port call is one transaction over all the viewers it names (more than the port asks for,
- * which is atomicity per region); calls of one event turn share a commit. See environment.ts for durability and
- * viewer-keys.ts for the layout.
+ * The hot store on LMDB. Each port call is one transaction for all its viewers, which exceeds the atomicity per region that the port
+ * requires. Calls of one event turn share a commit. environment.ts describes durability, viewer-keys.ts the layout.
  */
 import type { ProgressChange } from '../../../../core/domain.ts'
 import type { HotLookup, HotStore, ProgressWrite, PutOutcome } from '../hot-store.ts'
@@ -23,7 +22,7 @@ export type LmdbHotStoreOptions = {
   relay?: ChangeRelay
 }
 
-/** The environment stays open when the store is closed: others may use it. */
+/** The environment stays open when the store is closed, since others may use it. */
 export function openLmdbHotStore(environment: Environment, options: LmdbHotStoreOptions = {}): HotStore {
   const tables = openHotTables(environment)
   const changes = makeChanges(options.relay, (change) => change.viewer)
@@ -87,7 +86,7 @@ export function openLmdbHotStore(environment: Environment, options: LmdbHotStore
     async clearDirty(marks, timelineCap) {
       if (marks.length > 0) await freeing((work) => clearDirty(work, marks, timelineCap))
     },
-    /** A mark and its content are written and removed in one transaction, so no mark here can have lost its content. */
+    /** A mark and its content are written and removed in one transaction, so no mark here lacks its content. */
     dropDirty: () => Promise.resolve(),
     listDirty: (regions, dirtyBefore, limit) => reading(() => listDirty(tables, regions, dirtyBefore, limit)),
     countDirty: () => reading(() => countDirty(tables)),

@@ -1,6 +1,6 @@
 /**
- * Putting progress: what happens to one write inside the call's transaction, in the order the port promises. Deleting,
- * clearing and pausing stand here too, for they change the same things.
+ * Writes progress inside the call's transaction, in the order that the port promises. Also deletes, clears and pauses, since these change
+ * the same data.
  */
 import type { ProgressKey, ProgressRecord, ViewerId, ViewerSettings } from '../../../../core/domain.ts'
 import { mergeProgress } from '../../model/merge.ts'
@@ -48,8 +48,8 @@ function stale(shelf: ShelfWork, record: ProgressRecord | undefined): PutOutcome
 }
 
 /**
- * Only what was trimmed can be missing here, and only a decisive report above all of it wins whatever that was. A base that
- * was read before the last trimming may be older than what was trimmed.
+ * Only a trimmed record can be missing here, and only a decisive report above the floor wins against any trimmed record. A base that was
+ * read before the last trimming may be older than a trimmed record.
  */
 function needsBase(shelf: ShelfWork, write: ProgressWrite): boolean {
   const { floor, trimmedAt } = shelf.stats
@@ -72,12 +72,12 @@ function claimDay(work: HotWork, shelf: ShelfWork, day: number, now: number): bo
   return true
 }
 
-/** `told`: whether the deletion may have changed what someone sees. What was trimmed may be visible by the record store. */
+/** `told`: true if the deletion may have changed the viewer's history. A trimmed record may be visible in the record store. */
 export function deleteProgress(work: HotWork, key: ProgressKey, now: number): { outcome: DeleteOutcome; told: boolean } {
   const shelf = shelfWork(work, viewerWork(work, key.viewer), key.business)
   const held = readHeld(work, shelf, key.oid)
   const existed = held !== undefined && isVisible(shelf, held.content)
-  // What was trimmed may lie ahead of the clock, as far as the floor does.
+  // Trimmed entries may lie ahead of the clock, up to the floor.
   const deletedAt = Math.max(now, held === undefined ? (shelf.stats.floor?.viewedAt ?? 0) : held.content.viewedAt)
   const record: ProgressRecord = {
     viewedAt: deletedAt,
@@ -95,9 +95,9 @@ export function deleteProgress(work: HotWork, key: ProgressKey, now: number): { 
 }
 
 /**
- * Contents go with their entries, dirty or not: all of it lies below the watermark, which reaches the record store as
- * settings and purges there. It covers what was trimmed as well, so nobody needs to ask the record store any more: the
- * timeline is whole again.
+ * Contents are removed with their entries, dirty or not: all are below the watermark. It reaches the record store as part of the settings,
+ * and purges the rows there. The watermark covers trimmed entries too, so the record store need not be read any more: the timeline is
+ * complete again.
  */
 export function clearProgress(work: HotWork, viewer: ViewerId, business: number, now: number): ViewerSettings {
   const owner = viewerWork(work, viewer)
