@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { ERRORS, type ErrorCode } from '../../core/errors.ts'
 
-/** Not read from the table itself: clients branch on codes, and retry by status. New codes are free to come. */
+/** Not read from the table itself: clients branch on codes, and retry by status. New codes may be added. */
 const PROMISED: readonly { status: number; retryable: boolean; codes: readonly ErrorCode[] }[] = [
   {
     status: 400,

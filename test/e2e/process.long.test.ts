@@ -99,7 +99,7 @@ describe('the data folder', () => {
     expect((await report(shared, 'in-use', '1')).data.reportProgress.outcome).toBe('ACCEPTED')
   })
 
-  test('a folder of another region count is refused with what to do', async () => {
+  test('a folder with another region count is refused with advice', async () => {
     const service = await begin()
     await service.stop()
     const { folder } = folders[0] as { folder: string }
@@ -108,7 +108,7 @@ describe('the data folder', () => {
     )
   })
 
-  test('a full disk is an error with a code, and what was acknowledged before stays', async () => {
+  test('a full disk is an error with a code, and acknowledged reports stay', async () => {
     const service = await begin({ settings: { stores: { sizeMaxGb: 0.002 } } })
     const acknowledged: string[] = []
     let code: string | undefined
@@ -129,12 +129,12 @@ describe('the data folder', () => {
     [{ server: { mode: 'x' } }, 'server.mode'],
     [{ nonsense: 1 }, 'nonsense is not a setting'],
     [{ businesses: [] }, 'businesses'],
-  ])('the settings %j end with a sentence', async (settings, sentence) => {
+  ])('a start with the settings %j ends with an explanation', async (settings, sentence) => {
     await expect(begin({ settings: settings })).rejects.toThrow(sentence)
   })
 })
 
-test('a data folder that cannot be one ends with a sentence', async () => {
+test('an unusable data folder ends the start with an explanation', async () => {
   const { status, error } = await runCommand('.', ['start', '--port', '0', '--data', '/dev/null/x'])
   expect(error).toMatch(/^CONFIG_INVALID: the data folder \/dev\/null\/x cannot be used/)
   expect(status).toBe(1)
@@ -145,7 +145,7 @@ describe('an address in use', () => {
     ['start', 1],
     ['start', 2],
     ['subgraph', 1],
-  ])('ends %s with %i workers, a sentence and status 1', async (command, workers) => {
+  ])('ends %s with %i workers: an explanation without a stack, and status 1', async (command, workers) => {
     const { port } = new URL(shared.url)
     const { folder, remove } = makeServiceFolder()
     const words = command === 'subgraph' ? ['subgraph', 'history'] : ['start', '--workers', String(workers)]
@@ -158,7 +158,7 @@ describe('an address in use', () => {
 })
 
 describe('shutdown', () => {
-  test('a request that never ends keeps neither the flush nor the exit', async () => {
+  test('a request that never ends prevents neither the flush nor the exit', async () => {
     const settings = { server: { drainMaxMs: 2_000 }, history: { flushAgeMaxMs: 3_000_000, sweepAfterMs: 3_100_000 } }
     const first = await begin({ settings })
     await report(first, '1', '1')
@@ -177,7 +177,7 @@ describe('shutdown', () => {
     expect(await (await fetch(new URL('/metrics', second.url))).text()).toMatch(/^tidemark_swept_keys_total 0$/m)
   })
 
-  test('SIGTERM flushes what is aggregated at once: the next start persists it without waiting for the sweeper', async () => {
+  test('SIGTERM flushes aggregated reports at once: the next start persists them without waiting for the sweeper', async () => {
     const settings = { history: { flushAgeMaxMs: 3_000_000, sweepAfterMs: 3_100_000 } }
     const first = await begin({ settings })
     await report(first, '1', '1')
@@ -194,7 +194,7 @@ describe('shutdown', () => {
 describe('subscriptions', () => {
   afterEach(() => openSubscriptions(shared, 0))
 
-  test("a viewer's other devices follow at once, and other viewers do not", async () => {
+  test("a viewer's other devices get changes at once, and other viewers get none", async () => {
     const mine = follow(shared, '1')
     const others = follow(shared, '2')
     const first = mine.next()
@@ -212,7 +212,7 @@ describe('subscriptions', () => {
     await others.end()
   })
 
-  test('a client that reconnects first gets what it missed', async () => {
+  test('a client that reconnects first gets the changes it missed', async () => {
     const before = follow(shared, 'again')
     const first = before.next()
     await openSubscriptions(shared, 1)
@@ -226,7 +226,7 @@ describe('subscriptions', () => {
     await after.end()
   })
 
-  test('a token nobody made is refused', async () => {
+  test('a malformed token is refused', async () => {
     const client = createClient({
       url: shared.url.replace('http', 'ws'),
       webSocketImpl: WebSocket,
@@ -261,7 +261,7 @@ describe('subscriptions', () => {
 })
 
 describe('workers', () => {
-  test('share the data folder: reads see what other workers acknowledged, subscriptions cross them, metrics add up', async () => {
+  test('share the data folder: reads see the reports of other workers, subscriptions cross workers, metrics add up', async () => {
     const service = await begin({ workers: 2 })
     const seen = follow(service, '1')
     const events: string[] = []
@@ -295,7 +295,7 @@ describe('workers', () => {
     await expect.poll(() => pids.filter((pid) => existsSync(`/proc/${pid}`))).toEqual([])
   })
 
-  test('kill -9 of the primary, under load, takes the workers along and leaves the folder to the next start', async () => {
+  test('kill -9 of the primary under load ends the workers too, and the next start can use the folder', async () => {
     const service = await begin({ workers: 2, settings: { history: { flushAgeMaxMs: 50 } } })
     const pids = workerPids(service.pid)
     const load = await loadOf(service)

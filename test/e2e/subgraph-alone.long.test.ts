@@ -23,7 +23,7 @@ afterAll(async () => {
 })
 
 describe('the subgraph alone', () => {
-  test('answers _service and _entities, and what _service says composes', async () => {
+  test('answers _service and _entities, and the SDL of _service composes', async () => {
     const { data } = await ask(alone.url, undefined, '{ _service { sdl } }')
     expect(composeSupergraph([{ name: 'history', sdl: data._service.sdl }])).toContain('viewerHistory')
     await report(alone, '1', '42')
@@ -44,7 +44,7 @@ describe('the subgraph alone', () => {
     ])
   })
 
-  test('a representation whose id is no id is its own error, and nobody else notices', async () => {
+  test('an invalid id of a representation is an error of its own, and the other representations are answered', async () => {
     await report(alone, '1', '5')
     const query = 'query ($r: [_Any!]!) { _entities(representations: $r) { ... on Video { viewerProgress { position } } } }'
     const numeric = await ask(alone.url, '1', query, { r: [{ __typename: 'Video', id: 5 }] })
@@ -59,7 +59,7 @@ describe('the subgraph alone', () => {
     expect(empty.data._entities[1]).toEqual({ viewerProgress: { position: 10_000 } })
   })
 
-  test('refuses what costs too much', async () => {
+  test('refuses an operation that costs too much or is too large', async () => {
     const query = 'query ($r: [_Any!]!) { _entities(representations: $r) { __typename } }'
     const { errors } = await ask(alone.url, '1', query, { r: Array.from({ length: 10_001 }, () => ({ __typename: 'Video', id: '5' })) })
     expect(errors?.[0]?.extensions.code).toBe('OPERATION_TOO_COSTLY')
@@ -72,7 +72,7 @@ describe('the subgraph alone', () => {
     expect((await ask(alone.url, '1', '{ historySettings { paused } }')).data.historySettings).toEqual({ paused: false })
   })
 
-  test('tells operators whether it is ready and what it measures', async () => {
+  test('reports its readiness and its metrics to operators', async () => {
     await report(alone, '1', '5')
     const ready = await fetch(new URL('/health/ready', alone.url))
     expect([ready.status, await ready.json()]).toMatchObject([200, { ok: true }])
@@ -81,7 +81,7 @@ describe('the subgraph alone', () => {
     expect((await fetch(new URL('/nowhere', alone.url))).status).toBe(404)
   })
 
-  test('refuses a body that is broken or too large with a code, and goes on', async () => {
+  test('refuses a broken or too large body with a code, and continues to serve', async () => {
     const post = async (body: string, type = 'application/json') => {
       const answer = await fetch(alone.url, { method: 'POST', headers: { 'content-type': type }, body })
       const { errors } = (await answer.json()) as { errors: { extensions: { code: string } }[] }
@@ -93,7 +93,7 @@ describe('the subgraph alone', () => {
     expect((await ask(alone.url, '1', '{ __typename }')).data.__typename).toBe('Query')
   })
 
-  test('refuses a subscription in a sentence that fits its own clients and those of a gateway', async () => {
+  test('refuses a subscription with a message that fits its own clients and those of a gateway', async () => {
     const supergraph = join(place.folder, 'supergraph.yaml')
     writeFileSync(supergraph, `subgraphs:\n  history:\n    routing_url: ${alone.url}\n`)
     gateway = await startService({ folder: gatewayPlace.folder, settings: { server: { supergraph } } })
@@ -114,13 +114,13 @@ describe('the subgraph alone', () => {
     ])
   })
 
-  test('is not audited as if it were a gateway', async () => {
+  test('is refused by the audit, which needs the address of a gateway', async () => {
     const { status, error } = await runCommand('.', ['audit', alone.url])
     expect(error).toMatch(/is a subgraph alone, .*: give the address of the gateway/)
     expect(status).toBe(1)
   })
 
-  test('says what is wrong with the codes of the gateway', async () => {
+  test('reports errors with the same codes as the gateway', async () => {
     const { errors } = await ask(alone.url, undefined, '{ viewerHistory { edges { cursor } } }')
     expect(errors?.[0]?.extensions.code).toBe('UNAUTHENTICATED')
   })

@@ -1,4 +1,4 @@
-/** Stores and processes that are closed after each test. Called once by a test file. */
+/** Opens stores and processes, and closes them after each test. A test file calls this once. */
 import { afterEach } from 'vitest'
 import { HOUR, openSeen, seenConfig, serveSeen, type Opened } from './opened.ts'
 
@@ -20,7 +20,7 @@ export function closedAfterEach() {
   async function startJob(opened: Opened, served: Served) {
     const job = await served.subgraph.startJob()
     closing.push(async () => {
-      // The log waits by a clock that nobody else moves any more.
+      // The log waits by this clock, and nothing else advances it any more.
       const stopped = job.stop()
       opened.clock.advance(HOUR)
       await stopped

@@ -9,7 +9,7 @@ const { closing, openWithJob: open } = closedAfterEach()
 const UNSEEN = '{ unseen(business: "video", candidates: ["filtered", "staged", "issued", "new"]) { ids } }'
 const viewer = viewerOf('7')
 
-describe('a filter that is damaged', () => {
+describe('a damaged filter', () => {
   const record = { since: 0, rank: 1, version: 1, position: 5, duration: 9, device: '', finished: true, deleted: false }
 
   async function damage(opened: Opened): Promise<void> {
@@ -19,7 +19,7 @@ describe('a filter that is damaged', () => {
     await opened.plain.records.putFilters([{ viewer: '7', month: stored.month, filter, expected: stored.version, expiresAt: 1 }])
   }
 
-  test('is set aside by whoever reads it, made anew from history, and the viewer is answered meanwhile', async () => {
+  test('is quarantined by its reader and rebuilt from history, and the viewer gets a partial answer meanwhile', async () => {
     const { opened, served } = await open()
     const now = opened.clock.now()
     await served.play('7', ['filtered', 'other'])
@@ -36,7 +36,7 @@ describe('a filter that is damaged', () => {
       errors: [],
       degraded: ['recordStore'],
     })
-    await until('what was begun has ended', () => served.subgraph.figures().repairs.repaired === 1)
+    await until('the started work has ended', () => served.subgraph.figures().repairs.repaired === 1)
     await settle()
     expect(await served.ask(UNSEEN, viewer)).toEqual({
       data: { unseen: { ids: ['staged', 'issued', 'new'] } },
@@ -51,7 +51,7 @@ describe('a filter that is damaged', () => {
     await stopped
   })
 
-  test('is made anew without what history has as a glance, or as less than its business takes for a play', async () => {
+  test('is rebuilt without glances, and without visits shorter than a play of their business', async () => {
     const opened = openSeen()
     const config = seenConfig()
     const businesses = config.businesses.map((each) => (each.number === 2 ? { ...each, playedFrom: 60_000 } : each))
@@ -73,8 +73,8 @@ describe('a filter that is damaged', () => {
     await served.afterHours(job)
     await damage(opened)
     await served.ask(UNSEEN, viewer)
-    await until('what was begun has ended', () => served.subgraph.figures().repairs.repaired === 1)
-    await until('what was begun has ended', () => served.subgraph.figures().cache.entries === 0)
+    await until('the started work has ended', () => served.subgraph.figures().repairs.repaired === 1)
+    await until('the started work has ended', () => served.subgraph.figures().cache.entries === 0)
     expect(await served.unseen('7', ['glance', 'long', 'new'])).toEqual(['glance', 'new'])
     expect(await served.unseen('7', ['short', 'long', 'new'], 'article')).toEqual(['short', 'new'])
     const stopped = job.stop()
@@ -82,7 +82,7 @@ describe('a filter that is damaged', () => {
     await stopped
   })
 
-  test('is made anew in the step that sets it aside: whoever dies next, and whoever reads in between, misses nothing', async () => {
+  test('is rebuilt in the step that quarantines it: neither a crash after it nor a read in between misses anything', async () => {
     const { opened, served } = await open()
     const now = opened.clock.now()
     await served.play('7', ['filtered'])
@@ -90,10 +90,10 @@ describe('a filter that is damaged', () => {
     const job = await served.subgraph.startJob()
     await served.afterHours(job)
     await damage(opened)
-    // Nothing can be written any more once it was set aside.
+    // No filter can be written after the quarantine.
     opened.refuse('records.putFilters', 'RECORD_STORE_UNAVAILABLE')
     await served.ask(UNSEEN, viewer)
-    await until('what was begun has ended', () => served.subgraph.figures().repairs.repaired === 1)
+    await until('the started work has ended', () => served.subgraph.figures().repairs.repaired === 1)
     await settle()
     expect(await served.unseen('7', ['filtered', 'new'])).toEqual(['new'])
     opened.refuse('records.putFilters', undefined)
@@ -102,7 +102,7 @@ describe('a filter that is damaged', () => {
     await stopped
   })
 
-  test('of a newer version is told once, and not looked for by every reader', async () => {
+  test('of a newer version is left as it is, and not reported by every reader', async () => {
     const { opened, served, job } = await open()
     await served.play('7', ['filtered'])
     await served.afterHours(job)
@@ -126,7 +126,7 @@ describe('a filter that is damaged', () => {
     expect((await opened.plain.records.listFilters(['7']))[0]?.[0]?.filter).toEqual(filter)
   })
 
-  test('and cannot be made anew is looked for again after a minute', async () => {
+  test('that cannot be quarantined is read again after a minute', async () => {
     const { opened, served, job } = await open()
     await served.play('7', ['filtered'])
     await served.afterHours(job)
@@ -135,9 +135,9 @@ describe('a filter that is damaged', () => {
     opened.refuse('records.quarantineFilter', 'STORE_FULL')
     const ask = () => served.ask('{ unseen(business: "video", candidates: ["filtered"]) { ids } }', viewer)
     expect(await ask()).toMatchObject({ data: { unseen: { ids: ['filtered'] } }, degraded: ['recordStore'] })
-    await until('what was begun has ended', () => opened.count('records.quarantineFilter') === 1)
+    await until('the started work has ended', () => opened.count('records.quarantineFilter') === 1)
     await settle()
-    // As it is restored by an operator.
+    // An operator restores the filter.
     await opened.plain.records.putFilters([{ viewer: '7', ...stored, expected: stored.version + 1, expiresAt: 1 }])
     opened.clock.advance(59_000)
     expect((await ask()).degraded).toEqual(['recordStore'])
@@ -145,7 +145,7 @@ describe('a filter that is damaged', () => {
     expect(await ask()).toEqual({ data: { unseen: { ids: [] } }, errors: [], degraded: [] })
   })
 
-  test('is made anew by the fold too, with what is staged in it', async () => {
+  test('is rebuilt by the fold too, with the staged plays in it', async () => {
     const { opened, served, job } = await open()
     const now = opened.clock.now()
     await served.play('7', ['filtered'])

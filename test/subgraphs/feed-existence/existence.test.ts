@@ -12,21 +12,21 @@ const { closing, open, startJob } = closedAfterEach()
 const UNSEEN = `query ($business: String!, $candidates: [ID!]!, $exclude: [ID!]) {
   unseen(business: $business, candidates: $candidates, exclude: $exclude) { ids droppedIssued droppedStaged droppedFiltered } }`
 
-test('a job whose clock is behind that of the service drops nothing that was acknowledged', async () => {
+test('a job whose clock is behind the clock of the service drops no acknowledged play', async () => {
   const { opened } = open()
   const behind = { ...opened, clock: makeSteppedClock(opened.clock.now() - HOUR) }
   const other = serveSeen(behind)
   closing.push(other.stop)
-  // The log goes by the clock of the service, which acknowledged this with the hot store down, and died.
+  // The service acknowledged this play, by its own clock, during an outage of the hot store, and died.
   const job = await startJob(opened, other)
   await opened.plain.log.appendPlays([{ viewer: '7', business: 1, oid: 'a', playedAt: opened.clock.now() }])
   opened.clock.advance(1_000)
-  await until('what was begun has ended', () => job.figures().staged + job.figures().refusedPlays === 1)
+  await until('the started work has ended', () => job.figures().staged + job.figures().refusedPlays === 1)
   expect(job.figures().refusedPlays).toBe(0)
   expect((await opened.plain.hot.getSeen('7', 1)).staged).toEqual([{ oid: 'a', playedAt: behind.clock.now() }])
 })
 
-test('what the log has of a business that is not configured is refused, counted, and earns nothing', async () => {
+test('a play of an unconfigured business in the log is refused, counted, and earns nothing', async () => {
   const opened = openSeen()
   const paid: RewardEvent[] = []
   const served = serveSeen(opened, seenConfig(), {
@@ -37,14 +37,14 @@ test('what the log has of a business that is not configured is refused, counted,
   const playedAt = opened.clock.now()
   await opened.plain.log.appendPlays([999, 1].map((business) => ({ viewer: '7', business, oid: 'x', playedAt })))
   const job = await startJob(opened, served)
-  await until('what was begun has ended', () => job.figures().staged === 1 && job.figures().refusedPlays === 1)
-  await until('what was begun has ended', () => paid.length > 0)
+  await until('the started work has ended', () => job.figures().staged === 1 && job.figures().refusedPlays === 1)
+  await until('the started work has ended', () => paid.length > 0)
   expect(paid.map(({ business }) => business)).toEqual([1])
   expect((await opened.plain.hot.getSeen('7', 999)).staged).toEqual([])
 })
 
-describe('what is unseen', () => {
-  test('comes in the order of the candidates, each once, without what is excluded, issued, staged or filtered', async () => {
+describe('the unseen subjects', () => {
+  test('come in the order of the candidates, each once, without excluded, issued, staged or filtered ones', async () => {
     const { opened, served } = open()
     const job = await startJob(opened, served)
     await served.play('7', ['filtered', 'both'])
@@ -61,7 +61,7 @@ describe('what is unseen', () => {
     expect(served.errors).toEqual([])
   })
 
-  test('is so of one business and one viewer only', async () => {
+  test('depend on the business and on the viewer', async () => {
     const { opened, served } = open()
     const job = await startJob(opened, served)
     await served.play('7', ['1', '2'])
@@ -71,7 +71,7 @@ describe('what is unseen', () => {
     expect(await served.unseen('8', ['1', '2', '3'])).toEqual(['1', '2', '3'])
   })
 
-  test('takes 500 candidates of a viewer, 10,000 with the scope, and says which limit it is', async () => {
+  test('are returned for up to 500 candidates of a viewer, 10,000 with the scope, and a refusal names the limit', async () => {
     const { served } = open()
     const candidates = (count: number) => Array.from({ length: count }, (_, id) => String(id))
     const ask = (count: number, exclude: number, ...scopes: string[]) =>
@@ -91,7 +91,7 @@ describe('what is unseen', () => {
     })
   })
 
-  test('refuses what is no business, no id, and nobody, with a code', async () => {
+  test('are refused with a code for an unknown business, an invalid id and an anonymous caller', async () => {
     const { served } = open()
     const ask = async (business: string, candidates: string[], viewer?: ReturnType<typeof viewerOf>) =>
       (await served.ask(UNSEEN, viewer, { business, candidates })).errors[0]?.code
@@ -100,7 +100,7 @@ describe('what is unseen', () => {
     expect(await ask('video', ['1'])).toBe('UNAUTHENTICATED')
   })
 
-  test('asks the record store once for a viewer’s filters, also for one who has none, until he is folded again', async () => {
+  test('need one read of a viewer’s filters, even if there are none, until the viewer is folded again', async () => {
     const { opened, served } = open()
     const job = await startJob(opened, served)
     await served.unseen('7', ['1'])
@@ -116,7 +116,7 @@ describe('what is unseen', () => {
   })
 })
 
-describe('what is recorded', () => {
+describe('a recorded subject', () => {
   test('is left out by the next request', async () => {
     const { served } = open()
     expect((await served.ask('mutation { recordIssued(business: "video", ids: ["1", "1"]) { recorded } }', viewerOf('7'))).data).toEqual({
@@ -128,7 +128,7 @@ describe('what is recorded', () => {
     expect(await served.unseen('7', ['1', '2', '3', '4'])).toEqual(['4'])
   })
 
-  test('of the last served the cap stays, and what is younger than the least age', async () => {
+  test('that is issued stays while it is among the last ones up to the cap, or younger than the least age', async () => {
     const { opened, served } = open({}, { issuedCap: 3, issuedMinAgeMs: 60_000, issuedHardCap: 5 })
     const issue = (...ids: string[]) => served.subgraph.service.recordIssued(viewerOf('7'), 'video', ids, new Set())
     await issue('1', '2')
@@ -140,7 +140,7 @@ describe('what is recorded', () => {
     expect(await served.unseen('7', ['1', '2', '3', '4', '5'])).toEqual(['1', '2'])
   })
 
-  test('as served is forgotten once the viewer was served nothing for a week, and not before', async () => {
+  test('that is issued is forgotten once nothing was issued to the viewer for a week, and not before', async () => {
     const { opened, served } = open({}, { issuedTtlMs: 7 * DAY })
     await startJob(opened, served)
     const issue = (viewer: string, id: string) => served.subgraph.service.recordIssued(viewerOf(viewer), 'video', [id], new Set())
@@ -150,7 +150,7 @@ describe('what is recorded', () => {
     opened.clock.advance(5 * DAY)
     await issue('8', 'b')
     opened.clock.advance(2 * DAY - HOUR)
-    await until('the end of what was served', async () => {
+    await until('the issued subject is forgotten', async () => {
       opened.clock.advance(5 * 60_000)
       return (await served.unseen('7', ['a', 'c'])).length === 2
     })
@@ -159,10 +159,10 @@ describe('what is recorded', () => {
   })
 
   test.each([
-    ['before the oldest month that is looked at', beginningOf(monthOf(Date.UTC(2026, 4, 20)) - 3) - 1],
+    ['before the oldest live month', beginningOf(monthOf(Date.UTC(2026, 4, 20)) - 3) - 1],
     ['too far ahead', Date.UTC(2026, 4, 20, 10, 35) + 1],
     ['no time', 0.5],
-  ])('is not a play %s', async (_, playedAt) => {
+  ])('is refused as a play: %s', async (_, playedAt) => {
     const { served } = open()
     await expect(served.play('7', ['1'], playedAt)).rejects.toMatchObject({ code: 'PLAYED_AT_INVALID' })
     const answer = await served.ask(`mutation { recordPlayed(business: "video", ids: ["1"], playedAt: "x") { visible } }`, viewerOf('7'))
@@ -171,7 +171,7 @@ describe('what is recorded', () => {
     expect(await served.unseen('7', ['1'])).toEqual(['1'])
   })
 
-  test('of a live month long ago goes into the filter of that month, and is forgotten with it', async () => {
+  test('played in an old live month goes into the filter of that month, and is forgotten with it', async () => {
     const { opened, served } = open()
     const job = await startJob(opened, served)
     await served.play('7', ['old'], beginningOf(monthOf(opened.clock.now()) - 3))
@@ -184,19 +184,19 @@ describe('what is recorded', () => {
     expect(await served.unseen('7', ['old', 'new'])).toEqual(['old'])
   })
 
-  test('by a device whose clock is ahead of the next month is seen all the while', async () => {
+  test('played by a device whose clock is ahead in the next month is seen at all times', async () => {
     const start = Date.UTC(2026, 4, 31, 23, 58)
     const { opened, served } = open({ start }, { stagedMax: 1 })
     await startJob(opened, served)
-    // Two are too many, and are folded at once: before their month has begun.
+    // Two staged plays are above the limit, and are folded at once, before their month has begun.
     await served.play('7', ['1', '2'], start + 4 * 60_000)
-    await until('what was begun has ended', () => served.subgraph.figures().staging.earlyFolds === 1)
+    await until('the started work has ended', () => served.subgraph.figures().staging.earlyFolds === 1)
     expect(await served.unseen('7', ['1', '2', '3'])).toEqual(['3'])
     opened.clock.advance(5 * 60_000)
     expect(await served.unseen('7', ['1', '2', '3'])).toEqual(['3'])
   })
 
-  test('beyond what may be staged is folded early, and what comes meanwhile stays staged', async () => {
+  test('above the staging limit is folded early, and plays recorded meanwhile stay staged', async () => {
     const { opened, served } = open({}, { stagedMax: 3 })
     await startJob(opened, served)
     await served.play('7', ['1', '2', '3'])
@@ -207,7 +207,7 @@ describe('what is recorded', () => {
       await served.play('7', ['5'])
     })
     await served.play('7', ['4'])
-    await until('what was begun has ended', () => served.subgraph.figures().staging.earlyFolds >= 1)
+    await until('the started work has ended', () => served.subgraph.figures().staging.earlyFolds >= 1)
     await settle()
     expect(await served.unseen('7', ['1', '2', '3', '4', '5', '6'])).toEqual(['6'])
     const filtered = await served.subgraph.service.whyHidden(viewerOf('o', 'operator'), 'video', '1', '7')
@@ -216,14 +216,14 @@ describe('what is recorded', () => {
 })
 
 describe('the log of plays', () => {
-  test('is staged in any order and as often as it says, and what no filter is for is refused and counted', async () => {
+  test('is staged in any order and with repetitions, and plays without a possible filter are refused and counted', async () => {
     const { opened, served } = open()
     const now = opened.clock.now()
     const play = (oid: string, playedAt = now) => ({ viewer: '7', business: 1, oid, playedAt })
     await opened.plain.log.appendPlays([play('2'), play('1', now - DAY), play('2')])
     await opened.plain.log.appendPlays([play('3'), play('past', now - 200 * DAY), play('ahead', now + DAY)])
     const job = await startJob(opened, served)
-    await until('what was begun has ended', () => job.figures().staged === 5)
+    await until('the started work has ended', () => job.figures().staged === 5)
     expect(await served.unseen('7', ['1', '2', '3', 'past', 'ahead'])).toEqual(['past'])
     expect(job.figures()).toMatchObject({ staged: 5, refusedPlays: 1 })
     await served.afterHours(job)
@@ -233,7 +233,7 @@ describe('the log of plays', () => {
 })
 
 describe('the job', () => {
-  test('folds an hour when it is over, each viewer with one write, and leaves what is staged now', async () => {
+  test('folds an hour when it is over, each viewer with one write, and leaves the plays staged now', async () => {
     const { opened, served } = open()
     const job = await startJob(opened, served)
     for (const viewer of ['7', '8', 'x']) for (const id of ['1', '2', '3']) await served.play(viewer, [id])
@@ -246,7 +246,7 @@ describe('the job', () => {
     expect((await opened.plain.hot.countRing()).reduce((sum, each) => sum + each)).toBe(0)
   })
 
-  test('looks at each shard of a due slot exactly once a run', async () => {
+  test('looks at each shard of a due slot exactly once per run', async () => {
     const { opened, served } = open()
     const looked: string[] = []
     const { hot } = opened.stores
@@ -257,14 +257,14 @@ describe('the job', () => {
     }
     const job = await startJob(opened, served)
     await served.afterHours(job)
-    // Begun at 10, which is slot 4: the first run takes all that have come to rest, the next one slots 4 and 3.
+    // The job starts at 10 o'clock, in slot 4: its first run takes all other slots, the next run slots 4 and 3.
     expect(looked.sort()).toEqual([0, 1, 2, 3, 3, 4, 5].flatMap((slot) => [0, 1, 2, 3].map((shard) => `${slot}:${shard}`)).sort())
     looked.length = 0
     await served.afterHours(job)
     expect(looked.sort()).toEqual([4, 5].flatMap((slot) => [0, 1, 2, 3].map((shard) => `${slot}:${shard}`)))
   })
 
-  test('removes expired filters in the hour they expire', async () => {
+  test('removes a filter in the hour in which it expires', async () => {
     const { opened, served } = open()
     const job = await startJob(opened, served)
     await served.play('7', ['1'])
@@ -275,7 +275,7 @@ describe('the job', () => {
     expect((await opened.plain.records.measureFilters()).filters).toBe(1)
     opened.clock.advance(5 * HOUR)
     await settle()
-    // A job that is slow waits for its next hour later than this clock goes on: so it goes on until then.
+    // A slow job may choose its next hour after this clock has passed it, so the clock advances until the filter is removed.
     await until('the filter was removed', () => {
       if (job.figures().purged === 1) return true
       opened.clock.advance(60_000)
@@ -284,7 +284,7 @@ describe('the job', () => {
     expect((await opened.plain.records.measureFilters()).filters).toBe(0)
   })
 
-  test('started twice folds everything once more than needed and loses nothing', async () => {
+  test('loses nothing and folds everything when it is started twice', async () => {
     const { opened, served } = open()
     const jobs = [await startJob(opened, served), await startJob(opened, served)]
     const ids = Array.from({ length: 150 }, (_, id) => String(id))
@@ -297,7 +297,7 @@ describe('the job', () => {
     expect(served.errors).toEqual([])
   })
 
-  test('makes the filter of a month small when the next month’s begins', async () => {
+  test('makes the filter of a month small when the filter of the next month begins', async () => {
     const { opened, served } = open({ start: Date.UTC(2026, 4, 31, 12) })
     const job = await startJob(opened, served)
     const ids = Array.from({ length: 200 }, (_, id) => String(id))

@@ -5,14 +5,14 @@ import { until } from '../../../harness/until.ts'
 
 const { closing, open: openWithoutJob, openWithJob: open } = closedAfterEach()
 
-/** Breakers ask again by the clock. */
+/** Restores a store. The breakers ask again by the clock. */
 async function back(opened: Opened, store: 'hot' | 'log' | 'records'): Promise<void> {
   opened.set(store, false)
   opened.clock.advance(1_000)
   await settle()
 }
 
-/** Until the log has shown that nothing waits in it; the clock moves as long as it takes. */
+/** Advances the clock until the log has shown that no play waits in it. */
 async function caughtUp(opened: Opened, served: ReturnType<typeof serveSeen>, viewer = viewerOf('7')): Promise<void> {
   await until('answers lack nothing', async () => {
     opened.clock.advance(1_000)
@@ -36,7 +36,7 @@ async function recorded(options: object = {}) {
 }
 
 describe('with the hot store down', () => {
-  test('the filters answer alone, and the answer says so', async () => {
+  test('the filters answer alone, and the answer names the hot store', async () => {
     const { opened, served } = await recorded()
     opened.set('hot', true)
     for (let call = 0; call < 2; call++) {
@@ -59,12 +59,12 @@ describe('with the hot store down', () => {
     await settle()
     await back(opened, 'hot')
     opened.clock.advance(10_000)
-    await until('what was begun has ended', () => job.figures().staged === 1)
+    await until('the started work has ended', () => job.figures().staged === 1)
     expect((await served.ask(UNSEEN, viewer)).data.unseen.ids).toEqual([])
     expect(served.subgraph.figures().existence).toMatchObject({ logged: 1 })
   })
 
-  test('a play is hidden by the process that took it from its answer on, and before its turn in the log', async () => {
+  test('a play is hidden by the process that took it, from its answer on and before it is staged from the log', async () => {
     const { opened, served, job } = await recorded()
     opened.set('hot', true)
     await served.ask(PLAY, viewer, { id: 'new' })
@@ -72,7 +72,7 @@ describe('with the hot store down', () => {
     expect(await served.ask(UNSEEN, viewer)).toEqual(without)
     expect((await served.ask('{ seen(business: "video", ids: ["new"]) { reason } }', viewer)).data.seen).toEqual([{ reason: 'PLAYED' }])
     expect(served.subgraph.figures().staging.waiting).toBe(1)
-    // Nobody stages it yet.
+    // Staging is held.
     let letGo = (): void => {}
     const held = new Promise<void>((resolve) => (letGo = resolve))
     opened.before('hot.stagePlays', () => held)
@@ -91,7 +91,7 @@ describe('with the hot store down', () => {
     expect((await opened.plain.hot.getSeen('7', 1)).staged.map(({ oid }) => oid).sort()).toEqual(['new', 'staged'])
   })
 
-  test('and back, answers of all processes say that something may be missing until the log has been staged', async () => {
+  test('and back, answers of all processes name it until the log has been staged', async () => {
     const { opened, served } = openWithoutJob()
     const other = serveSeen(opened)
     closing.push(other.stop)
@@ -100,7 +100,7 @@ describe('with the hot store down', () => {
     opened.set('hot', true)
     expect((await other.ask(nothing, viewer)).degraded).toEqual(['hotStore'])
     await served.ask(PLAY, viewer, { id: 'new' })
-    // The process that took it dies; nobody but the log has it.
+    // The process that took the play dies, and only the log has it.
     await served.stop()
     await back(opened, 'hot')
     for (let second = 0; second < 10; second++) {
@@ -116,12 +116,12 @@ describe('with the hot store down', () => {
     await stopped
   })
 
-  test('before a process began, its answers say that something may be missing while the log has what was left, or is down', async () => {
+  test('before a process started, its answers name the hot store while the log is down or has plays left', async () => {
     const { opened } = openWithoutJob()
     await opened.plain.log.appendPlays([{ viewer: '7', business: 1, oid: 'new', playedAt: opened.clock.now() }])
     const later = serveSeen(opened)
     closing.push(later.stop)
-    // The log cannot be asked yet, from the first answer on.
+    // The log is down from the first answer on.
     opened.set('log', true)
     await later.subgraph.start()
     const nothing = '{ unseen(business: "video", candidates: ["new"]) { ids } }'
@@ -141,7 +141,7 @@ describe('with the hot store down', () => {
     await stopped
   })
 
-  test('what was issued is not noted, and the answer says so', async () => {
+  test('an issued subject is not recorded, and the answer says so', async () => {
     const { opened, served } = await recorded()
     opened.set('hot', true)
     expect(await served.ask(ISSUE, viewer, { id: 'new' })).toEqual({
@@ -152,7 +152,7 @@ describe('with the hot store down', () => {
     expect(served.subgraph.figures()).toMatchObject({ existence: { issuedLost: 1 }, outages: { hotStore: { isDown: true, count: 1 } } })
   })
 
-  test('a viewer’s filters are read once, and again when it is back', async () => {
+  test('a viewer’s filters are read once, and again when the store is back', async () => {
     const { opened, served } = await recorded()
     opened.set('hot', true)
     opened.calls.length = 0
@@ -175,7 +175,7 @@ describe('with the hot store down', () => {
   })
 
   test.each(['LOG_UNAVAILABLE', 'STORE_FULL'] as const)(
-    'and the log too (%s), a play is refused rather than lost, by a code that the schema names',
+    'and the log too (%s), a play is refused with a code that the schema names',
     async (code) => {
       const { opened, served } = openWithoutJob()
       opened.set('hot', true)
@@ -189,13 +189,13 @@ describe('with the hot store down', () => {
 })
 
 describe('with the record store down', () => {
-  test('what is issued, staged and in memory answers, and the answer says so if that is not all', async () => {
+  test('issued, staged and cached subjects are hidden, and the answer names the record store if it is incomplete', async () => {
     const { opened, served, job } = await recorded()
     await served.ask(UNSEEN, viewer)
     opened.set('records', true)
-    // In memory, and as new as can be: nothing is missing.
+    // The cached filters are up to date, so the answer is complete.
     expect(await served.ask(UNSEEN, viewer)).toEqual({ data: { unseen: { ids: ['new'] } }, errors: [], degraded: [] })
-    // Of another viewer nothing is in memory.
+    // Nothing of another viewer is cached.
     await served.play('8', ['staged'])
     expect(await served.ask(UNSEEN, viewerOf('8'))).toEqual({
       data: { unseen: { ids: ['filtered', 'issued', 'new'] } },
@@ -205,7 +205,7 @@ describe('with the record store down', () => {
     await back(opened, 'records')
     await served.afterHours(job)
     opened.set('records', true)
-    // A fold has come between: the last known ones still answer.
+    // After another fold, the last known filters still answer.
     expect(await served.ask(UNSEEN, viewer)).toEqual({
       data: { unseen: { ids: ['staged', 'new'] } },
       errors: [],
@@ -215,7 +215,7 @@ describe('with the record store down', () => {
     expect(await served.ask(UNSEEN, viewer)).toEqual({ data: { unseen: { ids: ['new'] } }, errors: [], degraded: [] })
   })
 
-  test('the job leaves everything staged and goes on when it is back', async () => {
+  test('the job leaves everything staged, and folds it when the store is back', async () => {
     const { opened, served, job } = await recorded()
     opened.set('records', true)
     opened.clock.advance(HOUR)
@@ -227,7 +227,7 @@ describe('with the record store down', () => {
     expect(await served.unseen('7', ['filtered', 'staged', 'new'])).toEqual(['new'])
   })
 
-  test('a viewer with too much staged goes on being recorded', async () => {
+  test('plays of a viewer above the staging limit are still recorded', async () => {
     const { opened, served } = await recorded({ stagedMax: 1 })
     opened.set('records', true)
     for (const id of ['a', 'b', 'c']) expect((await served.ask(PLAY, viewer, { id })).errors).toEqual([])
@@ -236,20 +236,20 @@ describe('with the record store down', () => {
     expect(await served.unseen('7', ['a', 'b', 'c', 'new'])).toEqual(['new'])
   })
 
-  test('a viewer who cannot be folded is refused beyond what an hour takes, loses nothing, and goes on when he can be', async () => {
+  test('a viewer above the hourly limit is refused until a fold is possible, and loses nothing', async () => {
     const { opened, served, job } = await open({ stagedMax: 3, stagedHardMax: 3 })
     opened.set('records', true)
     for (const id of ['a', 'b', 'c']) expect((await served.ask(PLAY, viewer, { id })).errors).toEqual([])
     const [refusal] = (await served.ask(PLAY, viewer, { id: 'd' })).errors
     expect(refusal).toMatchObject({ code: 'PLAYS_TOO_MANY', message: expect.stringContaining('3 subjects or more in this hour') })
     expect((await served.ask(PLAY, viewerOf('8'), { id: 'd' })).errors).toEqual([])
-    // What was acknowledged elsewhere is staged all the same.
+    // A play acknowledged elsewhere is still staged.
     await opened.plain.log.appendPlays([{ viewer: '7', business: 1, oid: 'logged', playedAt: opened.clock.now() }])
     opened.clock.advance(1_000)
-    await until('what was begun has ended', () => job.figures().staged === 1)
+    await until('the started work has ended', () => job.figures().staged === 1)
     await back(opened, 'records')
-    await until('what was begun has ended', () => !served.subgraph.figures().outages.recordStore.isDown)
-    await until('his early fold has made room', async () => (await served.ask(PLAY, viewer, { id: 'd' })).errors.length === 0)
+    await until('the started work has ended', () => !served.subgraph.figures().outages.recordStore.isDown)
+    await until('an early fold has made room', async () => (await served.ask(PLAY, viewer, { id: 'd' })).errors.length === 0)
     expect(await served.unseen('7', ['a', 'b', 'c', 'd', 'logged', 'new'])).toEqual(['new'])
   })
 })
@@ -260,16 +260,16 @@ describe('an early fold', () => {
     const release = Promise.withResolvers<void>()
     opened.before('hot.readStaged', () => release.promise)
     await served.play('8', ['a', 'b'])
-    await until('what was begun has ended', () => opened.count('hot.readStaged') === 1)
+    await until('the started work has ended', () => opened.count('hot.readStaged') === 1)
     await served.play('7', ['a', 'b'])
     expect(served.subgraph.figures().staging.earlyWaiting).toBe(1)
     opened.set(store, true)
     await served.ask('{ unseen(business: "video", candidates: ["a"]) { ids } }', viewerOf('9'))
-    await until('what was begun has ended', () => served.subgraph.figures().outages[store === 'hot' ? 'hotStore' : 'recordStore'].isDown)
-    // It is back, which the service has not seen yet.
+    await until('the started work has ended', () => served.subgraph.figures().outages[store === 'hot' ? 'hotStore' : 'recordStore'].isDown)
+    // The store is back, and the service has not noticed it yet.
     opened.set(store, false)
     release.resolve()
-    await until('what was begun has ended', () => served.subgraph.figures().staging.earlyFolds === 1 && served.errors.some(isLeft))
+    await until('the started work has ended', () => served.subgraph.figures().staging.earlyFolds === 1 && served.errors.some(isLeft))
     expect(opened.count('hot.readStaged')).toBe(1)
     expect((await opened.plain.hot.getSeen('7', 1)).staged).toHaveLength(2)
   })

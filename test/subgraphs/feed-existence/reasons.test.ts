@@ -7,8 +7,8 @@ import { SHAPE, openSeen, seenConfig, serveSeen, settle, viewerOf } from './open
 
 const { closing, open, startJob } = closedAfterEach()
 
-describe('what operators and others ask', () => {
-  test('says why a subject is hidden, to operators only', async () => {
+describe('questions of operators and viewers', () => {
+  test('whyHidden explains why a subject is hidden, to operators only', async () => {
     const { opened, served } = open()
     const ask = (id: string, ...scopes: string[]) =>
       served.ask(
@@ -47,7 +47,7 @@ describe('what operators and others ask', () => {
     expect((await ask('3', 'operator')).data.whyHidden).toMatchObject({ hidden: false, issuedAt: null, viewedAt: null })
   })
 
-  test('is answered without a month that has ended since its filters were loaded', async () => {
+  test('unseen leaves out a month that ended after its filters were loaded', async () => {
     const { opened, served } = open({ start: Date.UTC(2026, 4, 31, 20, 30) })
     const job = await startJob(opened, served)
     await served.play('7', ['february'], Date.UTC(2026, 1, 3))
@@ -61,7 +61,7 @@ describe('what operators and others ask', () => {
     expect(served.subgraph.figures().cache.loads).toBe(loads)
   })
 
-  test('says of a play that lies ahead, in the month that begins soon, why it is hidden', async () => {
+  test('whyHidden explains a play that lies ahead, in a month that begins soon', async () => {
     const opened = openSeen({ start: Date.UTC(2026, 5, 1) - 60_000 })
     const served = serveSeen(opened)
     closing.push(opened.close, served.stop)
@@ -74,7 +74,7 @@ describe('what operators and others ask', () => {
     expect([hidden, filters]).toMatchObject([true, [{ month: '2026-06', has: true }]])
   })
 
-  test('is answered with the reason: watched surely, watched probably, served, or none', async () => {
+  test('seen returns the reason: surely played, probably played, issued, or none', async () => {
     const { opened, served } = open()
     const job = await startJob(opened, served)
     await served.play('7', ['probably'])
@@ -104,7 +104,7 @@ describe('what operators and others ask', () => {
     })
   })
 
-  test('is measured: what filters hide wrongly, and what history knows of what they drop', async () => {
+  test('samples measure how often filters hide wrongly, and how many of the dropped subjects history knows', async () => {
     const { opened, served } = open()
     const job = await startJob(opened, served)
     const ids = Array.from({ length: 100 }, (_, id) => String(id))

@@ -7,7 +7,7 @@ import { until } from '../../../harness/until.ts'
 const READ = `query ($ids: [ID!]!) { thumbups(business: "video", ids: $ids) { likeCount viewerMark likers { edges { node { id } } } } }`
 const LIKES = '{ thumbupUser { likes(business: "video") { edges { node { oid } } } likesReceived(business: "video") } }'
 
-describe('with a store down, thumbup', () => {
+describe('outages of stores', () => {
   let stores: MarkedStores
   let served: ServedThumbup
   let job: ThumbupJob
@@ -41,7 +41,7 @@ describe('with a store down, thumbup', () => {
   const settled = () => until('everything is persisted', async () => (await stores.plain.hot.countDirtyMarks()) === 0)
   const likers = (...ids: string[]) => ({ edges: ids.map((id) => ({ node: { id } })) })
 
-  test('the record store: whoever asks for a recount is told what could not be counted, and gets it afterwards', async () => {
+  test('the record store: a recount names the subjects it could not count, and counts them after the outage', async () => {
     await mark('7', 'a', 'LIKE')
     await settled()
     const recount = async () => {
@@ -90,7 +90,7 @@ describe('with a store down, thumbup', () => {
     expect(await stores.plain.records.recount([{ business: 1, oid: 'a' }])).toEqual([])
   })
 
-  test('the hot tier is back: until his marks are applied a viewer is told that they are not, and nobody else is', async () => {
+  test('the hot tier, back again: a viewer with unapplied marks is told so, and other viewers are not', async () => {
     await mark('7', 'a', 'LIKE')
     await settled()
     stores.set('redis', 'down')
@@ -100,7 +100,7 @@ describe('with a store down, thumbup', () => {
     stores.set('redis', 'up')
     await until('it is known to be back', () => !served.subgraph.figures().outages.hotStore.isDown)
     const reads = async () => {
-      // Together, since lookups of several requests leave as one.
+      // Sent together, because the lookups of several requests leave as one.
       const [his, others, list] = await Promise.all([read('7', 'a'), read('9', 'a'), served.ask(LIKES, viewerOf('7'))])
       return [his.degraded, others.degraded, list.degraded]
     }
@@ -114,7 +114,7 @@ describe('with a store down, thumbup', () => {
     expect(await reads()).toEqual([[], [], []])
   })
 
-  test('the hot tier: who undoes, changes or gives a mark meanwhile sees its effect on the counts in the answer', async () => {
+  test('the hot tier: a viewer who gives, changes or removes a mark sees the effect on the counts in the answer', async () => {
     for (const id of ['a', 'b', 'c']) await mark('7', id, 'LIKE')
     await mark('8', 'a', 'LIKE')
     await settled()
@@ -136,21 +136,21 @@ describe('with a store down, thumbup', () => {
     await until('the journal is applied', () => served.subgraph.figures().journal.replayed === 5)
     await settled()
     const shown = async () => (await served.ask(READ, viewerOf('9'), { ids: ['a', 'b', 'c', 'd'] })).data.thumbups
-    await until('everybody sees it', async () => (await shown()).map((each: any) => each.likeCount).join() === '1,0,1,0')
+    await until('the counts show all marks', async () => (await shown()).map((each: any) => each.likeCount).join() === '1,0,1,0')
   })
 
-  test('a hot store that is full: it is read as ever, marks wait in the journal in their order, and are applied once there is room', async () => {
+  test('a full hot store: reads continue, marks wait in the journal in their order, and are applied once there is room', async () => {
     await mark('7', 'a', 'LIKE')
     await settled()
     for (const call of ['hot.putMarks', 'hot.fillMarks', 'hot.check']) stores.refuse(call, 'STORE_FULL')
     expect(await mark('7', 'a', 'NONE')).toMatchObject({ outcome: 'ACCEPTED', newMark: 'NONE', state: 'PENDING', degraded: ['hotStore'] })
     expect(await mark('8', 'a', 'LIKE')).toMatchObject({ outcome: 'ACCEPTED', state: 'PENDING', degraded: ['hotStore'] })
-    // It lacks what waits, and who is shown that is told.
+    // The store lacks the waiting marks, and their viewers are told so.
     expect(await read('7', 'a')).toEqual({
       subjects: [{ likeCount: 1, viewerMark: 'LIKE', likers: likers('7') }],
       degraded: ['hotStore'],
     })
-    // Of him it has nothing, and takes nothing.
+    // The store has no marks of this viewer, and takes none.
     expect((await read('9', 'a')).subjects).toEqual([{ likeCount: 1, viewerMark: 'NONE', likers: likers('7') }])
     const { data, errors, degraded } = await served.ask(LIKES, viewerOf('9'))
     expect([data.thumbupUser, errors, degraded]).toEqual([{ likes: { edges: [] }, likesReceived: 0 }, [], ['hotStore']])
@@ -158,7 +158,7 @@ describe('with a store down, thumbup', () => {
     expect(anonymous).toEqual([])
     stores.calls.length = 0
     expect(await mark('7', 'b', 'LIKE')).toMatchObject({ outcome: 'ACCEPTED', state: 'PENDING' })
-    // While it says that it is full nobody is sent there.
+    // While the store says that it is full, no mark is sent there.
     expect(stores.count('hot.putMarks')).toBe(0)
     expect(served.subgraph.figures().journal.replayed).toBe(0)
     for (const call of ['hot.putMarks', 'hot.fillMarks', 'hot.check']) stores.refuse(call, undefined)
@@ -196,7 +196,7 @@ describe('with a store down, thumbup', () => {
     }
   })
 
-  test('the hot tier, one subject asked for again and again: the process serves it by itself', async () => {
+  test('the hot tier: repeated reads of one subject are answered by the process itself', async () => {
     stores.set('redis', 'down')
     const ask = () => served.ask('{ thumbups(business: "video", ids: ["a"]) { likeCount } }')
     await ask()
@@ -206,11 +206,11 @@ describe('with a store down, thumbup', () => {
     expect(stores.count('records.getCountsMany')).toBeLessThanOrEqual(2 + (Date.now() - began) / 50)
   })
 
-  test('hot tier and record store: counts are the last known ones, what is not known is null, and nothing is an error', async () => {
+  test('hot tier and record store: counts are the last known ones, unknown values are null, and no answer is an error', async () => {
     await mark('7', 'a', 'LIKE')
     await settled()
     await until('it is seen', async () => (await read('8', 'a')).subjects[0].likeCount === 1)
-    // Persisted by this process, and read by nobody since.
+    // Persisted by this process, and not read since.
     await mark('7', 'z', 'LIKE')
     await settled()
     await until('the outbox is empty', async () => (await stores.plain.records.listOutbox(10)).length === 0)
@@ -231,13 +231,13 @@ describe('with a store down, thumbup', () => {
     expect(await mark('8', 'a', 'LIKE')).toMatchObject({ outcome: 'ACCEPTED', state: 'PENDING' })
   })
 
-  test('the record store: marks of unknown viewers are taken blindly, and are exact in the end', async () => {
+  test('the record store: marks of unknown viewers are accepted blindly, and are exact in the end', async () => {
     await mark('7', 'a', 'LIKE', { markedAt: Date.now() - 10_000 })
     await settled()
     await stores.plain.hot.forgetBusiness(1, 1_000)
     stores.set('records', 'down')
     await read('7', 'a')
-    // He liked it before, which nobody can tell now.
+    // The viewer liked the subject before, which cannot be known now.
     const answer = await mark('7', 'a', 'DISLIKE')
     expect(answer).toMatchObject({ outcome: 'ACCEPTED', oldMark: null, newMark: 'DISLIKE', changed: null, state: 'PENDING' })
     expect(answer.degraded).toContain('recordStore')
@@ -261,7 +261,7 @@ describe('with a store down, thumbup', () => {
     expect(await mark('7', 'b', 'LIKE')).toMatchObject({ outcome: 'ACCEPTED', oldMark: 'NONE', changed: true })
   })
 
-  test('the log: flushes are persisted directly, and the answer names it', async () => {
+  test('the log: flushes are persisted directly, and answers name the log', async () => {
     stores.set('log', 'down')
     await mark('7', 'x', 'LIKE')
     await settled()
@@ -271,7 +271,7 @@ describe('with a store down, thumbup', () => {
     await until('it is seen', async () => (await read('8', 'a')).subjects[0].likeCount === 1)
   })
 
-  test('the events: nothing waits for them, and each comes when they are back', async () => {
+  test('the events: nothing waits for them, and every event arrives when they are back', async () => {
     stores.set('events', 'down')
     await mark('7', 'a', 'LIKE')
     await settled()
@@ -290,7 +290,7 @@ describe('with a store down, thumbup', () => {
     expect(job.figures().published).toBeGreaterThan(0)
   })
 
-  test('a refresh of the caches that failed is made up for, and no older value comes back', async () => {
+  test('a failed refresh of the caches is made up for, and no older value comes back', async () => {
     await mark('7', 'a', 'LIKE')
     await settled()
     stores.refuse('cache.putCounts', 'HOT_STORE_UNAVAILABLE')
@@ -303,7 +303,7 @@ describe('with a store down, thumbup', () => {
     expect(await stores.plain.cache.getCountsMany([{ business: 1, oid: 'a' }])).toMatchObject([{ likes: 2 }])
   })
 
-  test('a step that dies between any two of its lines is repeated, and counts nothing twice', async () => {
+  test('a step that fails at any of its calls is repeated, and counts nothing twice', async () => {
     for (const call of [
       'cache.putCounts',
       'hot.clearDirtyMarks',
@@ -325,7 +325,7 @@ describe('with a store down, thumbup', () => {
     await until('the cache has followed', async () => (await stores.plain.cache.getCountsMany([{ business: 1, oid: 'a' }]))[0]?.likes === 6)
   })
 
-  test('a process that died with marks in its aggregator loses none: they are swept', async () => {
+  test('marks in the aggregator of a dead process are swept, and none is lost', async () => {
     const now = Date.now()
     await stores.plain.hot.putMarks([{ viewer: '7', business: 1, oid: 'a', mark: 'LIKE', markedAt: now, base: null, blind: true }], {
       now,

@@ -4,7 +4,7 @@ import { until } from '../../../harness/until.ts'
 import { openMarkedStores, serveThumbup, thumbupConfig, viewerOf } from './marked-stores.ts'
 
 describe('a tenant with stores of its own', () => {
-  test('is alone with its outage: what others ask and mark goes on', async () => {
+  test('is alone with its outage: reads and marks of others continue', async () => {
     const [common, own] = [openMarkedStores(), openMarkedStores()]
     const served = serveThumbup(common, thumbupConfig(), { tenants: new Map([[2, own.stores]]) })
     const job = await served.subgraph.startJob()
@@ -34,8 +34,8 @@ describe('a tenant with stores of its own', () => {
 
   test.each([
     ['its own log', 'article', 'video'],
-    ['that of the others', 'video', 'article'],
-  ])('says with marks that a log is down only with those that it would have had: %s', async (_, without, other) => {
+    ['the log of the others', 'video', 'article'],
+  ])('reports that a log is down only with the marks that would use it: %s', async (_, without, other) => {
     const [common, own] = [openMarkedStores(), openMarkedStores()]
     const served = serveThumbup(common, thumbupConfig(), { tenants: new Map([[2, own.stores]]) })
     const degradedOf = async (...businesses: string[]) => {
@@ -55,7 +55,7 @@ describe('a tenant with stores of its own', () => {
     await Promise.all([common.close(), own.close()])
   })
 
-  test('that share the hot store persists its own marks only, and those of others do not hide them', async () => {
+  test('that shares the hot store persists only its own marks, and marks of others do not hide them', async () => {
     const [common, own] = [openMarkedStores(), openMarkedStores()]
     const config = thumbupConfig({ thumbup: { flushAgeMaxMs: 5, windowMs: 20, sweepAfterMs: 50, sweepEveryMs: 20, persistKeysMax: 3 } })
     const shared = { ...own.stores, hot: common.stores.hot }

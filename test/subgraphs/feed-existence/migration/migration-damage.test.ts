@@ -48,7 +48,7 @@ describe.skipIf(!isHere)('a damaged filter', () => {
     expect(await moving.serve(opened).unseen('7', CANDIDATES)).toEqual([...LEFT, 'played'])
   })
 
-  test('of a migrated viewer without a legacy set is reported with the number of lost plays, and of others nothing is', async () => {
+  test('of a migrated viewer without a legacy set is reported with the number of lost plays, and damage of other viewers is not', async () => {
     const { opened, served } = moving.open({ absentMs: 0, writeBack: false })
     await moving.redis.fill('7', SET)
     await moving.redis.fill('8', SET)
