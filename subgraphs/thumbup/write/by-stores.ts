@@ -1,0 +1,42 @@
+/** Calls that concern several sets of stores: each set gets its part of the inputs, all sets side by side. */
+import type { BusinessNumber } from '../../../core/domain.ts'
+import { isTidemarkError, publicMessage } from '../../../core/errors.ts'
+import type { Rejected } from './rejections.ts'
+
+/**
+ * Does what passed the checks, a part per set of stores side by side. A part that fails is told of its inputs, unless
+ * there is no other: then all failed, and the caller hears it as an error of the call.
+ */
+export async function answerByStores<P, T extends { business: BusinessNumber }, A>(
+  storesOf: (business: BusinessNumber) => P,
+  checked: readonly (T | Rejected)[],
+  task: (stores: P, items: readonly T[]) => Promise<readonly A[]>,
+): Promise<(A | Rejected)[]> {
+  const answers: (A | Rejected)[] = []
+  const parts = new Map<P, number[]>()
+  checked.forEach((each, place) => {
+    if ('outcome' in each) {
+      answers[place] = each
+      return
+    }
+    const stores = storesOf(each.business)
+    const places = parts.get(stores)
+    if (places === undefined) parts.set(stores, [place])
+    else places.push(place)
+  })
+  await Promise.all(
+    Array.from(parts, async ([stores, places]) => {
+      try {
+        const done = await task(
+          stores,
+          places.map((place) => checked[place] as T),
+        )
+        places.forEach((place, index) => (answers[place] = done[index] as A))
+      } catch (error) {
+        if (parts.size === 1 || !isTidemarkError(error)) throw error
+        for (const place of places) answers[place] = { outcome: 'REJECTED', code: error.code, message: publicMessage(error) }
+      }
+    }),
+  )
+  return answers
+}

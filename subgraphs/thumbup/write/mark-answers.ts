@@ -1,0 +1,43 @@
+/** The answer to one mark, from the outcome of its write. */
+import type { Mark, MarkKey } from '../../../core/domain.ts'
+import { publicMessage } from '../../../core/errors.ts'
+import type { MarkWrite } from '../stores/hot-store.ts'
+import type { Pipeline } from './pipeline.ts'
+import type { Rejected } from './rejections.ts'
+import type { MarkWriteOutcome } from './writes.ts'
+
+/** One answer per input. */
+export type MarkAnswer =
+  | {
+      outcome: 'ACCEPTED'
+      key: MarkKey
+      /** Undefined if no store could say. */
+      old: Mark | undefined
+      mark: Mark
+      /** No store that answers has it yet: what they say is to be read as if they had. */
+      journaled?: true
+    }
+  /** Something newer is stored, or exactly this. */
+  | { outcome: 'STALE'; key: MarkKey; mark: Mark }
+  | Rejected
+
+/** Hands the key of a stored mark to the aggregator. */
+export function answerOf({ aggregate }: Pick<Pipeline, 'aggregate'>, write: MarkWrite, outcome: MarkWriteOutcome): MarkAnswer {
+  const { viewer, business, oid } = write
+  const key: MarkKey = { viewer, business, oid }
+  if (outcome.status === 'journaled') return { outcome: 'ACCEPTED', key, old: undefined, mark: outcome.mark, journaled: true }
+  if (outcome.status === 'unreadable') {
+    return { outcome: 'REJECTED', code: outcome.error.code, message: publicMessage(outcome.error) }
+  }
+  if (outcome.status === 'stale') {
+    const { record, repeated } = outcome
+    // An earlier put may have stored this mark, and nobody flushed it, because its answer was lost.
+    const isStored = record.mark === write.mark && (repeated === true || record.markedAt === write.markedAt)
+    if (isStored) aggregate(key)
+    return isStored && repeated === true
+      ? { outcome: 'ACCEPTED', key, old: undefined, mark: record.mark }
+      : { outcome: 'STALE', key, mark: record.mark }
+  }
+  aggregate(key)
+  return { outcome: 'ACCEPTED', key, old: outcome.blind ? undefined : outcome.old, mark: outcome.record.mark }
+}

@@ -1,0 +1,32 @@
+/** Counts the answers to marks. */
+import type { MarkInput } from '../inputs.ts'
+import type { MarkAnswer } from './mark-answers.ts'
+
+export type ThumbupFigures = Record<'accepted' | 'changed' | 'stale' | 'rejected' | 'journaled', number> & {
+  /** Accepted marks by their source; of more than 50 sources the rest are "other". */
+  sources: Readonly<Record<string, number>>
+}
+
+const SOURCES_MAX = 50
+
+const FIGURE_OF = { ACCEPTED: 'accepted', STALE: 'stale', REJECTED: 'rejected' } as const
+
+export function makeMarkFigures() {
+  const figures = { accepted: 0, changed: 0, stale: 0, rejected: 0, journaled: 0 }
+  const sources = new Map<string, number>()
+
+  function count(each: MarkAnswer, { source }: MarkInput): void {
+    figures[FIGURE_OF[each.outcome]]++
+    if (each.outcome !== 'ACCEPTED') return
+    if (each.journaled === true) figures.journaled++
+    if (each.old !== each.mark) figures.changed++
+    const name = source ?? ''
+    const counted = sources.has(name) || sources.size < SOURCES_MAX ? name : 'other'
+    sources.set(counted, (sources.get(counted) ?? 0) + 1)
+  }
+
+  return {
+    count,
+    figures: (): ThumbupFigures => ({ ...figures, sources: Object.fromEntries(sources) }),
+  }
+}
