@@ -3,21 +3,19 @@ import { buildSubgraphSchema } from '@apollo/subgraph'
 import { parse, type GraphQLSchema } from 'graphql'
 import type { Clock } from '../../core/clock.ts'
 import type { Config } from '../../config/config.ts'
-import type { Degraded, StoreName } from '../../core/outage/degraded.ts'
+import type { Degraded } from '../../core/outage/degraded.ts'
 import type { BusinessNumber } from '../../core/domain.ts'
-import type { GuardedMarkStores } from './stores/guarded.ts'
-import { markStream } from './model/streams.ts'
-import { makeOutageNotices, noticeReplays, noticesOf, type Notices } from '../../writeback/notices.ts'
+import { noticesOf, type Notices } from '../../writeback/notices.ts'
 import { systemRandom, type Random } from '../../core/random.ts'
 import { makeThumbupLoaders, type ThumbupLoaders } from '../../loaders/thumbup.ts'
 import { makeThumbupBusinesses } from './businesses.ts'
-import { makeCountFollowers, type CountFollowers } from './read/count-followers.ts'
+import { outagesOf, type ThumbupOutages } from './outages.ts'
+import { makeParts } from './parts.ts'
 import type { ThumbupJob, ThumbupJobFigures } from './persist/job.ts'
-import { makeLikersRead } from './read/likers.ts'
 import { readLikes } from './read/likes.ts'
-import { makePipeline, type Pipeline, type PipelineFigures, type ThumbupStores } from './write/pipeline.ts'
+import type { PipelineFigures, ThumbupStores } from './write/pipeline.ts'
 import { startQuotas } from './write/quotas.ts'
-import { makeCountRefresh, type CountRefresh } from './read/refresh.ts'
+import type { CountRefresh } from './read/refresh.ts'
 import { makeThumbupResolvers } from './resolvers.ts'
 import { thumbupSdl } from './schema.ts'
 import { makeThumbupService, type ThumbupFigures, type ThumbupService } from './write/service.ts'
@@ -47,8 +45,7 @@ export type ThumbupSubgraph = {
 
 export type ThumbupSubgraphFigures = PipelineFigures & {
   marks: ThumbupFigures
-  /** Per store: is it down as far as the service knows, and how often was it? */
-  outages: Record<StoreName, { isDown: boolean; count: number }>
+  outages: ThumbupOutages
   /** Of businesses with stores of their own, by name. */
   tenants: Readonly<Record<string, PipelineFigures & Pick<ThumbupSubgraphFigures, 'outages'>>>
 }
@@ -60,15 +57,6 @@ export type ThumbupOptions = {
   tenants?: ReadonlyMap<BusinessNumber, ThumbupStores>
 }
 
-type Part = {
-  pipeline: Pipeline
-  refresh: CountRefresh
-  likers: ReturnType<typeof makeLikersRead>
-  followers: CountFollowers
-  name: string | undefined
-  notices: Notices
-}
-
 /** The service works on guarded stores, the job on the stores as they are: it may wait, and retries without limit. */
 export function makeThumbupSubgraph(
   clock: Clock,
@@ -77,50 +65,8 @@ export function makeThumbupSubgraph(
   report: Notices | ((error: unknown) => void),
   { guard = {}, random = systemRandom, tenants = new Map() }: ThumbupOptions = {},
 ): ThumbupSubgraph {
-  const notices = noticesOf(report)
-  const { thumbup } = config
   const businesses = makeThumbupBusinesses(config.businesses)
-  const common = makePart(stores, undefined)
-  const own = new Map(
-    config.businesses.flatMap(({ number, name }) => {
-      const ownStores = tenants.get(number)
-      return ownStores === undefined ? [] : [[number, makePart(ownStores, { number, name })] as const]
-    }),
-  )
-  const partOf = (business: BusinessNumber): Part => own.get(business) ?? common
-  const all = [common, ...own.values()]
-
-  function makePart(partStores: ThumbupStores, tenant: { number: BusinessNumber; name: string } | undefined): Part {
-    const ours = tenant === undefined ? notices : (notices.ofBusiness?.(tenant.name) ?? notices)
-    const outages = makeOutageNotices(clock, ours)
-    const journals = partStores.journals === undefined ? undefined : noticeReplays(clock, partStores.journals, ours)
-    const isOurs = (number: BusinessNumber): boolean => (tenant === undefined ? !tenants.has(number) : number === tenant.number)
-    const pipeline = makePipeline(
-      clock,
-      random,
-      { ...partStores, journals },
-      {
-        regions: config.stores.regions,
-        stream: markStream(config.stores.kafka?.topicPrefix ?? 'tidemark', tenant?.name),
-        businesses: config.businesses.filter(({ number }) => isOurs(number)),
-        targetOf: (number) => partOf(number).pipeline.replayTarget,
-        ...{ isOurs, isTenant: tenant !== undefined, thumbup, guard },
-      },
-      outages.failed,
-      outages.opened,
-    )
-    const { guarded, fills, counts } = pipeline
-    outages.follow({ breakers: breakersOf(guarded) })
-    return {
-      pipeline,
-      refresh: makeCountRefresh(partStores.cache, guarded.records, counts),
-      likers: makeLikersRead(clock, { ...guarded, fills, counts, mayLack: pipeline.writes.mayLack }),
-      followers: makeCountFollowers(clock, guarded.cache, counts, thumbup.countsWindowMs),
-      name: tenant?.name,
-      notices: { ...ours, failed: outages.failed },
-    }
-  }
-
+  const { common, own, all, partOf } = makeParts(clock, random, stores, tenants, config, noticesOf(report), guard)
   const quotas = startQuotas(
     clock,
     businesses.all,
@@ -155,7 +101,7 @@ export function makeThumbupSubgraph(
     service,
     makeLoaders: makeThumbupLoaders((business) => sources.get(partOf(business)) as NonNullable<ReturnType<typeof sources.get>>),
     async lookAtTenants() {
-      await Promise.all([...own.values()].map(({ pipeline }) => pipeline.guarded.look()))
+      await Promise.all(own.map(({ pipeline }) => pipeline.guarded.look()))
     },
     async startJob() {
       const jobs = await Promise.all(all.map((part) => part.pipeline.startJob(part.notices.parked)))
@@ -181,9 +127,7 @@ export function makeThumbupSubgraph(
       ...common.pipeline.figures(),
       marks: service.figures(),
       outages: outagesOf(common.pipeline.guarded),
-      tenants: Object.fromEntries(
-        [...own.values()].map(({ name, pipeline }) => [name, { ...pipeline.figures(), outages: outagesOf(pipeline.guarded) }]),
-      ),
+      tenants: Object.fromEntries(own.map(({ name, pipeline }) => [name, { ...pipeline.figures(), outages: outagesOf(pipeline.guarded) }])),
     }),
   }
 }
@@ -192,29 +136,4 @@ function summed(a: ThumbupJobFigures, b: ThumbupJobFigures): ThumbupJobFigures {
   const sum = { ...a }
   for (const name of Object.keys(sum) as (keyof ThumbupJobFigures)[]) sum[name] += b[name]
   return sum
-}
-
-/** Hot store and count cache are one store to whoever asks. */
-function breakersOf({ breakers: { hotStore, countCache, log, recordStore } }: GuardedMarkStores) {
-  return {
-    hotStore: {
-      isOpen: () => hotStore.isOpen() || countCache.isOpen(),
-      onClose(listener: () => void) {
-        hotStore.onClose(listener)
-        countCache.onClose(listener)
-      },
-    },
-    log,
-    recordStore,
-  }
-}
-
-function outagesOf(guarded: GuardedMarkStores): ThumbupSubgraphFigures['outages'] {
-  const { hotStore, log, recordStore } = breakersOf(guarded)
-  const { breakers } = guarded
-  return {
-    hotStore: { isDown: hotStore.isOpen(), count: breakers.hotStore.opened() + breakers.countCache.opened() },
-    log: { isDown: log.isOpen(), count: breakers.log.opened() },
-    recordStore: { isDown: recordStore.isOpen(), count: breakers.recordStore.opened() },
-  }
 }

@@ -1,0 +1,31 @@
+/** The outages of one set of stores, as the service knows them. */
+import type { StoreName } from '../../core/outage/degraded.ts'
+import type { GuardedMarkStores } from './stores/guarded.ts'
+
+/** Per store: is it down as far as the service knows, and how often was it? */
+export type ThumbupOutages = Record<StoreName, { isDown: boolean; count: number }>
+
+export /** Hot store and count cache are one store to whoever asks. */
+function breakersOf({ breakers: { hotStore, countCache, log, recordStore } }: GuardedMarkStores) {
+  return {
+    hotStore: {
+      isOpen: () => hotStore.isOpen() || countCache.isOpen(),
+      onClose(listener: () => void) {
+        hotStore.onClose(listener)
+        countCache.onClose(listener)
+      },
+    },
+    log,
+    recordStore,
+  }
+}
+
+export function outagesOf(guarded: GuardedMarkStores): ThumbupOutages {
+  const { hotStore, log, recordStore } = breakersOf(guarded)
+  const { breakers } = guarded
+  return {
+    hotStore: { isDown: hotStore.isOpen(), count: breakers.hotStore.opened() + breakers.countCache.opened() },
+    log: { isDown: log.isOpen(), count: breakers.log.opened() },
+    recordStore: { isDown: recordStore.isOpen(), count: breakers.recordStore.opened() },
+  }
+}
