@@ -10,10 +10,11 @@
  */
 import type { Clock, Timer } from '../../../core/clock.ts'
 import { saysDown, type Degraded } from '../../../core/outage/degraded.ts'
-import type { BusinessNumber, Subject, SubjectCounts, CountedSubject } from '../../../core/domain.ts'
+import type { Subject, CountedSubject } from '../../../core/domain.ts'
 import type { CountReads } from '../../../loaders/counts.ts'
 import type { CountCache, CountFollowing } from '../stores/count-cache.ts'
 import { openCountStream, type CountStream, type Followed } from './count-stream.ts'
+import { makeFollowedSubjects } from './followed-subjects.ts'
 
 export type CountFollowers = {
   /** Ends when the subscriber returns it. */
@@ -32,7 +33,7 @@ export function makeCountFollowers(
   counts: Pick<CountReads, 'getFresh'>,
   windowMs: number,
 ): CountFollowers {
-  const followed = new Map<BusinessNumber, Map<string, Followed>>()
+  const followed = makeFollowedSubjects()
   const streams = new Set<CountStream>()
   let following: CountFollowing | undefined
   let catching: Timer | undefined
@@ -40,9 +41,9 @@ export function makeCountFollowers(
 
   async function open(given: readonly Subject[], degraded: Degraded): Promise<AsyncIterableIterator<readonly CountedSubject[]>> {
     const stream = openCountStream(clock, windowMs, () => close(stream))
-    stream.followed = attach(given, stream)
+    stream.followed = followed.attach(given, stream)
     streams.add(stream)
-    following ??= cache.followCounts(changed, () => catchUpIn(windowMs))
+    following ??= cache.followCounts(followed.changed, () => catchUpIn(windowMs))
     try {
       await following.add(stream.followed)
     } catch (error) {
@@ -55,31 +56,9 @@ export function makeCountFollowers(
     return stream.iterator
   }
 
-  function attach(subjects: readonly Subject[], stream: CountStream): Followed[] {
-    const own = new Set<Followed>()
-    for (const { business, oid } of subjects) {
-      let ofBusiness = followed.get(business)
-      if (ofBusiness === undefined) followed.set(business, (ofBusiness = new Map()))
-      const entry = ofBusiness.get(oid)
-      if (entry !== undefined) entry.followers = withFollower(entry.followers, stream)
-      const added = entry ?? { business, oid, likes: 0, dislikes: 0, version: 0, followers: stream }
-      if (entry === undefined) ofBusiness.set(oid, added)
-      own.add(added)
-    }
-    return [...own]
-  }
-
   function close(stream: CountStream): void {
     if (!streams.delete(stream)) return
-    for (const entry of stream.followed) {
-      if (
-        entry.followers !== stream &&
-        (entry.followers as Set<CountStream>).delete(stream) &&
-        (entry.followers as Set<CountStream>).size > 0
-      )
-        continue
-      followed.get(entry.business)?.delete(entry.oid)
-    }
+    followed.detach(stream)
     following?.remove(stream.followed)
     stream.followed = []
     if (streams.size > 0) return
@@ -90,21 +69,6 @@ export function makeCountFollowers(
     followed.clear()
   }
 
-  function changed({ business, oid, counts: now }: CountedSubject): void {
-    const entry = followed.get(business)?.get(oid)
-    if (entry !== undefined) tell(entry, now)
-  }
-
-  /** Streams ignore equal or older versions, such as those of a cache that was filled again. */
-  function tell(entry: Followed, { likes, dislikes, version }: SubjectCounts): void {
-    if (version <= entry.version) return
-    entry.likes = likes
-    entry.dislikes = dislikes
-    entry.version = version
-    if (entry.followers instanceof Set) for (const stream of entry.followers) stream.changed(entry)
-    else entry.followers.changed(entry)
-  }
-
   /** Connections are lost together, each with a gap of many subjects. One read closes all gaps of a window. */
   function catchUpIn(ms: number): void {
     if (streams.size === 0) return
@@ -112,8 +76,7 @@ export function makeCountFollowers(
       catching = undefined
       if (isCatchingUp) return catchUpIn(AGAIN_MS)
       isCatchingUp = true
-      const all = [...followed.values()].flatMap((ofBusiness) => [...ofBusiness.values()])
-      catchUp(all)
+      catchUp(followed.all())
         .then(
           (isWhole) => isWhole || catchUpIn(AGAIN_MS),
           () => catchUpIn(AGAIN_MS),
@@ -132,7 +95,7 @@ export function makeCountFollowers(
       if (without.has('recordStore')) isWhole = false
       lot.forEach((entry, index) => {
         const now = found[index]
-        if (now != null) changed({ business: entry.business, oid: entry.oid, counts: now })
+        if (now != null) followed.changed({ business: entry.business, oid: entry.oid, counts: now })
       })
     }
     return isWhole
@@ -140,11 +103,6 @@ export function makeCountFollowers(
 
   return {
     open,
-    figures: () => ({ streams: streams.size, subjects: [...followed.values()].reduce((sum, { size }) => sum + size, 0) }),
+    figures: () => ({ streams: streams.size, subjects: followed.count() }),
   }
-}
-
-function withFollower(followers: Followed['followers'], stream: CountStream): Followed['followers'] {
-  if (followers instanceof Set) return followers.add(stream)
-  return followers === stream ? followers : new Set([followers, stream])
 }
