@@ -32,3 +32,8 @@ export interface CountFeed {
    */
   start(onChanges: (changes: CountChanges) => Promise<void>, onGap?: (sentence: string) => void): Promise<RunningFeed>
 }
+
+/** How many counts and owners' sums these changes have. */
+export function sizeOf({ counts, owners }: CountChanges): number {
+  return counts.length + owners.length
+}

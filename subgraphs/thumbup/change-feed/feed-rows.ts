@@ -1,5 +1,6 @@
 /** Rows as a binary log, or TiCDC, tells them → what the tables `counts`, `owners` and `heartbeats` became. */
 import { packedIdLength, unpackId } from '../../../core/keys.ts'
+import type { CountChanges } from './count-feed.ts'
 import type { OwnerSum, CountedSubject } from '../../../core/domain.ts'
 
 export const FEED_TABLES = ['counts', 'owners', 'heartbeats'] as const
@@ -23,6 +24,14 @@ export function changeOf(table: FeedTable, row: FeedRow): Change | undefined {
   if (version === 0) return undefined
   const counts = { likes: numberOf(row, 'likes'), dislikes: numberOf(row, 'dislikes'), version }
   return { kind: 'count', counted: { business, oid: idOf(row, 'oid'), counts } }
+}
+
+/** The counts and owners' sums among changes, in their order. */
+export function countChangesOf(changes: readonly Change[]): CountChanges {
+  return {
+    counts: changes.flatMap((change) => (change.kind === 'count' ? [change.counted] : [])),
+    owners: changes.flatMap((change) => (change.kind === 'owner' ? [change.sum] : [])),
+  }
 }
 
 function bytesOf(row: FeedRow, column: string): Buffer {

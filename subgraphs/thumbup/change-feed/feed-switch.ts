@@ -16,8 +16,10 @@
  * then which events an earlier process had taken into its buffer. Across a restart of the process the last changes may come
  * again: the memory is not kept.
  */
-import type { CountChanges, CountFeed, RunningFeed } from './count-feed.ts'
-import { makeChangeMemory } from './change-memory.ts'
+import type { CountChanges, CountFeed } from './count-feed.ts'
+import { makeDownstream } from './downstream.ts'
+import { makeEventBuffer } from './event-buffer.ts'
+import { makeFeedSide } from './feed-side.ts'
 import type { Clock, Timer } from '../../../core/clock.ts'
 
 export type FeedSwitchOptions = {
@@ -66,9 +68,6 @@ export type FeedSwitch = {
   stop(): Promise<void>
 }
 
-/** Downstream gets at most this many at once from the buffer. */
-const CHUNK = 1_000
-
 export async function makeFeedSwitch(
   clock: Clock,
   primary: CountFeed,
@@ -78,130 +77,32 @@ export async function makeFeedSwitch(
   options: FeedSwitchOptions = {},
 ): Promise<FeedSwitch> {
   const { staleAfterMs = 10_000, backAfterMs = 30_000, restartAfterMs = 10_000, bufferMax = 100_000, keysMax = 200_000 } = options
-  const memory = makeChangeMemory(keysMax)
   const tickMs = Math.min(1_000, Math.max(10, Math.floor(staleAfterMs / 20)))
-  const startedAt = clock.now()
-  const sides = { primary: makeSide(primary, takePrimary), fallback: makeSide(fallback, takeFallback) }
+  const sides = {
+    primary: makeFeedSide(clock, primary, restartAfterMs, takePrimary, reload, look),
+    fallback: makeFeedSide(clock, fallback, restartAfterMs, takeFallback, reload, look),
+  }
+  const downstream = makeDownstream(clock, keysMax, apply, sides.primary.readUntil)
+  const events = makeEventBuffer(clock, bufferMax, sides.primary.readUntil)
   let active: FeedSource = 'primary'
   let freshSince: number | undefined
   let stopped = false
-  let queue: Promise<unknown> = Promise.resolve()
-  /** In the order of arrival. */
-  let buffer: { arrivedAt: number; changes: CountChanges }[] = []
-  let buffered = 0
-  /** When the last event had arrived for which there was no room. */
-  let lostAt = -1
-  let isPassingBuffer = false
-  let isRisked = false
-  let [switches, applied, repeated, reloads] = [0, 0, 0, 0]
+  let [switches, reloads] = [0, 0]
 
   let ticking: Timer = clock.after(tickMs, tick)
   await Promise.all([sides.primary.start(), sides.fallback.start()])
   return { figures, stop }
 
-  /** One of the two feeds, started again and again. */
-  function makeSide(feed: CountFeed, take: (changes: CountChanges) => Promise<void>) {
-    let running: RunningFeed | undefined
-    let readUntil = 0
-    let failure: string | undefined
-    let retry: Timer | undefined
-
-    async function start(): Promise<void> {
-      try {
-        const started = await feed.start(take, reload)
-        if (stopped) return await started.stop()
-        running = started
-        failure = undefined
-        void started.ended.then((reason) => {
-          if (stopped) return
-          readSoFar()
-          running = undefined
-          void started.stop().catch(() => undefined)
-          fail(reason)
-        })
-      } catch (error) {
-        fail(error)
-      }
-    }
-
-    function fail(reason: unknown): void {
-      failure = reason instanceof Error ? reason.message : String(reason)
-      if (stopped) return
-      look()
-      retry = clock.after(restartAfterMs, () => void start())
-    }
-
-    function readSoFar(): number {
-      readUntil = Math.max(readUntil, running?.readUntil() ?? 0)
-      return readUntil
-    }
-
-    async function stop(): Promise<void> {
-      retry?.cancel()
-      await running?.stop()
-    }
-    return { start, stop, readUntil: readSoFar, failure: () => failure }
-  }
-
   function takePrimary(changes: CountChanges): Promise<void> {
-    return oneByOne(() => pass(changes))
+    return downstream.oneByOne(() => downstream.pass(changes))
   }
 
   function takeFallback(changes: CountChanges): Promise<void> {
-    return oneByOne(async () => {
-      if (active === 'primary') wait(changes)
-      else {
-        await passBuffer()
-        await pass(changes)
-      }
+    return downstream.oneByOne(async () => {
+      if (active === 'primary') return events.add(changes)
+      await events.passTo(downstream.pass)
+      await downstream.pass(changes)
     })
-  }
-
-  /** Both feeds bring at any time; downstream gets one call at a time, and the memory says what went there before. */
-  function oneByOne(work: () => Promise<void>): Promise<void> {
-    const done = queue.then(work)
-    queue = done.catch(() => undefined)
-    return done
-  }
-
-  async function pass(changes: CountChanges): Promise<void> {
-    const fresh = memory.newOf(changes)
-    const count = sizeOf(fresh)
-    if (count > 0) await apply(fresh)
-    memory.keep(fresh, clock.now(), sides.primary.readUntil())
-    if (memory.takeRisked() > 0) isRisked = true
-    applied += count
-    repeated += sizeOf(changes) - count
-  }
-
-  function wait(changes: CountChanges): void {
-    buffer.push({ arrivedAt: clock.now(), changes })
-    buffered += sizeOf(changes)
-    if (buffered > bufferMax) trim()
-    while (buffered > bufferMax) {
-      const { arrivedAt, changes: lost } = buffer.shift() as (typeof buffer)[number]
-      lostAt = arrivedAt
-      buffered -= sizeOf(lost)
-    }
-  }
-
-  /** What the primary has brought by itself needs not wait any longer. */
-  function trim(): void {
-    const readUntil = sides.primary.readUntil()
-    const kept = buffer.findIndex(({ arrivedAt }) => arrivedAt >= readUntil)
-    const gone = buffer.splice(0, kept === -1 ? buffer.length : kept)
-    for (const { changes } of gone) buffered -= sizeOf(changes)
-  }
-
-  async function passBuffer(): Promise<void> {
-    while (buffer.length > 0) {
-      let count = 0
-      for (let size = 0; count < buffer.length && size < CHUNK; count++) size += sizeOf((buffer[count] as (typeof buffer)[number]).changes)
-      const some = buffer.slice(0, count).map(({ changes }) => changes)
-      await pass({ counts: some.flatMap(({ counts }) => counts), owners: some.flatMap(({ owners }) => owners) })
-      buffer = buffer.slice(count)
-      for (const changes of some) buffered -= sizeOf(changes)
-    }
   }
 
   function tick(): void {
@@ -213,38 +114,26 @@ export async function makeFeedSwitch(
   /** Decides who is active. The primary is only while the buffer is not being passed on, for it trims the buffer. */
   function look(): void {
     const now = clock.now()
-    const lagMs = lagOf('primary')
+    const lagMs = sides.primary.lagMs()
     const failure = sides.primary.failure()
     const isFresh = lagMs <= staleAfterMs && failure === undefined
     freshSince = isFresh ? (freshSince ?? now) : undefined
     if (active === 'primary') {
-      if (isFresh) trim()
+      if (isFresh) events.trim()
       else takeOver(failure ?? `the change feed has not come further for ${lagMs} ms`)
-    } else if (freshSince !== undefined && now - freshSince >= backAfterMs && sides.primary.readUntil() > 0 && buffer.length === 0) {
+    } else if (freshSince !== undefined && now - freshSince >= backAfterMs && sides.primary.readUntil() > 0 && events.isEmpty()) {
       setActive('primary', `the change feed has been fresh for ${now - freshSince} ms`)
-    } else if (active === 'fallback') beginPassing()
-    if (active === 'primary' && isFresh && isRisked && sides.primary.readUntil() > 0) {
-      isRisked = false
+    } else if (active === 'fallback') events.passInTurn(downstream)
+    if (active === 'primary' && isFresh && sides.primary.readUntil() > 0 && downstream.takeRisk())
       reload(`more than ${keysMax} subjects changed while the change feed did not come further: some changes may have come twice`)
-    }
   }
 
   function takeOver(reason: string): void {
     setActive('fallback', reason)
     if (sides.primary.readUntil() === 0) reload('the change feed has not worked since the start: what changed before is not known')
-    else if (lostAt >= sides.primary.readUntil())
+    else if (events.lostAt() >= sides.primary.readUntil())
       reload(`more than ${bufferMax} events came that the change feed had not brought: the oldest are missing`)
-    beginPassing()
-  }
-
-  /** What downstream rejects stays in the buffer, for the next time. */
-  function beginPassing(): void {
-    if (isPassingBuffer || buffer.length === 0) return
-    isPassingBuffer = true
-    const end = () => {
-      isPassingBuffer = false
-    }
-    oneByOne(passBuffer).then(end, end)
+    events.passInTurn(downstream)
   }
 
   function setActive(source: FeedSource, reason: string): void {
@@ -258,32 +147,16 @@ export async function makeFeedSwitch(
     hooks.onReload(reason)
   }
 
-  function lagOf(source: FeedSource): number {
-    return clock.now() - Math.max(startedAt, sides[source].readUntil())
-  }
-
   function figures(): FeedSwitchFigures {
-    return {
-      active,
-      freshnessMs: lagOf(active),
-      primaryLagMs: lagOf('primary'),
-      fallbackLagMs: lagOf('fallback'),
-      switches,
-      applied,
-      repeated,
-      buffered,
-      reloads,
-    }
+    const [primaryLagMs, fallbackLagMs] = [sides.primary.lagMs(), sides.fallback.lagMs()]
+    const freshnessMs = active === 'primary' ? primaryLagMs : fallbackLagMs
+    return { active, freshnessMs, primaryLagMs, fallbackLagMs, switches, ...downstream.figures(), buffered: events.count(), reloads }
   }
 
   async function stop(): Promise<void> {
     stopped = true
     ticking.cancel()
     await Promise.all([sides.primary.stop(), sides.fallback.stop()])
-    await queue
+    await downstream.settled()
   }
-}
-
-function sizeOf({ counts, owners }: CountChanges): number {
-  return counts.length + owners.length
 }

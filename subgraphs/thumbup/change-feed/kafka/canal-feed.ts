@@ -12,18 +12,19 @@
  */
 import { randomBytes } from 'node:crypto'
 import type { Admin } from 'kafkajs'
-import { type Clock, sleep } from '../../../../core/clock.ts'
-import { TidemarkError } from '../../../../core/errors.ts'
+import type { Clock } from '../../../../core/clock.ts'
 import type { CountFeed, RunningFeed, WriteBeat } from '../count-feed.ts'
+import { countChangesOf } from '../feed-rows.ts'
+import { startBeats } from '../feed-beats.ts'
 import { makeAppender } from '../../../../stores/kafka/appender.ts'
 import { askOnce } from '../../../../stores/kafka/asking.ts'
 import { type Decoded, partsOf } from '../../../../stores/kafka/batches.ts'
 import { type CanalMessage, parseCanal } from './canal-message.ts'
+import { countPartitions, tellRemoved } from './canal-topic.ts'
 import { makeCanalProgress } from './canal-progress.ts'
 import { type KafkaConnection, type KafkaLogger, makeClient } from '../../../../stores/kafka/client.ts'
 import { superviseConsumer } from '../../../../stores/kafka/consumer.ts'
 import { parkAll } from '../../../../stores/kafka/dead-letters.ts'
-import { isMissing } from '../../../../stores/kafka/errors.ts'
 import { topicNames } from '../../../../stores/kafka/topics.ts'
 import { beginNow } from '../../../../stores/kafka/group-offsets.ts'
 
@@ -45,7 +46,15 @@ export type CanalFeedOptions = {
 
 type Placed = { partition: number; message: CanalMessage }
 
-const START_MAX_MS = 15_000
+const CONSUMER = {
+  fromBeginning: true,
+  partitionsAtOnce: 4,
+  sessionMaxMs: 10_000,
+  rebalanceMaxMs: 60_000,
+  hungAfterMs: 60_000,
+  startMaxMs: 15_000,
+  mayBeDown: true,
+}
 const WAITING_BYTES_MAX = 16 * 1_048_576
 
 /** Connects when started. */
@@ -71,16 +80,15 @@ async function startFeed(
   const kafka = makeClient(connection, logger)
   const ask = <T>(work: (admin: Admin) => Promise<T>): Promise<T> => askOnce(kafka, connection, work)
   const partitions = await ask(async (admin) => {
-    const count = await countPartitions(admin)
+    const count = await countPartitions(admin, topic)
     await beginNow(kafka, admin, groupId, topic)
-    await tellRemoved(admin)
+    await tellRemoved(admin, groupId, topic, onGap)
     return count
   })
+  const decode = (message: { value: Buffer | null }): Decoded<CanalMessage> => decodeOne(message, options.database)
   const progress = makeCanalProgress(partitions)
   const appender = makeAppender(kafka, connection, clock, logger, { appendMaxMs: 5_000, waitingBytesMax: WAITING_BYTES_MAX })
-  const stopping = Promise.withResolvers<void>()
   const ended = Promise.withResolvers<unknown>()
-  let stopped = false
   let finishing: Promise<void> | undefined
   /** Partitions persist side by side; the port promises calls one after the other. */
   let queue: Promise<unknown> = Promise.resolve()
@@ -90,7 +98,7 @@ async function startFeed(
     connection,
     {
       park: (partition, undecodable) => parkAll(appender, topicNames(topicPrefix), partition, undecodable),
-      countPartitions: () => ask(countPartitions),
+      countPartitions: () => ask((admin) => countPartitions(admin, topic)),
     },
     {
       persist: ({ partition, messages }) => {
@@ -106,31 +114,17 @@ async function startFeed(
       topic,
       groupId,
       regions: partitions,
-      parts: (messages) => partsOf(messages, decodeOne, () => 1, batchMax),
-      fromBeginning: true,
-      partitionsAtOnce: 4,
-      sessionMaxMs: 10_000,
-      rebalanceMaxMs: 60_000,
-      hungAfterMs: 60_000,
-      startMaxMs: START_MAX_MS,
-      mayBeDown: true,
+      parts: (messages) => partsOf(messages, decode, () => 1, batchMax),
+      ...CONSUMER,
     },
   )
-  const beating = beat()
+  let hasComplained = false
+  const beats = startBeats(clock, beatEveryMs, name, beat, logger)
   return { readUntil: () => progress.readUntil(), ended: ended.promise, stop }
-
-  function decodeOne({ value }: { value: Buffer | null }): Decoded<CanalMessage> {
-    try {
-      return value === null ? { content: { kind: 'nothing' } } : { content: parseCanal(value, options.database) }
-    } catch (error) {
-      return { reason: error instanceof Error ? error.message : String(error) }
-    }
-  }
 
   async function take(placed: readonly Placed[]): Promise<void> {
     const changes = placed.flatMap(({ message }) => (message.kind === 'rows' ? message.changes : []))
-    const counts = changes.flatMap((change) => (change.kind === 'count' ? [change.counted] : []))
-    const owners = changes.flatMap((change) => (change.kind === 'owner' ? [change.sum] : []))
+    const { counts, owners } = countChangesOf(changes)
     if (counts.length + owners.length > 0) await onChanges({ counts, owners })
     for (const { partition, message } of placed) {
       if (message.kind === 'watermark') progress.watermark(partition, message.watermark)
@@ -143,49 +137,17 @@ async function startFeed(
   }
 
   async function beat(): Promise<void> {
-    let isSilent = false
-    let hasComplained = false
-    while (!stopped) {
-      try {
-        await writeBeat(name, instance, clock.now())
-        isSilent = false
-      } catch (error) {
-        if (!isSilent) logger.warn({ err: error, feed: name }, 'the beat of the change feed cannot be written')
-        isSilent = true
-      }
-      if (progress.lacksWatermarks() && !hasComplained) {
-        hasComplained = true
-        logger.error(
-          { topic, partitions },
-          'no watermarks come: create the changefeed with enable-tidb-extension=true, or with one partition',
-        )
-      }
-      await Promise.race([sleep(clock, beatEveryMs), stopping.promise])
-    }
-  }
-
-  async function countPartitions(admin: Admin): Promise<number> {
     try {
-      const { topics } = await admin.fetchTopicMetadata({ topics: [topic] })
-      const count = topics[0]?.partitions.length ?? 0
-      if (count > 0) return count
-    } catch (error) {
-      if (!isMissing(error)) throw error
+      await writeBeat(name, instance, clock.now())
+    } finally {
+      complainOfWatermarks()
     }
-    throw new TidemarkError(
-      'TOPIC_MISSING',
-      `topic ${topic}, which TiCDC should fill, does not exist: create the changefeed, or correct canalTopic`,
-    )
   }
 
-  async function tellRemoved(admin: Admin): Promise<void> {
-    const [committed] = await admin.fetchOffsets({ groupId, topics: [topic] })
-    const ends = await admin.fetchTopicOffsets(topic)
-    for (const { partition, offset } of committed?.partitions ?? []) {
-      const low = Number(ends.find((end) => end.partition === partition)?.low ?? 0)
-      if (Number(offset) >= 0 && Number(offset) < low)
-        onGap(`Kafka removed ${low - Number(offset)} messages of topic ${topic} before they were read`)
-    }
+  function complainOfWatermarks(): void {
+    if (hasComplained || !progress.lacksWatermarks()) return
+    hasComplained = true
+    logger.error({ topic, partitions }, 'no watermarks come: create the changefeed with enable-tidb-extension=true, or with one partition')
   }
 
   function stop(): Promise<void> {
@@ -194,10 +156,16 @@ async function startFeed(
   }
 
   async function finish(): Promise<void> {
-    stopped = true
-    stopping.resolve()
-    await Promise.all([consumer.stop(), beating])
+    await Promise.all([consumer.stop(), beats.stop()])
     await appender.close()
     ended.resolve(new Error('the change feed was stopped'))
+  }
+}
+
+function decodeOne({ value }: { value: Buffer | null }, database: string): Decoded<CanalMessage> {
+  try {
+    return value === null ? { content: { kind: 'nothing' } } : { content: parseCanal(value, database) }
+  } catch (error) {
+    return { reason: error instanceof Error ? error.message : String(error) }
   }
 }

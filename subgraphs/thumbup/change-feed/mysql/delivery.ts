@@ -1,0 +1,106 @@
+/**
+ * Delivers transactions from memory to `onChanges`, in order and in batches. A batch that is rejected is delivered again until it is taken.
+ * The reader pauses while too many changes wait.
+ */
+import { type Clock, sleep } from '../../../../core/clock.ts'
+import type { CountFeed } from '../count-feed.ts'
+import { countChangesOf } from '../feed-rows.ts'
+import type { BinlogReader, Piece } from './binlog-reader.ts'
+import type { FeedLogger } from './binlog-connection.ts'
+import type { Place } from './feed-places.ts'
+import { retryDelayMs } from './feed-retries.ts'
+
+/** Changes that wait for `onChanges`, beyond which nothing more is read. */
+const WAITING_MAX = 10_000
+
+/** `own`: the feed and the instance whose beats are read back. `place`: behind what was taken before. */
+export function startDelivery(
+  clock: Clock,
+  own: { name: string; instance: string },
+  place: Place,
+  batchMax: number,
+  onChanges: Parameters<CountFeed['start']>[0],
+  reader: () => Pick<BinlogReader, 'pause' | 'resume'>,
+  logger: FeedLogger,
+) {
+  const pieces: Piece[] = []
+  const stopping = Promise.withResolvers<void>()
+  const firstBeat = Promise.withResolvers<void>()
+  let stopped = false
+  let readUntil = 0
+  let waiting = 0
+  let wake: () => void = () => undefined
+  let takenTo = place
+  const taking = take()
+
+  function add(piece: Piece): void {
+    pieces.push(piece)
+    waiting += piece.changes.length
+    if (isFull()) reader().pause()
+    wake()
+  }
+
+  function isFull(): boolean {
+    return waiting > WAITING_MAX
+  }
+
+  async function take(): Promise<void> {
+    while (!stopped) {
+      if (pieces.length === 0) {
+        await new Promise<void>((resolve) => {
+          wake = resolve
+          if (stopped) resolve()
+        })
+        continue
+      }
+      let count = 0
+      let size = 0
+      while (count < pieces.length && (count === 0 || size + (pieces[count]?.changes.length ?? 0) <= batchMax))
+        size += pieces[count++]?.changes.length ?? 0
+      const batch = pieces.slice(0, count)
+      if (!(await deliver(batch))) return
+      pieces.splice(0, count)
+      if (isFull() && waiting - size <= WAITING_MAX) reader().resume()
+      waiting -= size
+    }
+  }
+
+  /** False if it was told to stop before they were taken. */
+  async function deliver(batch: readonly Piece[]): Promise<boolean> {
+    const changes = batch.flatMap((piece) => piece.changes)
+    const { counts, owners } = countChangesOf(changes)
+    for (let failures = 0; counts.length + owners.length > 0; failures++) {
+      try {
+        await onChanges({ counts, owners })
+        break
+      } catch (error) {
+        if (failures === 0) logger.warn({ err: error, feed: own.name }, 'changes of counts could not be taken; trying again')
+        await Promise.race([sleep(clock, retryDelayMs(failures)), stopping.promise])
+        if (stopped) return false
+      }
+    }
+    takenTo = batch.findLast((piece) => piece.place !== undefined)?.place ?? takenTo
+    for (const change of changes) {
+      if (change.kind !== 'beat' || change.feed !== own.name || change.instance !== own.instance) continue
+      readUntil = Math.max(readUntil, change.beatAt)
+      firstBeat.resolve()
+    }
+    return true
+  }
+
+  return {
+    add,
+    isFull,
+    /** Resolves when a beat of this instance was read back. */
+    firstBeat: firstBeat.promise,
+    readUntil: () => readUntil,
+    /** Behind the last transaction that was taken. */
+    takenTo: () => takenTo,
+    async stop() {
+      stopped = true
+      stopping.resolve()
+      wake()
+      await taking
+    },
+  }
+}
