@@ -49,8 +49,8 @@ function readBody(request: IncomingMessage, done: (bytes: Buffer) => void): void
 
 /** The response may have a `vary` header already; see cors.ts. */
 function headersOf(response: ServerResponse, { headers }: Answer): Answer['headers'] {
-  const said = response.getHeader('vary')
-  return said === undefined || headers?.['vary'] === undefined ? headers : { ...headers, vary: `${String(said)}, ${headers['vary']}` }
+  const present = response.getHeader('vary')
+  return present === undefined || headers?.['vary'] === undefined ? headers : { ...headers, vary: `${String(present)}, ${headers['vary']}` }
 }
 
 export const NOT_STORED = Object.freeze({ 'cache-control': 'no-store' })

@@ -52,8 +52,8 @@ function attempt(services: readonly Service[]): Attempt {
 /** Conflicts of kinds come first: the composer reports some of them in other words, or as queries that no subgraph can answer. */
 function reasonsOf(services: readonly Service[], errors: readonly GraphQLError[]): string[] {
   const conflicts = kindConflicts(services)
-  const told = new Set(errors.map(({ message }) => message))
-  return [...conflicts, ...[...told].filter((message) => conflicts.length === 0 || !ABOUT_KINDS.test(message))]
+  const reported = new Set(errors.map(({ message }) => message))
+  return [...conflicts, ...[...reported].filter((message) => conflicts.length === 0 || !ABOUT_KINDS.test(message))]
 }
 
 const ABOUT_KINDS = /has mismatched kind|@interfaceObject in all the subgraphs/

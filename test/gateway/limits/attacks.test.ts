@@ -92,18 +92,18 @@ function dribble(socket: Socket, text: string, everyMs: number): void {
 
 describe('requests that are too large', () => {
   it('a body of 10 MB is refused before it is read', async () => {
-    const said = await raw((socket) => {
+    const received = await raw((socket) => {
       socket.write('POST /graphql HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 10485760\r\n\r\n')
     })
-    expect(said).toMatch(/^HTTP\/1.1 413 /)
-    expect(said).toContain('BODY_TOO_LARGE')
+    expect(received).toMatch(/^HTTP\/1.1 413 /)
+    expect(received).toContain('BODY_TOO_LARGE')
     expect(performance.now() - begun.at).toBeLessThan(1_000)
   })
 
   it.each(['content-length: 10485760', 'transfer-encoding: chunked'])(
     'a body of 10 MB that is sent with %s is refused and not kept',
     async (length) => {
-      const said = await raw((socket) => {
+      const received = await raw((socket) => {
         socket.write(`POST /graphql HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\n${length}\r\n\r\n`)
         const chunk = Buffer.alloc(65_536, 32)
         for (let sent = 0; sent < 160; sent++) {
@@ -114,7 +114,7 @@ describe('requests that are too large', () => {
         socket.end(length.includes('chunked') ? '0\r\n\r\n' : '')
       })
       // The connection is closed while the client still sends, so the client may miss the answer.
-      if (said !== '') expect(said).toMatch(/^HTTP\/1.1 413 .*BODY_TOO_LARGE/s)
+      if (received !== '') expect(received).toMatch(/^HTTP\/1.1 413 .*BODY_TOO_LARGE/s)
     },
   )
 
@@ -149,8 +149,8 @@ describe('requests that are too large', () => {
     const refused = await send(`/graphql?query=${'x'.repeat(1_000_000)}`, {}).catch(() => undefined)
     if (refused !== undefined)
       expect([refused.status, refused.code, refused.message]).toEqual([431, 'BAD_REQUEST', expect.stringContaining('POST')])
-    const said = await raw((socket) => socket.write(`GET /graphql?query=${'x'.repeat(20_000)} HTTP/1.1\r\nhost: x\r\n\r\n`))
-    expect(said).toMatch(/^HTTP\/1.1 431 .*by POST, or send its id/s)
+    const received = await raw((socket) => socket.write(`GET /graphql?query=${'x'.repeat(20_000)} HTTP/1.1\r\nhost: x\r\n\r\n`))
+    expect(received).toMatch(/^HTTP\/1.1 431 .*by POST, or send its id/s)
   })
 
   it('a batch of 20,000 operations is refused, and none of them runs', async () => {
@@ -183,31 +183,31 @@ describe('requests that are too slow', () => {
   }
 
   it('a request with headers that come a byte at a time is cut with 408', async () => {
-    const said = await raw((socket) => {
+    const received = await raw((socket) => {
       socket.write('POST /graphql HTTP/1.1\r\nhost: x\r\n')
       dribble(socket, 'x-a: b\r\n', 20)
     })
-    expect(said).toMatch(/^HTTP\/1.1 408 .*REQUEST_TIMEOUT/s)
+    expect(received).toMatch(/^HTTP\/1.1 408 .*REQUEST_TIMEOUT/s)
     inTime()
   })
 
   it.each(['/graphql', '/graphql/', '/graphql/p/report'])(
     'a request with a body for %s that comes a byte at a time is cut with 408',
     async (path) => {
-      const said = await raw((socket) => {
+      const received = await raw((socket) => {
         socket.write(`POST ${path} HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 100000\r\n\r\n`)
         dribble(socket, ' ', 20)
       })
-      expect(said).toMatch(/^HTTP\/1.1 408 .*REQUEST_TIMEOUT/s)
+      expect(received).toMatch(/^HTTP\/1.1 408 .*REQUEST_TIMEOUT/s)
       inTime()
     },
   )
 
   it('a request without its body is cut with 408', async () => {
-    const said = await raw((socket) =>
+    const received = await raw((socket) =>
       socket.write('POST /graphql HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 10\r\n\r\n'),
     )
-    expect(said).toMatch(/^HTTP\/1.1 408 /)
+    expect(received).toMatch(/^HTTP\/1.1 408 /)
     inTime()
   })
 
@@ -222,7 +222,7 @@ describe('requests that are too slow', () => {
     const at = performance.now()
     expect((await post(server.url, { query: '{ hello }' })).status).toBe(200)
     expect(performance.now() - at).toBeLessThan(1_000)
-    for (const said of await Promise.all(slow)) expect(said).toContain('REQUEST_TIMEOUT')
+    for (const received of await Promise.all(slow)) expect(received).toContain('REQUEST_TIMEOUT')
     inTime()
   })
 })
@@ -259,9 +259,9 @@ describe('requests that are malformed', () => {
     '%s changes nothing, and the answer names the allowed methods',
     async (method) => {
       for (const path of [`/graphql?query=${encodeURIComponent(MUTATION)}`, '/graphql/p/report', '/graphql']) {
-        const said = await raw((socket) => socket.write(`${method} ${path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n`))
-        expect(said, path).toMatch(/^HTTP\/1.1 4(?:05|04) /)
-        expect(said).not.toContain('nobody:1')
+        const received = await raw((socket) => socket.write(`${method} ${path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n`))
+        expect(received, path).toMatch(/^HTTP\/1.1 4(?:05|04) /)
+        expect(received).not.toContain('nobody:1')
       }
     },
   )

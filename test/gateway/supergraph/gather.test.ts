@@ -134,15 +134,15 @@ describe('mistakes', () => {
     ],
     ['a variable that is not set', () => yaml(videos({ sdl: '${env.NOT_SET}' })), /needs the environment variable NOT_SET/],
   ])('%s is reported in one line', async (_, path, sentence) => {
-    const told = await sentenceOf(path())
-    expect(told).toMatch(/^CONFIG_INVALID: /)
-    expect(told).toMatch(sentence)
-    expect(told.split('\n')).toHaveLength(1)
+    const message = await sentenceOf(path())
+    expect(message).toMatch(/^CONFIG_INVALID: /)
+    expect(message).toMatch(sentence)
+    expect(message.split('\n')).toHaveLength(1)
   })
 
   test('all subgraphs without a schema are reported together', async () => {
-    const told = await sentenceOf(yaml({ a: { schema: { subgraph_url: 'http://127.0.0.1:1/' } }, b: { routing_url: 'http://b/' } }))
-    expect(told.split('\n')).toHaveLength(2)
+    const message = await sentenceOf(yaml({ a: { schema: { subgraph_url: 'http://127.0.0.1:1/' } }, b: { routing_url: 'http://b/' } }))
+    expect(message.split('\n')).toHaveLength(2)
   })
 
   test('an address without a server is reported', async () => {
@@ -182,13 +182,13 @@ describe('mistakes', () => {
       routing_url: 'http://b/',
       schema: { sdl: `${LINK} type Query { rating: Progress } type Progress { position: Int! stars: Int }` },
     }
-    const told = await sentenceOf(yaml({ videos: good, ratings: bad }))
-    expect(told).toContain('the subgraphs history, videos, ratings do not compose:')
-    expect(told).toContain('Non-shareable field "Progress.position" is resolved from multiple subgraphs')
-    expect(told).toContain('without "ratings" the others compose')
-    expect(told).not.toContain('without "videos"')
-    expect(told).not.toContain('without "history"')
-    expect(told).toContain('"ratings" defines the type Progress, which "history" also defines')
+    const message = await sentenceOf(yaml({ videos: good, ratings: bad }))
+    expect(message).toContain('the subgraphs history, videos, ratings do not compose:')
+    expect(message).toContain('Non-shareable field "Progress.position" is resolved from multiple subgraphs')
+    expect(message).toContain('without "ratings" the others compose')
+    expect(message).not.toContain('without "videos"')
+    expect(message).not.toContain('without "history"')
+    expect(message).toContain('"ratings" defines the type Progress, which "history" also defines')
   })
 
   test('a composed supergraph that needs a removed field of ours is refused', async () => {
