@@ -7,9 +7,14 @@
  * An IPv6 address counts as its /64, and its /48 has four times the limit: an attacker with a /48 has 65,536 /64s. A /48 is never blocked
  * for abuse, because it may be many customers of one carrier.
  *
- * A refused caller is remembered here until it may ask again. Until then its requests are refused before they are parsed, without a call
- * to Redis. Every refusal counts towards `abuse`: a viewer or an address with too many refusals is blocked for a time. A client's name is
- * never blocked, because anybody can send it.
+ * A refused caller is remembered until it may ask again. Until then its requests are refused before they are parsed, without a call to
+ * Redis. Every refusal counts towards `abuse`: a viewer or an address with too many refusals is blocked for a time. A client's name is
+ * never blocked, because every client can send it.
+ *
+ *   quotas.ts           the windows in which a caller counts
+ *   spending.ts         spends a cost in all of them, or in none
+ *   waiting-callers.ts  remembers refused and blocked callers
+ *   refusals.ts         counts refusals towards a block
  */
 import { GraphQLError } from 'graphql'
 import { systemClock, type Clock } from '../../core/clock.ts'

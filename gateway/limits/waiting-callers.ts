@@ -36,7 +36,7 @@ const NAMES: Readonly<Record<QuotaKind, string>> = {
 const ANONYMOUS_REFUSED =
   'an address exceeded the limit of callers without a token: if it is a proxy, set server.trustProxy; if it is shared by many callers, add it to limits.sharedAddresses'
 
-/** `refusals`: absent if nobody is blocked for refused requests. */
+/** `refusals`: absent if no caller is blocked for refused requests. */
 export function makeWaitingCallers(quotas: Quotas, refusals: Refusals | undefined, log: LimitLog, clock: Clock): WaitingCallers {
   const until = makeMemory<{ at: number; blocked: boolean }>(REMEMBERED_MAX)
   /** The latest end of those refusals. It is nearly always past, and then no lookup happens. */

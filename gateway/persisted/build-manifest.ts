@@ -1,7 +1,7 @@
 /**
  * Builds a manifest from `.graphql` files. Operations have names that are unique over all files, and a fragment may be in any file.
  * Each text is one operation with the fragments that it needs, sorted by name and printed in one format. The same files therefore
- * always give the same bytes, in whatever order they are read, and a manifest can be compared and reviewed.
+ * give the same bytes in any order of reading, so a manifest can be compared and reviewed.
  */
 import {
   GraphQLError,

@@ -4,6 +4,10 @@
  *
  * The engine parses, validates and plans each operation once. Every operation gets a fresh context, even on a socket that stays open for
  * hours, because the loaders in a context remember their reads.
+ *
+ *   caller-checks.ts   credentials → caller; refuses callers that must wait
+ *   preparation.ts     text or id → prepared operation; refuses costly ones
+ *   operation-runs.ts  prepared operation → result or stream of results
  */
 import type { Registry } from '@prometheus-io/client'
 import type { Config } from '../../config/config.ts'
