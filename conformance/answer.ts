@@ -1,9 +1,9 @@
-/** One request to the audited deployment and its answer, whatever it is: an audit judges errors, it does not throw them. */
+/** One request to the audited deployment, and its answer. An error is an answer too: an audit judges errors and does not throw them. */
 import { CheckFailed } from './outcome.ts'
 
 export type AnswerError = { message: string; path?: readonly (string | number)[]; extensions?: { code?: string } }
 
-/** `body` is the whole answer, `data` and `errors` what a GraphQL answer has; nothing about them is trusted but their being JSON. */
+/** `body` is the whole answer. `data` and `errors` are its GraphQL parts. Only their being JSON is checked. */
 export type Answer<Data> = { status: number; body: object; data: Data | null; errors: readonly AnswerError[] }
 
 export type RawRequest = { method?: string; headers?: Record<string, string>; body?: string }
@@ -47,12 +47,12 @@ function parseAnswer(status: number, text: string): object {
     const answer: unknown = JSON.parse(text)
     if (typeof answer === 'object' && answer !== null) return answer
   } catch {
-    // Told below.
+    // Text that is not JSON is reported below.
   }
   throw new CheckFailed('an answer in JSON', `status ${status} with "${text.slice(0, 200)}"`)
 }
 
-/** Fetch hides what happened in the cause. */
+/** Fetch hides the reason in the cause. */
 export function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
   return error.cause instanceof Error && error.cause.message !== '' ? error.cause.message : error.message

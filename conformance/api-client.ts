@@ -10,12 +10,12 @@ type GraphQLAnswer<Data> = {
   extensions?: { degraded?: readonly string[] }
 }
 
-/** For so long is an answer asked for again that lacks what a store would have said. */
+/** Milliseconds for which a degraded answer is requested again. */
 const WHOLE_WITHIN_MS = 30_000
 const AGAIN_MIN_MS = 50
 const AGAIN_MAX_MS = 2_000
 
-/** The address of the API, of which the path may be left out. `flag`: where it was given. Throws CONFIG_INVALID. */
+/** The address of the API. The path may be omitted. `flag`: the option that gave it. Throws CONFIG_INVALID. */
 export function apiUrl(text: string, flag?: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined
   if (url === undefined || !/^https?:$/.test(url.protocol)) {
@@ -26,7 +26,7 @@ export function apiUrl(text: string, flag?: string): string {
   return url.href
 }
 
-/** Runs one operation. Throws with the first error's sentence; a service that is not there is SUBGRAPH_UNAVAILABLE. */
+/** Runs one operation. Throws with the message of the first error. A service that does not answer is SUBGRAPH_UNAVAILABLE. */
 export async function callApi<Data>(
   url: string,
   query: string,

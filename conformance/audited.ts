@@ -1,9 +1,9 @@
 /**
- * What is audited: a deployment by its address, the business to try it with, and viewers of the audit's own. Every check
- * gets a viewer with an empty history, so that checks can run side by side; all of them are cleared at the end.
+ * The audited deployment: its address, a business to test with, and viewers that only the audit uses. Every check gets a viewer with an
+ * empty history, so checks can run in parallel. All viewers are cleared at the end.
  *
- * Times are the deployment's: its clock is learnt from its answer to a report that names no time, so a machine whose
- * clock is wrong can still audit.
+ * All times are on the deployment's clock, which the audit reads from the answer to a report without a time. A machine with a wrong clock
+ * can therefore audit.
  */
 import { randomBytes, randomInt } from 'node:crypto'
 import { setTimeout as wait } from 'node:timers/promises'
@@ -21,40 +21,40 @@ export type AuditOptions = {
   url: string
   /** The address of another process of the same deployment. */
   second: string | undefined
-  /** The address of a process that persists, if `url` does not; for its metrics. */
+  /** The address of a process that persists, if `url` does not. The audit reads its metrics. */
   job: string | undefined
   identity: Identity
   /** Default: the first of BUSINESSES that is configured. */
   business: string | undefined
   /** The rule of the business. */
   conflict: ConflictRule
-  /** Does the business take a report of position 0 for a glance? */
+  /** True if the business treats a report of position 0 as a glance. */
   glance: boolean
-  /** Milliseconds to wait for the write-back. 0: leave out what depends on it. */
+  /** Milliseconds to wait for the write-back. 0: skip the checks that depend on it. */
   waitMs: number
   /** Milliseconds an event may take from a change to a subscriber. */
   eventMaxMs: number
 }
 
-/** Nothing of the write-back is left; something is; or nobody can tell, and the whole time was waited. */
+/** The write-back has drained, has work left, or cannot be observed. In the last case the audit waited for the whole time. */
 export type Quiet = { kind: 'drained' } | { kind: 'left'; what: string } | { kind: 'unknown'; why: string }
 
 export type Audit = Awaited<ReturnType<typeof makeAudit>>
 
-/** Tried if none is named; a second one that is there serves the checks that need two. */
+/** Probed if no business is given. A second configured business serves the checks that need two. */
 const BUSINESSES = ['video', 'article', 'comic', 'audio']
-/** Greater than what any business would take for a glance. */
+/** Greater than any `glanceMax`. */
 export const REAL_POSITION = 600_000
 const LOOK_EVERY_MS = 250
 const ASK_EVERY_MS = 100
 const UNDONE_AT_ONCE = 500
 
-/** Throws if the deployment cannot be audited at all: it is not there, knows nobody, or has no such business. */
+/** Throws if the deployment cannot be audited: it does not answer, authenticates no viewer, or has no such business. */
 export async function makeAudit(options: AuditOptions) {
   const { url, identity } = options
   const run = randomBytes(5).toString('hex')
   const viewers: AuditViewer[] = []
-  /** Who set marks, and whose they are. */
+  /** Marks by the viewer who set them. */
   const marked = new Map<AuditViewer, Map<string, MarkInput>>()
   let made = 0
 
@@ -74,7 +74,7 @@ export async function makeAudit(options: AuditOptions) {
   const { edges } = await main.viewer.history({ first: 1 })
   const entity = edges[0]?.node.subject.__typename
   if (entity === undefined) throw new TidemarkError('INTERNAL', `${url} acknowledged a report and shows an empty history: nothing to audit`)
-  // The one viewer of a token has one set of what he wrote, whoever asks for him.
+  // A token has one viewer, so all checks share one record of that viewer's writes.
   const tokenViewer =
     identity.kind === 'token'
       ? makeViewer(url, 'the viewer of the token', main.viewer.headers, { business, entity }, main.viewer.written)
@@ -99,11 +99,11 @@ export async function makeAudit(options: AuditOptions) {
       viewers.push(viewer)
       return viewer
     },
-    /** For checks that mind only subjects of their own: any viewer will do. */
+    /** For checks that use only subjects of their own: any viewer is good enough. */
     async anyViewer(): Promise<AuditViewer> {
       return tokenViewer ?? this.ownViewer()
     },
-    /** Somebody who says nothing about who he is. */
+    /** A caller without any identity. */
     nobody: makeViewer(url, 'nobody', {}, { business, entity }),
     otherBusiness(): string {
       if (other !== undefined) return other.business
@@ -113,12 +113,12 @@ export async function makeAudit(options: AuditOptions) {
       if (options.second !== undefined) return options.second
       throw new CheckSkipped('needs another process of the deployment: give its address with --second')
     },
-    /** Waits until everything written before this call is in the record store, as far as that can be told. */
+    /** Waits until everything written before this call is in the record store, as far as metrics show it. */
     async quiet(): Promise<Quiet> {
       if (options.waitMs === 0) throw new CheckSkipped('needs to wait for the write-back, and --wait is 0')
       return waitUntilQuiet(url, options.job ?? url, options.waitMs)
     },
-    /** Asks until the answer is this one, for what everybody sees some windows later. Throws CheckFailed if that takes too long. */
+    /** Repeats a read until it returns `expected`, for data that is public after some write windows. Throws CheckFailed after `waitMs`. */
     async settled<T>(what: string, read: () => Promise<T>, expected: T): Promise<void> {
       if (options.waitMs === 0) throw new CheckSkipped('needs to wait for what everybody sees, and --wait is 0')
       await askUntil(what, read, expected, options.waitMs)
@@ -134,7 +134,7 @@ export async function makeAudit(options: AuditOptions) {
         noted.set(JSON.stringify([of, its, id]), undo)
       }
     },
-    /** Takes back what the audit wrote. Resolves to how many viewers could not be cleared. */
+    /** Reverts the audit's writes. Resolves to the number of viewers that could not be cleared. */
     async cleanUp(): Promise<number> {
       if (tokenViewer !== undefined) return (await isDone(Promise.all(probes.map((each) => deleteWritten(each.viewer))))) ? 0 : 1
       const clearing = probes.map((each, index) => `b${index}: clearHistory(business: ${JSON.stringify(each.business)}) { clearedAt }`)
@@ -212,7 +212,7 @@ async function waitUntilQuiet(url: string, job: string, maxMs: number): Promise<
       if (now !== reports) return { kind: 'unknown', why: 'others write at the same time, so something is always under way' }
       return { kind: 'left', what: `${dirty} dirty keys and ${lag} flush messages after ${maxMs / 1_000} s` }
     }
-    // Counted in the second half only, when the checks that do not wait have come to their end.
+    // Counted in the second half only, when the checks that do not wait have ended.
     if (reports === undefined && Date.now() > until - maxMs / 2) reports = await countReports(url)
     await wait(LOOK_EVERY_MS)
   }

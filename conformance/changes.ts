@@ -7,9 +7,9 @@ import type { Change } from './operations.ts'
 export type Changes = Events<Change>
 
 export type Events<E> = {
-  /** The next event; undefined if none comes within `maxMs`. Throws CheckFailed if the stream told an error. */
+  /** The next event, or undefined if none comes within `maxMs`. Throws CheckFailed if the stream sent an error. */
   next(maxMs: number): Promise<E | undefined>
-  /** The codes of the errors that the stream told, once one came or `maxMs` are over. */
+  /** The codes of the errors in the stream. Resolves with the first error or after `maxMs`. */
   errorCodes(maxMs: number): Promise<(string | undefined)[]>
   end(): void
 }
@@ -19,7 +19,7 @@ type Event = { data?: Record<string, unknown> | null; errors?: readonly AnswerEr
 const LOOK_EVERY_MS = 10
 const OPEN_MAX_MS = 30_000
 
-/** `field`: that of the subscription. */
+/** `field`: the field of the subscription. */
 export async function openEvents<E>(
   url: string,
   headers: Record<string, string>,
@@ -48,9 +48,9 @@ export async function openEvents<E>(
     if (told !== undefined && told !== null) events.push(told as E)
   }
 
-  // Who asks is judged before the stream begins: that is a plain answer in JSON.
+  // The server authenticates the caller before the stream begins and refuses it with a plain JSON answer.
   if (response.headers.get('content-type')?.startsWith('text/event-stream') === true) {
-    // A stream that we ended, or that broke, has no more events; a check that waits for one says so.
+    // A stream that ended or broke has no more events. A check that waits for an event reports it.
     readEvents(response, take).catch(() => {})
   } else {
     take(JSON.parse(await response.text()) as Event)

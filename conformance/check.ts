@@ -1,9 +1,9 @@
-/** A promise of the API as a line that can be checked, and how many of them are run. */
+/** A check is one promise of the API in one sentence. This file runs a list of checks. */
 import type { Audit } from './audited.ts'
 import { CheckFailed, CheckSkipped } from './outcome.ts'
 
 export type Check = {
-  /** Never changes once published: people name checks by it. */
+  /** Never changes once published: callers select checks by it. */
   id: string
   sentence: string
   /** Throws CheckFailed or CheckSkipped. */
@@ -16,7 +16,7 @@ export type Finding = { check: Check } & (
   | { kind: 'skipped'; reason: string }
 )
 
-/** Runs `atOnce` checks side by side; hands each finding on in the order of `checks`, as soon as those before it are there. */
+/** Runs `atOnce` checks in parallel. Reports findings in the order of `checks`, each as soon as all earlier ones are known. */
 export async function runChecks(
   audit: Audit,
   checks: readonly Check[],
@@ -45,7 +45,7 @@ async function runCheck(audit: Audit, check: Check): Promise<Finding> {
   } catch (error) {
     if (error instanceof CheckSkipped) return { check, kind: 'skipped', reason: error.message }
     if (error instanceof CheckFailed) return { check, kind: 'failed', expected: error.expected, seen: error.seen }
-    // An answer of a shape nobody expected, such as a list that is none.
+    // The answer has an unexpected shape, such as a list that is not an array.
     return { check, kind: 'failed', expected: 'answers of the shape the schema says', seen: String(error) }
   }
 }

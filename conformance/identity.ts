@@ -1,7 +1,6 @@
 /**
- * How the audit's viewers prove who they are: by the headers of development, by tokens it signs itself with the
- * deployment's key, or by one token it was given. With one token there is one viewer, and his history is his own: then
- * nothing is cleared, and checks that need a viewer nobody else uses are skipped.
+ * Authentication of the audit's viewers: development headers, tokens that the audit signs with the deployment's key, or one given token. A
+ * given token has one viewer with a real history. The audit then clears nothing and skips checks that need a fresh viewer.
  */
 import { createPrivateKey, createSecretKey, type KeyObject } from 'node:crypto'
 import { SignJWT } from 'jose'

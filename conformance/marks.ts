@@ -1,6 +1,6 @@
 /**
- * The calls of thumbup, as checks make them. Subjects of checks have ids of chance, so that their counts are the audit's
- * alone; every mark is noted, and undone at the end. Owners that were registered stay, with no likes.
+ * The thumbup calls of the checks. Subjects have random ids, so no other caller changes their counts. Every mark is noted and undone at the
+ * end. Registered owners stay, without likes.
  */
 import { setTimeout as wait } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
@@ -24,7 +24,7 @@ import type { AuditViewer } from './viewer.ts'
 
 export type State = { business: string; id: string; likeCount: number | null; dislikeCount: number | null; viewerMark: string | null }
 export type Registered = { id: string; registered: boolean; code: string | null; message: string | null }
-/** One page of likers or of likes; `id` is the viewer's or the subject's. */
+/** One page of likers or likes. `id` is the id of the viewer or the subject. */
 export type MarkPage = { entries: { id: string; markedAt: number; cursor: string }[]; pageInfo: PageInfo }
 export type PageVariables = { first?: number; after?: string | null }
 
@@ -32,10 +32,10 @@ export type Thumbup = Awaited<ReturnType<typeof thumbup>>
 
 const BATCH_MAX = 500
 const ASK_EVERY_MS = 50
-/** A list that does not end is a finding, not a reason to read for ever. */
+/** A list without an end is a finding. Reading stops here. */
 const PAGES_MAX = 100
 
-/** Throws CheckSkipped where the deployment does not serve thumbup, or not for this business. */
+/** Throws CheckSkipped if the deployment does not serve thumbup, or not for this business. */
 export async function thumbup(audit: Audit, business = audit.business) {
   const probe = await audit.nobody.ask(COUNTS, { business, ids: ['1'] })
   if (probe.errors.some(({ message }) => message.startsWith('Cannot query field "thumbups"')))
@@ -79,7 +79,7 @@ export async function thumbup(audit: Audit, business = audit.business) {
       audit.noteMarks(viewer, [input])
       return orSkip((await viewer.data<{ mark: MarkPayload }>(MARK, input)).mark)
     },
-    /** As many as it takes, all of which must be accepted. */
+    /** In as many batches as needed. All marks must be accepted. */
     async markAll(viewer: AuditViewer, inputs: readonly MarkInput[]): Promise<void> {
       for (let i = 0; i < inputs.length; i += BATCH_MAX) {
         const answers = await markMany(viewer, inputs.slice(i, i + BATCH_MAX))
@@ -90,7 +90,7 @@ export async function thumbup(audit: Audit, business = audit.business) {
     async marksOf(viewer: AuditViewer, ids: readonly string[]): Promise<(string | null)[]> {
       return (await states(viewer, ids)).map(({ viewerMark }) => viewerMark)
     },
-    /** As likes and dislikes; who asks sees his own at once. */
+    /** Likes and dislikes. The asking viewer sees their own mark at once. */
     async counts(viewer: AuditViewer, ids: readonly string[], of = business): Promise<(number | null)[][]> {
       const { thumbups } = await viewer.data<{ thumbups: State[] }>(COUNTS, { business: of, ids })
       return thumbups.map(({ likeCount, dislikeCount }) => [likeCount, dislikeCount])
@@ -109,9 +109,9 @@ export async function thumbup(audit: Audit, business = audit.business) {
 }
 
 /**
- * What a viewer reads of subjects that he alone marks, at once. But for the moment in which a mark is in everybody's counts
- * and still waits as his own, his counts may be off by one (docs/decisions/0024-fills.md): that is no finding unless it lasts. `isFirst`:
- * none of them had a mark before; then no two reads may lack it, one after the other.
+ * The state of subjects that only this viewer marks, read at once. For a moment a mark can be in the public counts and also pending, and
+ * then the counts are off by one (docs/decisions/0024-fills.md). This is a finding only if it lasts. `isFirst`: no subject had a mark
+ * before. Then no two consecutive reads may lack it.
  */
 export async function expectOwn(
   { eventMaxMs }: Audit,
@@ -122,7 +122,7 @@ export async function expectOwn(
 ): Promise<void> {
   let lacking = 0
   for (const until = performance.now() + eventMaxMs; ; await wait(lacking > 0 ? 0 : ASK_EVERY_MS)) {
-    // As plain as what is expected, and with its fields only.
+    // In the form of the expected value, with its fields only.
     const seen = (await read()).map((each, at) => fieldsOf(each, Object.keys(expected[at] ?? each)))
     if (isDeepStrictEqual(seen, expected)) return
     expectEqual(what, seen.map(withoutCounts), expected.map(withoutCounts))
@@ -173,7 +173,7 @@ export async function walkMarks(
   throw new CheckFailed(`a list that ends within ${PAGES_MAX} pages of ${first}`, 'hasNextPage: true still')
 }
 
-/** What a business is configured to refuse breaks no promise. */
+/** A refusal by the configuration of a business breaks no promise. */
 function orSkip(payload: MarkPayload): MarkPayload {
   if (payload.code === 'DISLIKES_OFF') throw new CheckSkipped('nothing can be disliked in this business')
   if (payload.code === 'QUOTA_EXCEEDED') throw new CheckSkipped('the business has a quota of marks, and it is used up')

@@ -1,4 +1,4 @@
-/** How a check says what it found: it throws one of these two, or returns. */
+/** The outcome of a check: it throws one of these two errors, or returns. */
 import { isDeepStrictEqual } from 'node:util'
 
 const SHOWN_MAX = 400
@@ -16,7 +16,7 @@ export class CheckFailed extends Error {
   }
 }
 
-/** The check cannot be made here; the message says why, and what would make it possible. */
+/** The check cannot run here. The message has the reason and the remedy. */
 export class CheckSkipped extends Error {
   override readonly name = 'CheckSkipped'
 }
@@ -28,7 +28,7 @@ export function expectEqual(what: string, seen: unknown, expected: unknown): voi
   throw new CheckFailed(`${what} to be ${show(expected)}`, show(seen))
 }
 
-/** Of long lists the first difference is told; two beginnings that look alike would tell nothing. */
+/** A long list is reported from its first difference: two equal beginnings would show nothing. */
 function expectSameParts(what: string, seen: unknown, expected: unknown): void {
   if (!Array.isArray(seen) || !Array.isArray(expected)) return
   expected.forEach((part, index) => expectEqual(`${what}, number ${index + 1} of ${expected.length},`, seen[index] ?? null, part))

@@ -1,6 +1,6 @@
 /**
- * A viewer of the audit, as a client: each method is one request, and throws CheckFailed if it is answered with errors.
- * What is meant to fail is asked with `ask`, which hands every answer back.
+ * A viewer of the audit, as a client. Each method is one request and throws CheckFailed if the answer has errors. `ask` returns every
+ * answer, for requests that should fail.
  */
 import { askGraphQL, type Answer } from './answer.ts'
 import { openEvents, type Changes } from './changes.ts'
@@ -27,11 +27,11 @@ export type AuditViewer = {
   id: string
   url: string
   headers: Record<string, string>
-  /** The ids of his business that were reported, so that they can be taken back. */
+  /** Reported ids of the viewer's business, which are deleted at the end. */
   written: Set<string>
   ask<Data>(query: string, variables?: Record<string, unknown>): Promise<Answer<Data>>
   data<Data>(query: string, variables?: Record<string, unknown>): Promise<Data>
-  /** The same viewer, speaking to another process. */
+  /** The same viewer at another process. */
   at(url: string): AuditViewer
   report(input: ReportInput): Promise<Payload>
   reportBatch(inputs: readonly ReportInput[]): Promise<Payload[]>
@@ -48,15 +48,15 @@ export type AuditViewer = {
   pause(): Promise<boolean>
   resume(): Promise<boolean>
   isPaused(): Promise<boolean>
-  /** What changes from now on; if `since` is given, what was missed first. */
+  /** Changes from now on. With `since`, missed changes come first. */
   openChanges(since?: string): Promise<Changes>
 }
 
-/** The business that inputs and ids are of unless they say another, and the type of its subjects. */
+/** The default business of inputs and ids, and the type of its subjects. */
 export type Ground = { business: string; entity: string | undefined }
 
 const PAGE_FIRST = 100
-/** A history that does not end is a finding, not a reason to read for ever. */
+/** A history without an end is a finding. Reading stops here. */
 const PAGES_MAX = 200
 
 export function makeViewer(

@@ -1,4 +1,4 @@
-/** Bad input gets a code and a sentence that says what to do, and nothing is half-written. */
+/** Bad input gets a code and a message with the remedy, and nothing is half-written. */
 import { askGraphQL, askRaw, codesOf, type Answer } from '../answer.ts'
 import { REAL_POSITION, type Audit } from '../audited.ts'
 import type { Check } from '../check.ts'
@@ -43,7 +43,7 @@ function badReportCheck({ id, what, code, input }: BadReport): Check {
   }
 }
 
-/** What is wrong, a colon, and what to do. */
+/** A message: the problem, a colon, the remedy. */
 function expectSentence(message: string | null | undefined): void {
   expectThat(/\S{2,}.*: .*\w{2,}/s.test(message ?? ''), 'a message that says what is wrong, and after a colon what to do', message)
 }
@@ -195,7 +195,7 @@ export function expectSentenceOf(answer: Answer<unknown>): void {
   else expectSentence(error?.message)
 }
 
-/** Who names no viewer gets UNAUTHENTICATED for each of these. */
+/** A request without a viewer gets UNAUTHENTICATED for each of these. */
 export async function expectNobodyAnswered(
   { url }: Audit,
   asked: readonly (readonly [query: string, variables: Record<string, unknown>])[],

@@ -1,4 +1,4 @@
-/** What is deleted or cleared stays gone, late reports included; what is paused stores nothing. */
+/** Deleted and cleared entries stay gone, also after late reports. A paused history stores nothing. */
 import { setTimeout as wait } from 'node:timers/promises'
 import { REAL_POSITION, type Audit } from '../audited.ts'
 import type { Check } from '../check.ts'

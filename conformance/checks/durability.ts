@@ -1,7 +1,7 @@
 /**
- * What was acknowledged reaches the record store, and stays what it was. By its address alone a deployment shows that in
- * two ways: its metrics come to say that nothing is left to persist, and a history longer than what the hot store keeps
- * of it is still whole. These checks wait for the write-back; the others do not.
+ * Acknowledged writes reach the record store unchanged. A deployment shows this through its address in two ways: its metrics report that
+ * nothing is left to persist, and a history longer than the hot timeline is complete. These checks wait for the write-back. The other
+ * checks do not.
  */
 import { REAL_POSITION, type Audit } from '../audited.ts'
 import type { Check } from '../check.ts'
@@ -10,7 +10,7 @@ import { progressOf, type Progress, type ReportInput } from '../operations.ts'
 import type { AuditViewer } from '../viewer.ts'
 
 const HOUR = 3_600_000
-/** More than the hot timeline keeps unless it was configured to keep more. */
+/** More entries than the default cap of the hot timeline. */
 const LONG = 1_500
 const BATCH = 500
 const PAGE = 100
@@ -39,7 +39,7 @@ async function readAll(viewer: AuditViewer): Promise<Progress[]> {
   return pages.flatMap((page) => page.edges.map((edge) => progressOf(edge.node)))
 }
 
-/** Compares entry by entry, so that a failure names the first that differs and not a thousand. */
+/** Compares entry by entry, so that a failure names the first difference and not a thousand. */
 function expectHistory(audit: Audit, seen: readonly Progress[], reports: readonly ReportInput[]): void {
   expectEqual('how many entries the history has', seen.length, reports.length)
   reports.forEach((report, index) => {
@@ -83,7 +83,7 @@ export const durability: readonly Check[] = [
       const reports = someReports(audit, LONG)
       await write(viewer, reports)
       await audit.quiet()
-      // One more report makes the hot store let go of what the record store has by now.
+      // One more report makes the hot store trim entries that are in the record store by now.
       const last = { ...(reports[0] as ReportInput), oid: 'last', viewedAt: audit.now() - HOUR + 1 }
       await write(viewer, [last])
       expectHistory(audit, await readAll(viewer), [last, ...reports])

@@ -1,4 +1,4 @@
-/** Bad input to feed existence: a code and a sentence, and nothing is half-recorded. Nobody's data is for anybody else. */
+/** Bad input to feed existence gets a code and a message, and nothing is half-recorded. A viewer's data is private. */
 import { codesOf, type Answer } from '../answer.ts'
 import type { Audit } from '../audited.ts'
 import { expectNobodyAnswered, expectSentenceOf } from './bad-input.ts'
@@ -58,7 +58,7 @@ const READS: readonly Bad[] = [
   },
 ]
 
-/** Each has '1' among its ids, if it gets as far as that. */
+/** Each sends the id '1' too, which must not be recorded. */
 const WRITES: readonly Bad[] = [
   {
     id: 'played-201-ids',
@@ -118,7 +118,7 @@ function refusal({ id, sentence, code, query, variables }: Bad, isWrite: boolean
     async check(audit) {
       const { unseen } = seenCalls(audit)
       const viewer = await audit.ownViewer()
-      // Left out where there is no feed existence.
+      // Skipped if the deployment has no feed existence.
       await unseen(viewer, [])
       const answer: Answer<unknown> = await viewer.ask(query, { business: audit.business, ...variables(audit) })
       expectEqual('the codes of the errors', codesOf(answer), [code])

@@ -1,6 +1,6 @@
 /**
- * What a viewer was served or has watched does not come back in `unseen`. Nothing takes back what these checks record: it is
- * of viewers of the audit's own, and leaves with their filters.
+ * Served and watched subjects do not come back in `unseen`. The records of these checks cannot be deleted. They belong to viewers of the
+ * audit and expire with the filters of those viewers.
  */
 import { SCOPE_EXISTENCE_BULK, SCOPE_OPERATOR } from '../../core/viewer.ts'
 import type { Audit } from '../audited.ts'
@@ -10,14 +10,14 @@ import { ISSUE, PLAY, SEEN, UNSEEN, WHY_HIDDEN, seenEntityQuery } from '../opera
 import type { AuditViewer } from '../viewer.ts'
 
 const DAY = 86_400_000
-/** Candidates of one request of a viewer, and of one with the scope. */
+/** The most candidates of a request without the scope. */
 const CANDIDATES_MAX = 500
 
 type Unseen = { ids: string[]; droppedIssued: number; droppedStaged: number; droppedFiltered: number }
 
 export const ids = (count: number, beginning = ''): string[] => Array.from({ length: count }, (_, at) => `${beginning}${at + 1}`)
 
-/** Asks, and leaves the check out where the deployment has no such field. */
+/** Sends the request, and skips the check if the deployment has no such field. */
 async function data<Data>(viewer: AuditViewer, query: string, variables: object): Promise<Data> {
   const answer = await viewer.ask<Data>(query, { ...variables })
   const without = answer.errors.find(({ message }) =>
@@ -55,12 +55,12 @@ export const seenCalls = (audit: Audit) => ({
       seen.map(({ id }) => id),
       of,
     )
-    // Whether a play is in a filter by now is nobody's business.
+    // A play may be in a filter by now or not. Both reasons are right.
     return seen.map(({ reason }) => (reason === 'PLAYED_PROBABLY' ? 'PLAYED' : reason))
   },
 })
 
-/** What is recorded is asked once: a second time it is something else. */
+/** Sends a mutation once, after a query that skips the check if the field is missing. A repeated mutation would record something else. */
 async function once<Data>(viewer: AuditViewer, query: string, variables: Record<string, unknown>): Promise<Data> {
   await data(viewer, SEEN, { business: variables['business'], ids: [] })
   return viewer.data<Data>(query, variables)
@@ -157,7 +157,7 @@ export const existence: readonly Check[] = [
       const { issued } = seenCalls(audit)
       const viewer = await audit.ownViewer()
       const oid = audit.newOid()
-      // Where nothing was watched, so that it is no play.
+      // At position 0 nothing was watched, so this is not a play.
       await viewer.report({ oid, position: 0 })
       const before = await readEntity(viewer, audit)
       expectEqual('viewerSeen of what was not served', before, null)
@@ -244,7 +244,7 @@ export const existence: readonly Check[] = [
         'unseen to leave out what was watched',
         [...shown].filter((id) => id === 'c5' || id === 'c10000'),
       )
-      // Once it was folded, a filter may hide one in a hundred.
+      // After a fold, a filter may hide one new subject in a hundred.
       expectThat(shown.size > 9_500, 'unseen to show nearly all of 9,998 that were not seen', shown.size)
     },
   },

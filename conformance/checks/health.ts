@@ -1,4 +1,4 @@
-/** What a deployment says of itself to those who operate it. */
+/** The health and metrics addresses of a deployment, for its operators. */
 import { askRaw, type Answer } from '../answer.ts'
 import { REAL_POSITION } from '../audited.ts'
 import { readMetrics } from '../api-client.ts'
@@ -8,7 +8,7 @@ import { CheckSkipped, expectEqual, expectThat } from '../outcome.ts'
 const ROUNDS = 20
 const STORES = ['hotStore', 'log', 'recordStore']
 
-/** Whoever publishes a deployment may keep these addresses to himself. */
+/** A public deployment may keep these addresses private. */
 async function askHealth(url: string, path: string): Promise<Answer<unknown>> {
   const { href } = new URL(path, url)
   const answer = await askRaw(href, { method: 'GET' })
@@ -55,7 +55,7 @@ export const health: readonly Check[] = [
     async check(audit) {
       const viewer = await audit.anyViewer()
       const counts = [await countReports(audit.url)]
-      // Behind one address there may be several processes, each with counts of its own.
+      // One address may stand for several processes, and each has its own counts.
       while (counts.length < ROUNDS && counts.every((count) => count === counts[0])) {
         await viewer.report({ oid: audit.newOid(), position: REAL_POSITION })
         counts.push(await countReports(audit.url))

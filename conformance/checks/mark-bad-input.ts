@@ -1,4 +1,4 @@
-/** Bad input to thumbup: a code and a sentence, and nothing is half-stored. Nobody is not a viewer. */
+/** Bad input to thumbup gets a code and a message, and nothing is half-stored. An anonymous caller is not a viewer. */
 import { SCOPE_SUBJECTS_REGISTER } from '../../core/viewer.ts'
 import { codesOf, type Answer } from '../answer.ts'
 import type { Audit } from '../audited.ts'
@@ -120,7 +120,7 @@ function refusal({ id, sentence, code, query, variables }: Bad): Check {
   }
 }
 
-/** `1` is what would be stored if what is wrong were put right. */
+/** Valid input would mark subject `1`. It must stay unmarked. */
 function rejection({ id, sentence, code, input }: BadMark): Check {
   return {
     id,
@@ -137,7 +137,7 @@ function rejection({ id, sentence, code, input }: BadMark): Check {
   }
 }
 
-/** Is refused as an operation, and nothing is stored. */
+/** The operation is refused, and nothing is stored. */
 async function expectRefused(audit: Audit, query: string, variables: Record<string, unknown>, code: string): Promise<void> {
   const { marksOf } = await thumbup(audit)
   const viewer = await audit.ownViewer()

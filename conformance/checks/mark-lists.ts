@@ -1,4 +1,4 @@
-/** Who likes something, and what somebody likes: newest first, page by page, his own doing at once. */
+/** Likers of a subject and likes of a viewer: newest first, page by page. A viewer's own change is visible at once. */
 import { SCOPE_MARKS_READ_ANY, SCOPE_MARKS_WRITE_ANY } from '../../core/viewer.ts'
 import { codesOf } from '../answer.ts'
 import type { Audit } from '../audited.ts'
@@ -8,9 +8,9 @@ import { expectEqual } from '../outcome.ts'
 import { LIKES } from '../operations.ts'
 
 const HOUR = 3_600_000
-/** More than the hot store keeps of a viewer's likes unless it was configured to keep more. */
+/** More likes than the default cap of a viewer in the hot store. */
 const LONG = 1_200
-/** More than is cached of a subject's likers. */
+/** More likers than the cache keeps for a subject. */
 const MANY = 130
 const PAGE = 100
 
@@ -54,7 +54,7 @@ export const markLists: readonly Check[] = [
       const viewer = await audit.ownViewer()
       const all = ids(audit, 30)
       const newest = Math.round(audit.now() - HOUR)
-      // Some of one moment.
+      // Some have the same time.
       await markAll(
         viewer,
         all.map((id, at) => ({ id, mark: 'LIKE', markedAt: newest - Math.floor(at / 3) })),
@@ -104,7 +104,7 @@ export const markLists: readonly Check[] = [
   },
 ]
 
-/** These wait for what everybody sees. */
+/** These wait until the marks are public. */
 export const markListsStay: readonly Check[] = [
   {
     id: 'likers-paged',
@@ -145,7 +145,7 @@ export const markListsStay: readonly Check[] = [
       const sample = all.filter((_, at) => at % 8 === 7)
       const expected = sample.map(() => [1, 0])
       await audit.settled('the counts of some of them for everybody', () => counts(other, sample), expected)
-      // One that only the record store has by now, and one that the hot store keeps.
+      // One mark is only in the record store by now, and one is in the hot store.
       const undone = [all[LONG - 10], all[5]] as string[]
       for (const id of undone) await mark(viewer, id, 'NONE')
       const walked = await walkMarks(

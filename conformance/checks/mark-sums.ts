@@ -1,6 +1,6 @@
 /**
- * What everybody sees of marks, some windows after they were set: counts, what an owner's subjects received, and events. How
- * long a window is nobody tells, so these checks ask until it is so, and wait as long as for the write-back.
+ * Public data of marks, some windows after they were set: counts, likes that an owner received, and events. The API does not report the
+ * length of a window. These checks therefore repeat their reads, for as long as they would wait for the write-back.
  */
 import { SCOPE_MARKS_WRITE_ANY, SCOPE_OPERATOR, SCOPE_SUBJECTS_REGISTER } from '../../core/viewer.ts'
 import { openEvents, type Events } from '../changes.ts'
@@ -13,13 +13,13 @@ import type { AuditViewer } from '../viewer.ts'
 
 const VIEWERS = 24
 const HELLO_EVERY_MS = 500
-/** What is settled stays so: it is read this many times more. */
+/** A settled value must not change: it is read this many times more. */
 const AGAIN = 5
 
 type CountsChange = { business: string; counts: { id: string; likeCount: number; dislikeCount: number; version: number }[] }
 type Reconciliation = { checked: number; unchecked: string[]; drift: unknown[]; ownerDrift: unknown[] }
 
-/** As many viewers like it. */
+/** Marks the subject as `count` viewers. */
 function likeAs({ markAll }: Thumbup, writer: AuditViewer, id: string, count: number, mark = 'LIKE'): Promise<void> {
   const viewers = Array.from({ length: count }, (_, at) => `${writer.id}-fan-${at}`)
   return markAll(
@@ -28,13 +28,13 @@ function likeAs({ markAll }: Thumbup, writer: AuditViewer, id: string, count: nu
   )
 }
 
-/** Everybody sees these counts, and goes on seeing them. */
+/** Every viewer is shown these counts, and they do not change any more. */
 async function expectCounts(audit: Audit, { counts }: Thumbup, viewer: AuditViewer, id: string, expected: number[]): Promise<void> {
   await audit.settled('the counts for everybody', () => counts(viewer, [id]), [expected])
   for (let time = 0; time < AGAIN; time++) expectEqual('the counts once more', await counts(viewer, [id]), [expected])
 }
 
-/** Nothing says when a subscription is open: one subject gets likes until an event comes. */
+/** The API does not report when a subscription is open: one subject gets likes until an event comes. */
 async function whileFollowing(
   audit: Audit,
   { mark }: Thumbup,
@@ -183,7 +183,7 @@ export const markSums: readonly Check[] = [
         [2, 0],
         [3, 0],
       ])
-      // What could not be counted is asked for again.
+      // Subjects that could not be counted are requested again.
       let found: Reconciliation | undefined
       const unchecked = async () => {
         found = (await operator.data<{ reconcile: Reconciliation }>(RECONCILE, { business: calls.business, ids })).reconcile

@@ -1,4 +1,4 @@
-/** Who marks sees it at once, with its effect on the counts; what is stored is the newest mark, however marks arrive. */
+/** A viewer sees their own mark and its effect on the counts at once. The newest mark is stored, in any order of arrival. */
 import { SCOPE_MARKS_WRITE_ANY } from '../../core/viewer.ts'
 import type { Audit } from '../audited.ts'
 import type { Check } from '../check.ts'
@@ -11,7 +11,7 @@ const MINUTE = 60_000
 const SECOND = 1_000
 
 const ids = (audit: Audit, count: number): string[] => Array.from({ length: count }, () => audit.newOid())
-/** Long enough ago that a clock which is a little off does no harm. */
+/** Long enough ago for a clock that is slightly wrong. */
 const earlier = (audit: Audit): number => Math.round(audit.now() - MINUTE)
 
 const said = ({ outcome, oldMark, newMark, changed }: MarkPayload) => [outcome, oldMark, newMark, changed]
@@ -25,7 +25,7 @@ const ORDERS = [
   [2, 1, 0],
 ]
 
-/** Does each in turn, and says after each what is read. Two of one moment would be one mark that was sent twice. */
+/** Sets the marks one after the other and returns the state after each. Two marks with the same time would be one mark sent twice. */
 async function expectShown(
   audit: Audit,
   { mark, states }: Thumbup,
@@ -235,7 +235,7 @@ export const markWrites: readonly Check[] = [
       ].map((step, at) => ({ ...step, markedAt: from + at }))
       const outcomes = (payload: MarkPayload) => [...said(payload), payload.code]
       const single: MarkPayload[] = []
-      // Subjects of its own: how many like one is not the same for the second viewer.
+      // Its own subjects: the like count differs for the second viewer.
       const own = new Map([a, b, c].map((id) => [id, audit.newOid()]))
       for (const step of steps) single.push(await mark(one, own.get(step.id) ?? '', step.mark, { markedAt: step.markedAt }))
       const batch = await markMany(other, steps)
@@ -276,7 +276,7 @@ export const markWrites: readonly Check[] = [
       const expected = all.map((id, at) => ({
         ...{ business, id, likeCount: Number(isLiked(at)), dislikeCount: 0, viewerMark: isLiked(at) ? 'LIKE' : 'NONE' },
       }))
-      // One of them twice.
+      // One subject is sent twice.
       const asked = [...all.slice(0, 49), all[1] as string]
       const answers = [...expected.slice(0, 49), expected[1] as object]
       await expectOwn(audit, 'the states', () => states(viewer, asked), answers, true)

@@ -1,4 +1,4 @@
-/** Which report wins: by `viewedAt`, in whatever order, how often and through whichever process reports arrive. */
+/** The report with the newest `viewedAt` wins, in any order of arrival, with repetitions, and through any process. */
 import { REAL_POSITION, type Audit } from '../audited.ts'
 import type { Check } from '../check.ts'
 import { CheckSkipped, expectEqual, expectFields, expectThat } from '../outcome.ts'
@@ -9,7 +9,7 @@ const ORDERS = 12
 
 type Timed = { oid: string; position: number; viewedAt: number }
 
-/** What must be stored after these arrived, one after the other. Plain on purpose: it shares nothing with the service. */
+/** The record after these reports arrived one after the other. Deliberately simple: it shares no code with the service. */
 function winnerOf(audit: Audit, reports: readonly Timed[]): { position: number; viewedAt: number } {
   let position = -1
   let viewedAt = -1
@@ -21,7 +21,7 @@ function winnerOf(audit: Audit, reports: readonly Timed[]): { position: number; 
   return { position, viewedAt }
 }
 
-/** Six reports of one subject; what is newer is not what is further. */
+/** Six reports of one subject. The newest one is not the furthest one. */
 function sixReports(audit: Audit, oid: string): Timed[] {
   const begin = audit.now() - HOUR
   return [3, 0, 5, 1, 4, 2].map((step, index) => ({ oid, position: REAL_POSITION + step * 1_000, viewedAt: begin + index * 1_000 }))
@@ -69,7 +69,7 @@ export const order: readonly Check[] = [
         const oid = audit.newOid()
         return reports.map((report) => ({ ...report, oid }))
       })
-      // Taken in turn, so that the reports of a subject do not stand side by side.
+      // Interleaved, so that the reports of a subject are not adjacent.
       const inputs = Array.from({ length: 6 }, (_, index) => orders.map((reports) => reports[index] as Timed)).flat()
       await viewer.reportBatch(inputs)
       const stored = await viewer.lookUpMany(orders.map(([first]) => (first as Timed).oid))

@@ -1,4 +1,4 @@
-/** Reading: pages without a seam, point lookups in order, and both saying the same. */
+/** Reads: pages without gaps or repetitions, point lookups in order, and both with the same content. */
 import { REAL_POSITION, type Audit } from '../audited.ts'
 import type { Check } from '../check.ts'
 import { expectEqual, expectFields, expectThat } from '../outcome.ts'

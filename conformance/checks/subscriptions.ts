@@ -1,4 +1,4 @@
-/** A viewer's other devices hear what changes, once it is readable. */
+/** The other devices of a viewer receive a change once it is readable. */
 import { setTimeout as wait } from 'node:timers/promises'
 import { REAL_POSITION, type Audit } from '../audited.ts'
 import type { Changes } from '../changes.ts'
@@ -8,12 +8,14 @@ import type { Change } from '../operations.ts'
 import type { AuditViewer } from '../viewer.ts'
 
 const MINUTE = 60_000
-/** How long nothing must come where nothing may. */
+/** Milliseconds without an event that count as proof that none comes. */
 const SILENCE_MS = 700
 const HELLO = 'hello'
 const HELLO_EVERY_MS = 200
 
-/** Nothing says when a subscription is open, so a subject is reported until it is heard. `follow` gets what comes after. */
+/**
+ * The API does not report when a subscription is open. A subject is therefore reported until its event comes. `follow` gets later events.
+ */
 async function whileFollowing(
   audit: Audit,
   listener: AuditViewer,
@@ -37,7 +39,7 @@ async function sayHello(audit: Audit, writer: AuditViewer, changes: Changes): Pr
   throw new CheckFailed(`an event within ${audit.eventMaxMs / 1_000} s after reports`, 'none')
 }
 
-/** Repeated hellos may come late; they are not what is waited for. */
+/** Repeated hellos may come late and are skipped. */
 async function nextOf(audit: Audit, changes: Changes): Promise<Change> {
   for (;;) {
     const change = await changes.next(audit.eventMaxMs)

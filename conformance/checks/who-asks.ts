@@ -1,4 +1,4 @@
-/** A viewer's data is for nobody else, and nobody is not a viewer. */
+/** A viewer's data is private, and an anonymous caller is not a viewer. */
 import { createSecretKey, randomBytes } from 'node:crypto'
 import { SCOPE_WRITE_ANY } from '../../core/viewer.ts'
 import { askGraphQL, codesOf } from '../answer.ts'
@@ -30,7 +30,7 @@ function changesOf(audit: Audit): [string, Record<string, unknown>][] {
   ]
 }
 
-/** Asks each with these headers. */
+/** Sends each request with these headers. */
 async function codesWith(
   audit: Audit,
   headers: Record<string, string>,

@@ -1,4 +1,4 @@
-/** What is acknowledged is readable at once, wherever and however it is read. */
+/** An acknowledged write is readable at once, from every process and by every read. */
 import { setTimeout as wait } from 'node:timers/promises'
 import { REAL_POSITION, type Audit } from '../audited.ts'
 import type { Check } from '../check.ts'
@@ -8,14 +8,14 @@ import type { AuditViewer } from '../viewer.ts'
 
 const HOUR = 3_600_000
 const DAY = 24 * HOUR
-/** Often enough that a promise kept most of the time shows. */
+/** Often enough to find a promise that holds only most of the time. */
 const ROUNDS = 15
-/** Between the machine's clock and the answer to the probe there is a request. */
+/** The deployment's clock is known from a request, so it may be off by the duration of that request. */
 const CLOCK_DOUBT_MS = 30_000
 /** The most inputs of a batch. */
 const INPUTS_MAX = 500
 
-/** A report that names everything, and what is then stored. */
+/** A report with every field, and the stored record. */
 function fullReport(audit: Audit, oid: string, round: number): { input: ReportInput; stored: Progress } {
   const named = {
     oid,
