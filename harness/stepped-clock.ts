@@ -1,4 +1,4 @@
-/** A clock that moves only when told to, and runs what is due in order of time. */
+/** A clock that moves only on request, and runs due timers in order of time. */
 import type { Clock } from '../core/clock.ts'
 
 export type SteppedClock = Clock & {

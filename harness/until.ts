@@ -1,4 +1,4 @@
-/** Waiting for what comes in its own time, however slow the machine: the limit is met only by what never comes. */
+/** Waits for asynchronous conditions, on a slow machine too: only a condition that never becomes true reaches the limit. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { vi } from 'vitest'
 
@@ -11,7 +11,7 @@ export async function until(what: string, isSo: () => boolean | Promise<boolean>
   }
 }
 
-/** Waits until what `check` expects is so; fails with what it says then. */
+/** Waits until `check` passes. Fails with the last error of `check`. */
 export function eventually(check: () => unknown): Promise<unknown> {
   return vi.waitFor(check, { timeout: LIMIT_MS, interval: 10 })
 }

@@ -59,7 +59,7 @@ export function makeAnswerRules(facts: SeenFacts, { standing, mustWait, stoodInL
     })
   }
 
-  /** May an answer without these stores lack something? Where no sorted set stands nothing was promised. */
+  /** True if an answer without these stores may be incomplete. A key without a sorted set promises nothing. */
   function isLess(viewer: ViewerId, business: BusinessNumber, degraded: Degraded): boolean {
     const isOther = facts.stores().legacy?.kindOf(viewer, business) === 'other'
     return [...degraded].some((store) => store !== 'legacyStore' || !isOther)

@@ -1,4 +1,4 @@
-/** What a device does: it plays, is served, asks for what is unseen, and for reasons. The checker judges each answer. */
+/** Actions of a device: it plays, is served, asks `unseen`, and asks for reasons. The checker judges each answer. */
 import type { BusinessNumber, Play, ViewerId } from '../../../core/domain.ts'
 import { isTidemarkError } from '../../../core/errors.ts'
 import type { Degraded } from '../../../core/outage/degraded.ts'
@@ -12,7 +12,7 @@ import { BUSINESSES, BUSINESS_NAMES } from './universe.ts'
 
 export type Client = { viewer: Viewer; name: string; process: SeenProcess | undefined }
 
-/** `logged`: everything that was durable in the log, or may be. */
+/** `logged`: every play that is or may be durable in the log. */
 export function makeAsks(random: Random, scheduler: Scheduler, checker: SeenChecker, draws: PlayDraws, logged: readonly Play[]) {
   const { ids, candidates, drawPlayedAt, isGood } = draws
 
@@ -34,13 +34,13 @@ export function makeAsks(random: Random, scheduler: Scheduler, checker: SeenChec
     } catch (error) {
       const code = isTidemarkError(error) ? error.code : undefined
       if (code === 'PLAYED_AT_INVALID' && wasGood !== true) return 'a play of a bad time is refused'
-      // With the hot store and the log both away.
+      // The hot store and the log are both down.
       if (code === 'LOG_UNAVAILABLE') return 'a play is refused'
       throw error
     }
   }
 
-  /** What is acknowledged is staged, or in the log. */
+  /** An acknowledged play is staged or in the log. */
   function checkAcknowledged(
     key: { viewer: ViewerId; business: BusinessNumber; oid: string },
     visible: boolean,

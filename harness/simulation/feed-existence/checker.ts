@@ -1,8 +1,8 @@
 /**
- * What must always hold of what was seen. A play counts as recorded from the instant it reaches staging, whoever sent it and
- * whether he ever got his answer: from then on nobody who begins to read is shown it again, as long as its month is live. Ids are
- * those of `universe.ts`, where filters err never: so what nobody recorded must not be hidden either. The process
- * that acknowledged a play with the hot store away hides it even before it reaches staging, whatever else its answers lack.
+ * The invariants of feed existence. A play counts as recorded from the instant it reaches staging, for any sender and with or without an
+ * answer. A read that begins later never shows it again while its month is live. All ids come from `universe.ts`, for which filters have no
+ * false positives, so a subject without a record must not be hidden. A process that acknowledged a play while the hot store was down hides
+ * it even before it reaches staging, also in degraded answers.
  */
 import type { Play, Subject, ViewerId } from '../../../core/domain.ts'
 import { Violation } from '../violation.ts'

@@ -1,7 +1,6 @@
 /**
- * Viewers with several devices each, who are served, watch, and ask for more through whichever process they reach; and players
- * whose reports come through the log, late, twice, in any order. A device does one thing at a time; where its process dies it
- * never hears back.
+ * Viewers with several devices each. The devices are served, play and ask for more, each time through a random process. Players send
+ * reports through the log: late, twice, in any order. A device does one thing at a time. If its process dies, it gets no answer.
  */
 import type { Play } from '../../../core/domain.ts'
 import type { Random } from '../../../core/random.ts'
@@ -34,7 +33,7 @@ export function makeSeenClients(
       process: undefined,
     })),
   )
-  /** Everything that was durable in the log, or may be. */
+  /** Every play that is or may be durable in the log. */
   const logged: (Play & { loggedAt: number })[] = []
   let reporting = 0
   const draws = makePlayDraws(random, scheduler, options)
@@ -67,7 +66,7 @@ export function makeSeenClients(
 
   return {
     logged,
-    /** False if nobody is free, or nobody serves. */
+    /** False if no device is idle, or no process serves. */
     act(serving: readonly SeenProcess[]): boolean {
       if (random() < 0.1 && reporting < 4) {
         report()
@@ -78,13 +77,13 @@ export function makeSeenClients(
       void act(client, pick(serving))
       return true
     },
-    /** Whoever waits for this process never hears back. */
+    /** Devices that wait for this process get no answer. */
     lose(process: SeenProcess): void {
       for (const client of clients) if (client.process === process) client.process = undefined
     },
     isBusyAt: (process: SeenProcess) => clients.some((client) => client.process === process),
     isBusy: () => clients.some((client) => client.process !== undefined),
-    /** Everything there is, of every viewer, through this process. */
+    /** Asks for all ids of every viewer, through this process. */
     async readAll(process: SeenProcess): Promise<void> {
       for (const id of viewers) for (const index of BUSINESSES.keys()) await askOf({ id, scopes: [] }, process, index, OIDS, [])
     },

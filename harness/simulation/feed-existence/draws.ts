@@ -1,4 +1,4 @@
-/** What a world of what was seen is like: drawn from its seed. */
+/** The options of a world of feed existence, drawn from its seed. */
 import { makeConfig, type Config } from '../../../config/config.ts'
 import type { RingShape } from '../../../subgraphs/feed-existence/stores/hot-store.ts'
 import type { SeenClientOptions } from './plays.ts'
@@ -27,7 +27,7 @@ const BASE = makeConfig([
 export type DrawnSeenWorld = {
   config: Config
   guard: GuardOptions
-  /** No faults, and nothing is held up. */
+  /** No faults, and no call is held up. */
   isCalm: boolean
   shape: RingShape
   logOptions: Omit<LogOptions, 'faults'>
@@ -87,7 +87,7 @@ export function drawConfig(between: Between, chance: Chance): Config {
       issuedHardCap: issuedCap + between(0, 6),
       stagedMax: chance(0.4) ? between(1, 4) : 2_000,
       futureMaxMs: 5 * MINUTE_MS,
-      // Room for two or three viewers, or for all.
+      // For two or three viewers, or for all.
       cacheBytesMax: chance(0.3) ? 1_500 : 65_536,
       cacheTtlMs: chance(0.7) ? 60 * MINUTE_MS : between(0, 60 * MINUTE_MS),
       utcOffsetMinutes: chance(0.5) ? 0 : between(-720, 840),
@@ -110,7 +110,7 @@ export function drawGuard(between: Between): GuardOptions {
   }
 }
 
-/** Ends of hours, of months and of years are never far. */
+/** Close to the end of an hour, a month or a year. */
 export function drawStart(between: Between, chance: Chance): number {
   const month = [Date.UTC(2026, 11, 31, 22), Date.UTC(2026, 9, 31, 20), Date.UTC(2028, 1, 29, 21), Date.UTC(2027, 5, 14, 9)][
     between(0, 3)

@@ -1,4 +1,4 @@
-/** What the checker knows of plays, issues and viewers: all that reached staging, the log or the legacy store, and when. */
+/** The checker's record of plays and issues: everything that reached staging, the log or the legacy store, with its time. */
 import type { BusinessNumber, Month, Play, ViewerId } from '../../../core/domain.ts'
 import { monthOf } from '../../../subgraphs/feed-existence/model/time-ring.ts'
 import type { SeenRecordsState } from '../../models/feed-existence/record-store-model.ts'
@@ -16,13 +16,13 @@ export type SeenRules = {
   issuedHardCap: number
   utcOffsetMinutes: number
   futureMaxMs: number
-  /** How far clocks of servers are from the world's at most. */
+  /** The most that the clock of a server differs from the clock of the world. */
   skewMaxMs: number
 }
 
 export type Landing = { tick: number; at: number; playedAt: number }
 export type Issue = { tick: number; issuedAt: number }
-/** What this process said is in the log. `since`: when it was asked to. */
+/** A play that a process acknowledged as logged. `since`: the tick of the request. */
 type Acknowledged = { since: number; tick: number; playedAt: number }
 type Stored = { hot: SeenHotState; records: SeenRecordsState; legacy?: LegacyState | undefined }
 
@@ -37,7 +37,7 @@ export function makeSeenFacts(rules: SeenRules, now: () => number) {
   const acknowledged = new WeakMap<object, Map<string, Acknowledged>>()
   /** By viewer and business, then by oid. */
   const issues = new Map<string, Map<string, Issue>>()
-  /** Filters that were damaged once: what is made anew has everything since the beginning of its month. */
+  /** Filters that were damaged once. A rebuilt filter has everything since the beginning of its month. */
   const damaged = new Set<string>()
   let stores: Stored | undefined
   let ticks = 0
@@ -56,23 +56,23 @@ export function makeSeenFacts(rules: SeenRules, now: () => number) {
     nextTick: () => ++ticks,
     watch: (watched: Stored) => void (stores = watched),
     stores: () => stores as Stored,
-    /** Of a month that is live whatever a server's clock says. */
+    /** True for a month that is live on the clock of every server. */
     isLiveFor(playedAt: number): boolean {
       return monthOf(playedAt) >= monthOf(now() + rules.skewMaxMs) - rules.monthsBefore
     },
     isDamaged(viewer: ViewerId): boolean {
       return [...damaged].some((key) => key.slice(key.indexOf(':') + 1) === viewer)
     },
-    /** In which month history has it. */
+    /** The month in which history has the play. */
     newestMonthOf(viewer: ViewerId, key: string): Month {
       return monthOf(Math.max(...(landings.get(`${viewer} ${key}`) ?? []).map(({ playedAt }) => playedAt)))
     },
-    /** The log took it, from whomever. */
+    /** The log has the play, from any sender. */
     logged({ viewer, business, oid, playedAt }: Play): void {
       const key = `${viewer} ${keyText(business, oid)}`
       logged.set(key, [...(logged.get(key) ?? []), playedAt])
     },
-    /** This process said that the log took it. `since`: when it was asked to. */
+    /** This process acknowledged the play as logged. `since`: the tick of the request. */
     acknowledged(life: object, { viewer, business, oid, playedAt }: Play, since: number): void {
       const own = acknowledged.get(life) ?? new Map<string, Acknowledged>()
       acknowledged.set(life, own.set(`${viewer} ${keyText(business, oid)}`, { since, tick: ++ticks, playedAt }))

@@ -1,4 +1,4 @@
-/** Time that passes in leaps: to the end of an hour or of a month, or some hours on, or months. */
+/** Leaps of time: to the end of an hour or a month, or some hours or months ahead. */
 import type { Random } from '../../../core/random.ts'
 import { HOUR_MS, beginningOf, monthOf } from '../../../subgraphs/feed-existence/model/time-ring.ts'
 import { makeDice } from '../dice.ts'
@@ -33,19 +33,19 @@ export function makeLeaps(random: Random, isCalm: boolean, world: LeapingWorld, 
   }
 
   return {
-    /** Nobody begins anything until time has passed. */
+    /** No device begins anything until time has passed. */
     isResting: () => isResting,
     isDue: () => isResting && isAtRest(),
-    /** Long ones only when nothing is under way. */
+    /** Leaps far ahead only when nothing is under way. */
     leap(): void {
       const now = scheduler.now()
       const isIdle = isAtRest()
-      // Without faults nothing takes hours: nobody begins anything more until nothing is under way.
+      // Without faults no call takes hours: devices begin nothing until nothing is under way.
       isResting = isCalm && !isIdle
       if (isResting) return
       const to = drawLeap(now, isIdle)
       if (to <= now || (!isIdle && !chance(0.2))) return
-      // Nobody has the shape of yesterday any more.
+      // The rollout is complete by then.
       if (ring.isRolledOutBy(to)) rollOut(true)
       history?.note(now, `--- it is ${new Date(to).toISOString()}`)
       scheduler.pass(to - now)

@@ -1,4 +1,4 @@
-/** Runs of `tidemark migrate-played`, by the code that lists: one may die, be begun again, or run twice. */
+/** Runs of the listing code of `tidemark migrate-played`. A run may die, be repeated, or overlap with another run. */
 import { listViewers } from '../../../cli/migrate/migration-listing.ts'
 import type { PlaceKeeper } from '../../../cli/migrate/migration-place.ts'
 import { inBatches, type ViewerLine } from '../../../cli/migrate/viewers-file.ts'
@@ -16,7 +16,7 @@ export type ListingOptions = {
   lines: readonly ViewerLine[]
   businesses: readonly BusinessNumber[]
   batchMax: number
-  /** The command goes on where the last run has come to. */
+  /** The command continues where the last run stopped. */
   keepsPlace: boolean
 }
 
@@ -29,7 +29,7 @@ export function makeListingRuns(
 ) {
   const { scheduler, checker, history, hot, records, faults, skewMaxMs } = world
   const { between } = makeDice(random)
-  /** The command's place is in a file, which outlives it. */
+  /** The command keeps its place in a file, which survives the command. */
   let line = 0
   const runs = new Set<Life>()
   let runsBegun = 0

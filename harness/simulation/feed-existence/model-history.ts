@@ -1,4 +1,4 @@
-/** What of the record store of history filters are made anew from: the newest visit of each subject, as the port has it. */
+/** The part of history's record store from which filters are rebuilt: the newest visit of each subject. */
 import type { ProgressRecord } from '../../../core/domain.ts'
 import { comparePlaces } from '../../../subgraphs/history/model/places.ts'
 import type { RecordStore } from '../../../subgraphs/history/stores/record-store.ts'
@@ -9,7 +9,7 @@ const VISIT: Omit<ProgressRecord, 'viewedAt'> = {
   ...{ since: 0, rank: 1, version: 1, position: 1, duration: 2, device: '', finished: true, deleted: false },
 }
 
-/** Knows every play that was recorded. Nothing else of the port is asked for. */
+/** Has every recorded play. Callers use no other method of the port. */
 export function openSimulatedHistory(landings: SeenChecker['landings'], gate: Gate): RecordStore {
   const history: Pick<RecordStore, 'listProgress'> = {
     listProgress: (viewer, businesses, before, limit) =>

@@ -19,19 +19,19 @@ import { makeSeenState, makeSeenStoreModel } from '../../models/feed-existence/h
 import type { Gate } from '../gate.ts'
 
 export type SeenHotFaults = {
-  /** What is read to be folded leaves staging at once. */
+  /** Plays leave staging when they are read for a fold. */
   removesOnRead?: boolean
-  /** Removes a subject's play whatever its time is by now. */
+  /** Removes the play of a subject even if its time has changed. */
   removesByKey?: boolean
-  /** Whoever was folded leaves the ring, though something of his is staged in the slot. */
+  /** A folded viewer leaves the ring although plays are still staged in the slot. */
   dropsRing?: boolean
-  /** Readers are never told that a viewer was folded. */
+  /** Readers do not see that a viewer was folded. */
   hidesFolds?: boolean
-  /** The count of folds is forgotten as soon as nothing is staged, and begins anew. */
+  /** The count of folds is forgotten as soon as nothing is staged, and restarts. */
   restartsFolds?: boolean
   /** Stages by the hour of `playedAt`. */
   stagesByPlayedAt?: boolean
-  /** What a viewer plays while he is listed is only written where his migration will read it. */
+  /** A play of a listed viewer is written only to the legacy store, where the migration will read it. */
   skipsListed?: boolean
 }
 
@@ -42,7 +42,9 @@ export type SeenHotObserver = {
   issued(viewer: ViewerId, business: BusinessNumber, oids: readonly string[], issuedAt: number): void
 }
 
-/** Does the process that removes plays say that the legacy store has them? Undefined: it was told not to write there. */
+/**
+ * The process that removes plays. `hasWrittenBack`: whether it reports that the legacy store has them. Undefined: it does not write there.
+ */
 export type Remover = { hasWrittenBack(): boolean | undefined }
 
 export type SeenHotState = ReturnType<typeof makeSeenHotState>
@@ -55,14 +57,14 @@ export function makeSeenHotState(
   putLegacy: (play: Play) => void = () => undefined,
 ) {
   const state = makeSeenState()
-  /** When something of the viewer was staged or folded last. */
+  /** The time of the viewer's last staging or fold. */
   const touchedAt = new Map<ViewerId, number>()
   return {
     ...{ regions, faults, observer, state, now, putLegacy, touchedAt },
     stagedOf: (viewer: ViewerId): StagedPlay[] => [...(state.viewers.get(viewer)?.staged.values() ?? [])],
     countStaged: () => [...state.viewers.values()].reduce((sum, { staged }) => sum + staged.size, 0),
     countRing: () => [...state.ring.values()].reduce((sum, ring) => sum + ring.size, 0),
-    /** Counts of folds that need not be kept any longer are gone, of those viewers for whom `isGone` says so. */
+    /** Forgets expired counts of folds, for the viewers that `isGone` selects. */
     forgetFolds(isGone: () => boolean): void {
       for (const [viewer, { staged }] of state.viewers) {
         if (staged.size > 0) continue
@@ -79,7 +81,7 @@ export function openSimulatedSeenStore(hot: SeenHotState, shape: RingShape, gate
   const { faults, observer } = hot
   const model = makeSeenStoreModel(hot.regions, shape, hot.state)
   const { stage, remove } = makeStaging(hot, shape, model, remover)
-  /** The model does what it is asked before it returns; so each part is one instant. */
+  /** The model completes each call before it returns, so each part is one instant. */
   function inParts<R>(name: string, args: readonly unknown[], parts: readonly (() => Promise<R>)[]): Promise<R[]> {
     const results: Promise<R>[] = []
     const run = parts.map((part, place) => () => void (results[place] = part()))
@@ -156,7 +158,7 @@ export function openSimulatedSeenStore(hot: SeenHotState, shape: RingShape, gate
   }
 }
 
-/** Plays that enter staging and leave it, with the faults that the store may have, told to the observer. */
+/** Plays enter and leave staging, with the planted faults. The observer is notified. */
 function makeStaging(hot: SeenHotState, shape: RingShape, model: SeenStore, remover: Remover) {
   const { faults, observer, state } = hot
 

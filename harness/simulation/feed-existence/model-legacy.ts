@@ -1,10 +1,9 @@
 /**
- * The legacy store in plain maps, what is true of it, and one process's port to it. Pages are those of ZSCAN: in the order of a hash,
- * so that what is in a set from the first page to the last is in one of them, and maybe in two.
+ * The legacy store in plain maps, the promises about it, and the port of one process. Pages are in hash order, as with ZSCAN: a member that
+ * is in the set from the first page to the last is in at least one page, and maybe in two.
  *
- * Of what is in a set, that is promised which came there before its viewer was listed: from the moment at which a process knows of
- * this store, none that reads through it is shown that again. What an application writes to both sides later is promised when it
- * is recorded here.
+ * Members that a set had before its viewer was listed are promised: a process that knows the legacy store never shows them again. Plays
+ * that an application writes to both sides later are promised when they are recorded here.
  */
 import type { BusinessNumber, Month, Play, ViewerId } from '../../../core/domain.ts'
 import { TidemarkError } from '../../../core/errors.ts'
@@ -14,9 +13,9 @@ import { atOnce, type Gate } from '../gate.ts'
 import { OIDS, keyText } from './universe.ts'
 
 export type LegacyFaults = {
-  /** Pages by rank: who is scored anew meanwhile may be passed over. */
+  /** Pages by rank: a member whose score changes meanwhile may be missed. */
   pagesByRank?: boolean
-  /** A play that comes back late puts its older time over a newer one. */
+  /** A play that is written back late replaces a newer time. */
   overwritesTimes?: boolean
 }
 
@@ -24,16 +23,16 @@ type Promised = { playedAt: number; tick: number }
 
 export type LegacyState = ReturnType<typeof makeLegacyState>
 
-/** `businesses`: those that have plays there. `wasDown`: at any time, or is there a key that takes nothing? */
+/** `businesses`: the businesses with plays in the store. `wasDown`: the store was down at some time, or has a key that accepts no play. */
 export function makeLegacyState(faults: LegacyFaults, businesses: readonly BusinessNumber[], nextTick: () => number) {
   /** By viewer and business: oid → playedAt. */
   const sets = new Map<string, Map<string, number>>()
   const promised = new Map<string, Map<string, Promised>>()
-  /** By viewer and month, and by viewer: everything that ever stood in a set, with a time of that month. */
+  /** Every member that was ever in a set: by viewer, and by viewer and month of its time. */
   const ever = new Map<string, Set<string>>()
-  /** By viewer, business and oid: what the old system has removed. */
+  /** Members that the old system has removed, by viewer, business and oid. */
   const trimmed = new Set<string>()
-  /** Keys at which no sorted set stands. */
+  /** Keys that hold another type than a sorted set. */
   const others = new Set<string>()
 
   function put({ viewer, business, oid, playedAt }: Play): void {
@@ -47,10 +46,10 @@ export function makeLegacyState(faults: LegacyFaults, businesses: readonly Busin
 
   return {
     ...{ sets, others, faults, wasDown: false },
-    /** Has he plays there, or may have? */
+    /** True if the viewer has or may have plays in the store. */
     isOf: (viewer: ViewerId, business: BusinessNumber) => businesses.includes(business) && !others.has(nameOf(viewer, business)),
     put,
-    /** The old system alone has it, and is to be believed. */
+    /** Only the old system has the play, and it is trusted. */
     promise(play: Play): void {
       const { viewer, business, oid, playedAt } = play
       put(play)
@@ -59,7 +58,7 @@ export function makeLegacyState(faults: LegacyFaults, businesses: readonly Busin
       own.set(oid, { playedAt: Math.max(playedAt, own.get(oid)?.playedAt ?? 0), tick: nextTick() })
       promised.set(name, own)
     },
-    /** As ZREMRANGEBYRANK does it. Nobody promises anything of it any more. */
+    /** Trims as ZREMRANGEBYRANK does. Removed members are no longer promised. */
     trimOldest(viewer: ViewerId, business: BusinessNumber): void {
       const name = nameOf(viewer, business)
       const set = sets.get(name)
@@ -77,7 +76,7 @@ export function makeLegacyState(faults: LegacyFaults, businesses: readonly Busin
     stoodAnyhow: (viewer: ViewerId, key: string) => ever.get(viewer)?.has(key) === true,
     /** By month and viewer. */
     stood: (): [string, ReadonlySet<string>][] => [...ever].filter(([place]) => place.includes(':')),
-    /** Does the old system know that this was played, at that time or later? */
+    /** True if the old system has this play, at that time or later. */
     hasPlay: ({ viewer, business, oid, playedAt }: Play) =>
       (sets.get(nameOf(viewer, business))?.get(oid) ?? -1) >= playedAt || trimmed.has(`${viewer} ${keyText(business, oid)}`),
     kindOf: (viewer: ViewerId, business: BusinessNumber): LegacyKind =>
@@ -89,10 +88,10 @@ export function nameOf(viewer: ViewerId, business: BusinessNumber): string {
   return `${viewer} ${business}`
 }
 
-/** A process's port. `mayThinkAbsent`: has it been told, or is it being told, that there is no set? */
+/** The port of one process. `mayThinkAbsent`: the process has received, or is about to receive, the answer that there is no set. */
 export type SimulatedLegacyPlays = LegacyPlays & { mayThinkAbsent(viewer: ViewerId, business: BusinessNumber): boolean }
 
-/** `onWholeRead`: told in the instant in which somebody is given the last page of a set. */
+/** `onWholeRead`: called at the instant at which a reader gets the last page of a set. */
 export function openSimulatedLegacyPlays(
   state: LegacyState,
   gate: Gate,
@@ -101,13 +100,13 @@ export function openSimulatedLegacyPlays(
   pageMax: number,
   onWholeRead: (viewer: ViewerId, business: BusinessNumber) => void = () => undefined,
 ): SimulatedLegacyPlays {
-  /** Until when it is remembered, and how many such answers are on their way. */
+  /** The time until which the absence is remembered, and the number of such answers under way. */
   const absentUntil = new Map<string, number>()
   const onTheirWay = new Map<string, number>()
   const count = (name: string, by: number): void => void onTheirWay.set(name, (onTheirWay.get(name) ?? 0) + by)
   const keyOf = (viewer: ViewerId, business: BusinessNumber): string => `played:${business}:${viewer}`
 
-  /** What stands there says its server, in its answer. */
+  /** The server reports the type of the key in its answer. */
   function refusalOf(viewer: ViewerId, business: BusinessNumber): TidemarkError | undefined {
     if (state.kindOf(viewer, business) !== 'other') return undefined
     return new TidemarkError('LEGACY_INVALID', `${keyOf(viewer, business)} in the legacy store is not a sorted set: remove it`)
@@ -128,7 +127,7 @@ export function openSimulatedLegacyPlays(
     return state.faults.pagesByRank === true ? plays.toSorted((a, b) => b.playedAt - a.playedAt) : plays
   }
 
-  /** By the place of an id in the universe, which nothing changes; the last one of a page may be in the next one too. */
+  /** In the fixed order of the universe. The last member of a page may be in the next page too. */
   function pageOf(set: ReadonlyMap<string, number>, from: number): { plays: LegacyPlay[]; next: string | undefined } {
     const places = state.faults.pagesByRank === true ? inOrder(set).map(({ oid }) => oid) : OIDS
     const to = Math.min(places.length, from + pageMax + 1)

@@ -1,6 +1,6 @@
 /**
  * One process's port to the model of the record store of filters (`harness/models/feed-existence/record-store-model.ts`): a read is one
- * statement, of a write each filter is written by itself, and when, the gate decides.
+ * statement, and a write is one statement per filter. The gate decides when each takes effect.
  */
 import type { ViewerId } from '../../../core/domain.ts'
 import { MARK_MONTH, decodeMark } from '../../../subgraphs/feed-existence/migration/progress.ts'
@@ -13,13 +13,13 @@ import { hashOf } from './universe.ts'
 const DAY_MS = 86_400_000
 
 export type SeenRecordsFaults = {
-  /** Writes whatever version is stored. */
+  /** Writes without a check of the stored version. */
   ignoresVersions?: boolean
-  /** Filters are kept for a month less. */
+  /** Filters expire a month early. */
   expiresEarly?: boolean
-  /** A damaged filter is set aside first, and what is known of it is written then. */
+  /** A damaged filter is quarantined first and rebuilt in a second step. */
   rebuildsLater?: boolean
-  /** Who was migrated stays so, although a filter of his is made anew. */
+  /** A viewer stays migrated although one of their filters is rebuilt. */
   keepsMarks?: boolean
 }
 
@@ -111,13 +111,13 @@ export function probeOf(state: SeenRecordsState, viewer: ViewerId, month: number
   return probe
 }
 
-/** True too if it cannot be read: then nobody can tell. */
+/** Also true for an unreadable filter, which proves nothing. */
 export function isInFilter(state: SeenRecordsState, viewer: ViewerId, month: number, business: number, oid: string): boolean {
   const probe = probeOf(state, viewer, month)
   return probe === null || probe?.has(...hashOf(business, oid)) === true
 }
 
-/** As by a disk that lies: nobody has written it. Returns whose it was; undefined if there is none. */
+/** Damages a filter as a faulty disk would, without a write. Returns its key, or undefined if there is none. */
 export function damageFilter(state: SeenRecordsState, pick: (count: number) => number): FilterKey | undefined {
   const held = [...state.filters.values()].filter(({ filter }) => filter !== undefined)
   if (held.length === 0) return undefined

@@ -1,6 +1,6 @@
 /**
- * The rules of a migration for when everything has come to rest: who was to be moved is, the command's own look finds nothing
- * missing that was promised, and whoever is folded in once more, as after a death before his mark, gains nothing.
+ * The rules of a migration after quiet: every selected viewer is migrated, the command's own verification finds no promised play missing,
+ * and a repeated fold, as after a death before the mark, adds nothing.
  */
 import { verifyViewer } from '../../../cli/migrate/migration-verify.ts'
 import type { Clock } from '../../../core/clock.ts'
@@ -63,7 +63,7 @@ export async function checkMoved(checker: SeenChecker, operator: NonNullable<See
   }
   if (checker.failure() === undefined) await checkRepeated()
 
-  /** Twice: the first time it may find what the old system has had played, and nobody has recorded here. */
+  /** Twice: the first run may add plays that only the old system has. */
   async function checkRepeated(): Promise<void> {
     const migration = makeExistenceMigration(clock, stores, config, seededRandom(1))
     const mover = migration?.makeMover()

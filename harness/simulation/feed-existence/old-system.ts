@@ -1,6 +1,6 @@
 /**
- * The old system, which lives on while viewers are moved: it plays into its own sets, to both sides once its viewer is listed,
- * and trims its sets.
+ * The old system, which keeps running during the migration. It writes plays to its own sets, and to both sides once the viewer is listed.
+ * It also trims its sets.
  */
 import type { BusinessNumber, Play, ViewerId } from '../../../core/domain.ts'
 import { randomBelow, type Random } from '../../../core/random.ts'
@@ -15,7 +15,7 @@ import { OIDS } from './universe.ts'
 const MINUTE_MS = 60_000
 const DAY_MS = 86_400_000
 
-/** `playsHere`: is the viewer one whose plays are sent to us as well by now? */
+/** `playsHere`: whether the old system also sends the viewer's plays to Tidemark by now. */
 export function makeOldSystem(
   random: Random,
   { scheduler, history, viewers, monthsBefore, serving }: OperatorWorld,
@@ -24,7 +24,7 @@ export function makeOldSystem(
   playsHere: (viewer: ViewerId) => boolean,
 ) {
   const { between, chance, pick } = makeDice(random)
-  /** How much the old system has under way at whom. */
+  /** The number of calls of the old system under way at each process. */
   const asked = new Map<SeenProcess, number>()
 
   function fillSets(): void {
@@ -48,7 +48,7 @@ export function makeOldSystem(
     return now + 3 * DAY_MS
   }
 
-  /** What lies ahead is left out for good, also where it is played again before that. */
+  /** A play with a future time is never promised, even if an earlier play of the subject follows. */
   function promise(play: Play): void {
     const held = state.sets.get(nameOf(play.viewer, play.business))?.get(play.oid) ?? 0
     if (Math.max(held, play.playedAt) <= scheduler.now()) state.promise(play)
@@ -82,7 +82,7 @@ export function makeOldSystem(
     if (isFirstHere) state.put(played)
   }
 
-  /** Whatever becomes of it: what is recorded here is looked at where it is staged, or logged. */
+  /** The outcome does not matter here: recorded plays are checked when they are staged or logged. */
   async function record(process: SeenProcess, { viewer, business, oid, playedAt }: Play): Promise<void> {
     asked.set(process, (asked.get(process) ?? 0) + 1)
     try {

@@ -1,4 +1,4 @@
-/** What the operator finds: the world, and the faults that the command may have. */
+/** The world as the operator uses it, and the faults that can be planted into the command. */
 import type { ViewerId } from '../../../core/domain.ts'
 import type { RingShape } from '../../../subgraphs/feed-existence/stores/hot-store.ts'
 import type { SeenRecordsState } from '../../models/feed-existence/record-store-model.ts'
@@ -10,9 +10,9 @@ import type { LegacyFaults } from './model-legacy.ts'
 import type { SeenProcess } from './process.ts'
 
 export type OperatorFaults = LegacyFaults & {
-  /** A viewer is marked as migrated as soon as his set was read. */
+  /** A viewer is marked as migrated as soon as their set was read. */
   marksFirst?: boolean
-  /** The command goes on behind the viewer who was next when it died. */
+  /** The command continues after the next unlisted viewer, and so skips that viewer. */
   resumesPast?: boolean
 }
 
@@ -26,10 +26,10 @@ export type OperatorWorld = {
   viewers: readonly ViewerId[]
   monthsBefore: number
   skewMaxMs: number
-  /** In use now. */
+  /** The current shape. */
   shape(): RingShape
   processes(): readonly SeenProcess[]
   serving(): readonly SeenProcess[]
-  /** A filter becomes unreadable, if that can be mended in this world. */
+  /** Damages a filter, if this world can rebuild it. */
   damage(): void
 }

@@ -1,10 +1,9 @@
 /**
- * Whoever moves viewers from a legacy store, as README has it: tells processes of it one by one, has all plays come in here, lists
- * the viewers of a file with the command (which dies, is begun again, and maybe runs twice), waits until all are marked, and then
- * goes on or goes back. Meanwhile the old system lives on: it plays, by itself before the listing and to both sides after, and
- * trims its sets.
+ * The operator of a migration from a legacy store, as documented. The operator configures processes one by one, has all plays sent here,
+ * and lists the viewers of a file with the command, which may die, be repeated and overlap. When all viewers are marked, the operator
+ * continues or goes back. Meanwhile the old system keeps running (`old-system.ts`).
  *
- * It draws from a generator of its own, so that worlds without a migration are what they were.
+ * The operator has its own random generator, so worlds without a migration stay the same.
  */
 import { legacySchema } from '../../../config/legacy.ts'
 import type { BusinessNumber, ViewerId } from '../../../core/domain.ts'
@@ -20,7 +19,7 @@ import type { OperatorWorld } from './operator-world.ts'
 import type { LegacyWorld, Setting } from './process.ts'
 import { BUSINESSES } from './universe.ts'
 
-/** What the operator waits for. */
+/** The next step that the operator waits for. */
 type Phase = 'beginning' | 'told' | 'listing' | 'moving' | 'moved' | 'ending' | 'ended'
 
 const DAY_MS = 86_400_000
@@ -28,7 +27,7 @@ const MIGRATING_OF_ALL = 0.5
 
 export type SeenOperator = ReturnType<typeof makeSeenOperator>
 
-/** Undefined where nobody is moved. */
+/** Undefined in a world without a migration. */
 export function makeSeenOperator(seed: number, world: OperatorWorld) {
   const random = seededRandom(seed ^ 0x5bd1e995)
   if (random() >= MIGRATING_OF_ALL) return undefined
@@ -70,7 +69,7 @@ export function makeSeenOperator(seed: number, world: OperatorWorld) {
     )
   }
 
-  /** The next thing to be done, if it is time. */
+  /** Takes the next step if it is due. */
   function goOn(): void {
     if (phase === 'beginning') {
       if (setting === 'none') tell('both')
@@ -100,12 +99,12 @@ export function makeSeenOperator(seed: number, world: OperatorWorld) {
     setting: () => setting,
     isTold,
     isBusyAt: oldSystem.isBusyAt,
-    /** Has the command come to its end? */
+    /** True if the command has listed all viewers. */
     hasListed: () => !['beginning', 'told', 'listing'].includes(phase),
-    /** Is anybody listed? Whoever moves him may wait for nothing but his turn. */
+    /** True if a viewer is listed. The process that migrates a viewer may wait only for its turn of the event loop. */
     isMoving: () => [...hot.state.viewers.keys()].some((viewer) => hot.stagedOf(viewer).some(isListing)),
     isDone: () => phase !== 'listing' && runs.count() === 0,
-    /** One of the things that happen by themselves. */
+    /** One of the operator's or the old system's own actions, with a small probability. */
     act(): void {
       const what = random()
       if (what < 0.03) oldSystem.play()
@@ -114,13 +113,13 @@ export function makeSeenOperator(seed: number, world: OperatorWorld) {
       else if (what < 0.064 && runs.count() > 0 && runs.count() < 3) runs.begin()
       else if (what < (diesOften ? 0.09 : 0.065)) runs.killAll()
     },
-    /** It is quiet: what was begun is done. */
+    /** After quiet: completes a migration that was begun. */
     finish(): void {
       if (phase !== 'listing' || runs.count() > 0) return
       if (lines.length > 0) runs.begin()
       else phase = 'moving'
     },
-    /** Whoever runs with another shape of the ring does so no longer. */
+    /** Kills all runs, because they have another shape of the ring. */
     killAll: () => runs.killAll(),
   }
 }
@@ -138,7 +137,7 @@ function drawLegacy(
     membersPerSecond: chance(0.5) ? between(100, 1_000) : 100_000,
   })
 
-  /** As somebody would who thinks that reading is all there is to it. */
+  /** The planted fault: marks the viewer without a fold. */
   function markAtOnce(viewer: ViewerId, business: BusinessNumber): void {
     const key = `${MARK_MONTH}:${viewer}`
     const before = records.filters.get(key)
@@ -158,7 +157,7 @@ function drawLegacy(
   }
 }
 
-/** Who is to be moved, and how far each of them is. */
+/** The viewers to migrate, and the progress of each. */
 function makeListed(
   { checker, hot, records }: OperatorWorld,
   { state }: LegacyWorld,
@@ -173,7 +172,7 @@ function makeListed(
     return decodeMark(records.filters.get(`${MARK_MONTH}:${viewer}`)?.filter).has(business)
   }
 
-  /** Those that are to be moved. */
+  /** The viewers and businesses to migrate. */
   function wanted(): [ViewerId, BusinessNumber][] {
     return [...named].flatMap((viewer) =>
       businesses.flatMap((business): [ViewerId, BusinessNumber][] => (state.isOf(viewer, business) ? [[viewer, business]] : [])),

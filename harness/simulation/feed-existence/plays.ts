@@ -1,4 +1,4 @@
-/** What viewers play and are asked for, and at what times, drawn as the worst devices would have it. */
+/** Random plays and candidates. Times are as wrong as those of the worst devices. */
 import type { Play, ViewerId } from '../../../core/domain.ts'
 import { randomBelow, type Random } from '../../../core/random.ts'
 import { beginningOf, monthOf } from '../../../subgraphs/feed-existence/model/time-ring.ts'
@@ -9,7 +9,7 @@ import { BUSINESSES, OIDS } from './universe.ts'
 export type SeenClientOptions = {
   viewers: readonly ViewerId[]
   devices: number
-  /** Ids that are in use. */
+  /** The number of ids in use. */
   oids: number
   monthsBefore: number
   futureMaxMs: number
@@ -26,7 +26,7 @@ export function makePlayDraws(random: Random, scheduler: Scheduler, options: See
   const { between, pick } = makeDice(random)
   const ids = (max: number): string[] => Array.from({ length: between(1, max) }, () => OIDS[randomBelow(random, options.oids)] as string)
 
-  /** Undefined: whenever the server says. */
+  /** Undefined: the server sets the time. */
   function drawPlayedAt(): number | undefined {
     const now = scheduler.now()
     const chance = random()
@@ -40,7 +40,7 @@ export function makePlayDraws(random: Random, scheduler: Scheduler, options: See
     return chance < 0.985 ? now + 100 * futureMaxMs : beginningOf(monthOf(now) - monthsBefore - 2)
   }
 
-  /** True, false, or undefined where clocks decide. */
+  /** Undefined if the answer depends on the clock of the server. */
   function isGood(playedAt: number): boolean | undefined {
     const judged = [-1, 1].map((sign) => {
       const now = scheduler.now() + sign * skewMaxMs
@@ -51,11 +51,11 @@ export function makePlayDraws(random: Random, scheduler: Scheduler, options: See
 
   return {
     ids,
-    /** Also some that nobody ever plays. */
+    /** Includes ids that are never played. */
     candidates: (): string[] => Array.from({ length: between(3, 2 * OIDS.length) }, () => pick(OIDS)),
     drawPlayedAt,
     isGood,
-    /** What was reported may come again, by itself or with others. */
+    /** A report may repeat earlier plays, alone or with others. */
     drawReport: (logged: readonly Play[]): Play[] =>
       Array.from({ length: between(1, 4) }, (): Play => {
         const repeated = random() < 0.2 && logged.length > 0 ? pick(logged) : undefined

@@ -28,15 +28,15 @@ export type SeenWorldStores = {
   log: LogState
   records: SeenRecordsState
   recordsObserver: SeenRecordsObserver
-  /** Absent where no history is kept. */
+  /** Absent in a world without history. */
   landings: SeenChecker['landings'] | undefined
-  /** Do first plays and issues of a day earn something? */
+  /** True if the first play and the first issue of a day earn a reward. */
   isRewarding: boolean
   faults: SeenRecordsFaults
   legacy: LegacyWorld | undefined
 }
 
-/** The legacy store of a world in which viewers are moved. */
+/** The legacy store of a world with a migration. */
 export type LegacyWorld = {
   state: LegacyState
   config: LegacyConfig
@@ -44,19 +44,19 @@ export type LegacyWorld = {
   onWholeRead(viewer: ViewerId, business: BusinessNumber): void
 }
 
-/** What a process is told of the legacy store: nothing, to read it, or to write there as well. */
+/** The configuration of a process for the legacy store: no store, read only, or read and write back. */
 export type Setting = 'none' | 'read' | 'both'
 
 export type SeenProcess = Role & {
   life: Life
   shape: RingShape
   setting: Setting
-  /** Undefined where it is told of none. */
+  /** Undefined if none is configured. */
   legacy: SimulatedLegacyPlays | undefined
   service: ExistenceService
   /** The member of the log's group that this process is, once it joined. */
   member(): Member | undefined
-  /** Ends the process in order: nothing it took is under way any more when this resolves. */
+  /** Drains and stops the process. Nothing that it accepted is under way when this resolves. */
   stop(): Promise<void>
 }
 
@@ -97,7 +97,7 @@ export function startSeenProcess(
     return { ...plain, check: () => noted(plain.check()), getPlayedAt: noting(plain.getPlayedAt) }
   }
 
-  /** As the operator sees it: by what it says that the legacy store has missed. */
+  /** As the operator sees it: by the process's count of plays that the legacy store has missed. */
   function hasWrittenBack(): boolean | undefined {
     const figures = subgraph.figures().legacy?.writeBack
     return figures && figures.missed === 0
@@ -113,7 +113,7 @@ export function startSeenProcess(
     async stop() {
       await subgraph.drain()
       await (await job)?.stop().catch(onError)
-      // As the shutdown does it: what the job's last plays earned is still under way.
+      // As at shutdown: rewards of the job's last plays are still under way.
       await subgraph.drain()
       await settled()
     },

@@ -1,6 +1,5 @@
 /**
- * The rules for when everything has come to rest: nothing waits in staging, the ring or the log, and the filters are what was
- * played, each play in its own month's, and nothing else.
+ * The rules after quiet: staging, the ring and the log are empty, and the filters hold exactly the plays, each in the filter of its month.
  */
 import type { Play } from '../../../core/domain.ts'
 import { MARK_MONTH, isListing } from '../../../subgraphs/feed-existence/migration/progress.ts'
@@ -20,7 +19,7 @@ export type SeenQuiet = {
   hot: SeenHotState
   records: SeenRecordsState
   legacy: LegacyState | undefined
-  /** Do workers know of no legacy store (any more)? Then who is listed stays so. */
+  /** Workers have no legacy store configured (any more), so listed viewers stay listed. */
   keepsListings: boolean
   lag: number
   /** Ids of the rewards that the log has. */
@@ -30,13 +29,14 @@ export type SeenQuiet = {
   futureMaxMs: number
   skewMaxMs: number
   purgeEveryMs: number
-  /** Nothing ever failed, and no viewer was folded early: then an hour's plays are one write. */
+  /** Nothing ever failed, and no viewer was folded early, so the plays of an hour are one write. */
   isCalm: boolean
 }
 
 /**
- * A viewer of a month at most, in a world without faults: when it is closed, when the last of it has come, and when the clock leaps
- * by more than a lap in mid-round, so that what is folded late is the slot of the hour that runs.
+ * The most extra writes of a viewer's filter of a month in a world without faults. The filter is written when the month is closed and when
+ * its last play arrives. It is written a third time if the clock leaps by more than a lap within a round, because the late slot is then the
+ * slot of the current hour.
  */
 const CLOSING_WRITES = 3
 const HOUR_MS = 3_600_000
@@ -85,7 +85,7 @@ export function checkSeenQuiet(checker: SeenChecker, quiet: SeenQuiet): void {
   }
   for (const [text, keys] of folded) {
     const [month = '', viewer = ''] = text.split(':')
-    // What expired meanwhile is gone, as it should.
+    // Expired filters are gone, as they should be.
     if (Number(month) <= monthOf(now) - 5) continue
     for (const key of keys) {
       const [business = '', oid = ''] = key.split(':')
@@ -107,7 +107,7 @@ export function checkSeenQuiet(checker: SeenChecker, quiet: SeenQuiet): void {
         const own = all.get(place) ?? new Map<string, Set<number>>()
         all.set(place, own)
         const hours = own.get(subject) ?? new Set<number>()
-        // A server whose clock is behind still has the hour before, one that is ahead the next.
+        // On a slow clock it is still the hour before, and on a fast clock it is already the next hour.
         for (const other of [-quiet.skewMaxMs, 0, quiet.skewMaxMs]) hours.add(Math.floor((at + other) / HOUR_MS))
         own.set(subject, hours)
       }

@@ -1,6 +1,6 @@
 /**
- * The shape of the ring, which the operator changes while everything runs: a process that starts has the newest one, and those
- * that run are restarted one by one, within some hours.
+ * The shape of the ring, which the operator changes at run time. A new process has the newest shape. Running processes are restarted one by
+ * one within some hours.
  */
 import type { Random } from '../../../core/random.ts'
 import { HOUR_MS } from '../../../subgraphs/feed-existence/model/time-ring.ts'
@@ -13,7 +13,7 @@ import { drawShape } from './draws.ts'
 import type { SeenOperator } from './operator.ts'
 import type { SeenProcess } from './process.ts'
 
-/** How long it takes at most until everybody has the shape of the ring that somebody has. */
+/** The longest time from a change of the shape until all processes have it. */
 const ROLLOUT_MAX_MS = 10 * HOUR_MS
 
 export type Ring = ReturnType<typeof makeRing>
@@ -21,7 +21,7 @@ export type Ring = ReturnType<typeof makeRing>
 export function makeRing(random: Random, first: RingShape, { now }: Scheduler, history: History | undefined) {
   const { between } = makeDice(random)
   let shape = first
-  /** Undefined while it has not been changed. */
+  /** Undefined before the first change. */
   let changedAt: number | undefined
   let slotsMax = first.slots
   return {
@@ -29,7 +29,7 @@ export function makeRing(random: Random, first: RingShape, { now }: Scheduler, h
     wasChanged: () => changedAt !== undefined,
     /** The most slots that any shape had. */
     slotsMax: () => slotsMax,
-    /** At that moment nobody has the shape before any more. */
+    /** True if no process has the previous shape at that time. */
     isRolledOutBy: (time: number) => changedAt !== undefined && time > changedAt + ROLLOUT_MAX_MS,
     change(): void {
       if (changedAt !== undefined && now() < changedAt + ROLLOUT_MAX_MS) return
@@ -43,7 +43,7 @@ export function makeRing(random: Random, first: RingShape, { now }: Scheduler, h
 
 export type RollOut = (isAtOnce: boolean) => void
 
-/** Restarts processes that have another shape, or were told otherwise of the legacy store: some of them, or all at once. */
+/** Restarts processes with an outdated shape or legacy setting: some of them, or all at once. */
 export function makeRollOut(
   random: Random,
   ring: Ring,

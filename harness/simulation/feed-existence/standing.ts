@@ -1,4 +1,4 @@
-/** What a reader has to be told of a subject: it was seen, it was not, or either answer is right. */
+/** The right answer about a subject: seen, unseen, or either of them. */
 import type { BusinessNumber, ViewerId } from '../../../core/domain.ts'
 import { MARK_MONTH, decodeMark, isListing, listedBusiness } from '../../../subgraphs/feed-existence/migration/progress.ts'
 import { monthOf } from '../../../subgraphs/feed-existence/model/time-ring.ts'
@@ -6,25 +6,25 @@ import type { SeenFacts } from './facts.ts'
 import type { SimulatedLegacyPlays } from './model-legacy.ts'
 import { keyText } from './universe.ts'
 
-/** What was known when somebody began to read. */
+/** The state at the beginning of a read. */
 export type Reading = {
   tick: number
   at: number
   viewer: ViewerId
   business: BusinessNumber
   staged: ReadonlySet<string>
-  /** Must what the legacy store promises be left out? */
+  /** True if the promises of the legacy store apply to this read. */
   isLegacyKnown: boolean
   life: object
 }
-/** Who reads. */
+/** The process that reads. */
 export type SeenReader = { life: object; legacy: Pick<SimulatedLegacyPlays, 'mayThinkAbsent'> | undefined }
 export type Standing = ReturnType<typeof makeStanding>
 
 export function makeStanding(facts: SeenFacts) {
   const { rules, now, issues, landed, isLogged, isLiveFor, isDamaged } = facts
 
-  /** A process that knows nothing of the legacy store has to have it from the filters. */
+  /** A process without a legacy store must find the promised plays in the filters. */
   function isLegacyKnownTo({ legacy: port }: SeenReader, viewer: ViewerId, business: BusinessNumber): boolean {
     const { hot, records, legacy } = facts.stores()
     if (legacy?.isOf(viewer, business) !== true) return false
@@ -39,7 +39,7 @@ export function makeStanding(facts: SeenFacts) {
     return new Set(staged.filter((play) => play.business === business).map(({ oid }) => oid))
   }
 
-  /** Served before the read began, and not pushed out by anything since. */
+  /** Served before the read began, and not trimmed since. */
   function mustBeIssued({ tick, viewer, business }: Reading, oid: string): boolean {
     const own = issues.get(`${viewer} ${business}`)
     const issue = own?.get(oid)
@@ -54,14 +54,14 @@ export function makeStanding(facts: SeenFacts) {
     return facts.stores().legacy?.stoodAnyhow(viewer, keyText(business, oid)) === true
   }
 
-  /** It waits in the process that acknowledged it: nobody has staged it yet. */
+  /** The play waits in the process that acknowledged it and is not staged yet. */
   function mustWait({ tick, viewer, business, life }: Reading, oid: string, reader: number): boolean {
     const play = facts.acknowledgedBy(life, { viewer, business, oid })
     if (play === undefined || play.tick > tick || monthOf(play.playedAt) < monthOf(reader) - rules.monthsBefore) return false
     return !landed(viewer, business, oid).some((each) => each.tick > play.since)
   }
 
-  /** `reader`: his clock when he was answered. */
+  /** `reader`: the clock of the reading process at the time of the answer. */
   function standing(reading: Reading, oid: string, reader: number): 'seen' | 'unseen' | 'either' {
     const { tick, at, viewer, business, staged } = reading
     const plays = landed(viewer, business, oid)

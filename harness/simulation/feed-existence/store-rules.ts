@@ -1,6 +1,6 @@
 /**
- * The checker's rules for what happens in the stores: plays leave staging only when they are in a filter, viewers are marked
- * as migrated only when all that was promised of them is, and filters are purged only when they have expired.
+ * The checker's rules for the stores. Plays leave staging only when they are in a filter. Viewers are marked as migrated only when all
+ * promised plays are in filters. Filters are purged only after they have expired.
  */
 import type { BusinessNumber, Play, ViewerId } from '../../../core/domain.ts'
 import { MARK_MONTH, decodeMark } from '../../../subgraphs/feed-existence/migration/progress.ts'
@@ -14,12 +14,12 @@ import { keyText, nameOfMonth, textOf } from './universe.ts'
 
 export function makeStoreRules(facts: SeenFacts, fail: Fail) {
   const { rules, now, landings, issues, isLiveFor, nextTick } = facts
-  /** By viewer and month: what must be in that filter after quiet. */
+  /** The plays that a filter must hold after quiet, by viewer and month. */
   const folded = new Map<string, Set<string>>()
   const writes = new Map<string, number>()
-  /** By viewer and business: who was marked as migrated once. */
+  /** Viewers and businesses that were ever marked as migrated. */
   const moved = new Set<string>()
-  /** Plays that have left staging by a process that says that the legacy store has them. */
+  /** Plays removed from staging by a process that reports them as written back to the legacy store. */
   const back: Play[] = []
 
   const hotObserver: SeenHotObserver = {
@@ -43,7 +43,7 @@ export function makeStoreRules(facts: SeenFacts, fail: Fail) {
         own.add(keyText(business, oid))
         folded.set(key, own)
         const isThere = isInFilter(records, viewer, month, business, oid)
-        // A filter may have come to its end: nobody asks for it any more.
+        // An expired filter may be gone. No read needs it any more.
         if (!isThere && month > monthOf(now()) - 5)
           fail(`removal: ${keyText(business, oid)} of ${textOf(playedAt)} has left staging, and is in no filter`, viewer)
         if (isBack === undefined || legacy?.isOf(viewer, business) !== true) continue
@@ -76,7 +76,7 @@ export function makeStoreRules(facts: SeenFacts, fail: Fail) {
     },
   }
 
-  /** Whoever is marked now has in his filters what was promised of him. */
+  /** The filters of a marked viewer have all promised plays. */
   function checkMarked(viewer: ViewerId, business: BusinessNumber): void {
     const { records, legacy } = facts.stores()
     moved.add(nameOf(viewer, business))

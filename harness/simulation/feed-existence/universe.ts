@@ -1,6 +1,6 @@
 /**
- * The ids of the simulated worlds: chosen so that no two keys have equal first bits of their hashes, and a filter of theirs
- * answers exactly. So a world can be asked for both: that nothing recorded comes back, and that nothing else is hidden.
+ * The ids of the simulated worlds: chosen so that no two keys have equal first bits of their hashes, and a filter of theirs answers
+ * exactly. A world can therefore check both rules: nothing recorded comes back, and nothing else is hidden.
  */
 import assert from 'node:assert/strict'
 import type { BusinessNumber, Month } from '../../../core/domain.ts'
@@ -8,11 +8,11 @@ import { hashSeen } from '../../../subgraphs/feed-existence/filter/hash.ts'
 
 export const BUSINESSES = [1, 2] as const
 export const BUSINESS_NAMES = ['video', 'article'] as const
-/** The smallest filter, of one record and a month that is live alone, keeps so many bits of each hash. */
+/** The bits of each hash that the smallest filter keeps, with one record and a single live month. */
 const DISTINCT_BITS = 7
 const IDS = 14
 
-/** Equal in both businesses, and of all kinds. */
+/** The same ids in both businesses, of all kinds. */
 export const OIDS: readonly string[] = chooseIds()
 
 const HASHES = new Map(BUSINESSES.flatMap((business) => OIDS.map((oid) => [keyText(business, oid), hashSeen(business, [oid])] as const)))

@@ -1,7 +1,6 @@
 /**
- * A world of what was seen: as the world of history (`../world.ts`), but hours, months and half years pass in it. Viewers are
- * served and watch, hours turn, workers fold and die at any step, the shape of the ring is changed while all of it runs, and
- * filters expire.
+ * A world of feed existence. It is like the world of history (`../history/world.ts`), but hours, months and half years pass in it. Viewers
+ * are served and play, hours end, workers fold and die at any step, the shape of the ring changes meanwhile, and filters expire.
  */
 import { randomBelow, seededRandom, type Random } from '../../../core/random.ts'
 import { HOUR_MS } from '../../../subgraphs/feed-existence/model/time-ring.ts'
@@ -31,14 +30,14 @@ import { makeRing, makeRollOut } from './rollout.ts'
 export type SeenFaults = SeenHotFaults & SeenRecordsFaults & LogFaults & OperatorFaults
 
 const DAY_HOURS = 24
-/** What the code under test plans by `setImmediate` has its turn after so many steps. */
+/** The number of steps after which `setImmediate` callbacks of the code under test run. */
 const STEPS_PER_TURN = 6
 const TURNS_OF_READ = 3
 const TURNS_OF_MOVE = 8
-/** Of two processes that move the same viewer the second one goes on when he is not listed any more; for so many steps at most. */
+/** If two processes migrate the same viewer, the second one continues when the viewer is no longer listed, for at most this many steps. */
 const STEPS_OF_MOVE = 500
 
-/** The last ones only where there is such a store. */
+/** The last two only in a world with a legacy store. */
 const BROKEN = ['hot', 'log', 'records', 'records', 'legacy', 'legacy'] as const
 
 type SeenPlace = Place<SeenProcess>
@@ -108,7 +107,7 @@ function openWorld(seed: number, random: Random, drawn: DrawnSeenWorld, faults: 
     },
   )
 
-  /** Only where history is kept: without it nobody could rebuild the filter. */
+  /** Only in a world with history, from which the filter can be rebuilt. */
   function damage(): void {
     const key = damageFilter(records, (count) => randomBelow(random, count))
     if (key === undefined) return
@@ -185,7 +184,7 @@ function misfortunesOf(
   ])
 }
 
-/** A reader may wait for nothing but his turn; not for long. Whoever moves a viewer has one for each month. */
+/** A reader may wait briefly for its turn of the event loop. A process that migrates a viewer has one turn per month. */
 function makeTurns({ scheduler, clients, operator }: SeenWorld): () => boolean {
   let movingUntil = 0
   let turnsWaited = 0
@@ -216,7 +215,7 @@ function makeQuiet(
       const { settleMs, foldEveryMs } = config.existence
       const marginMs = settleMs + 2 * clientOptions.skewMaxMs + 3 * foldEveryMs
       const { slots } = ring.shape()
-      // An hour's plays are folded after it, or in the repetition; what failed, when the ring comes round.
+      // The plays of an hour are folded after that hour or in the repetition. Failed folds are repeated in the next lap of the ring.
       const hours =
         isCalm && operator === undefined ? 2 : ring.wasChanged() ? Math.max(ring.slotsMax(), DAY_HOURS) + ring.slotsMax() + 2 : slots + 2
       until = scheduler.now() + hours * HOUR_MS + marginMs
