@@ -1,6 +1,6 @@
 /**
- * The calls under way from processes to stores. A call may be held up before it takes effect, take effect in several parts,
- * be refused by a store that is down although it was done, and lose its answer with the process that waits for it.
+ * The calls under way from processes to stores. A call may be held up before it takes effect, and may take effect in several parts. A store
+ * that is down may refuse a call although it was done. The answer is lost if the waiting process dies.
  */
 import { TidemarkError } from '../../core/errors.ts'
 import { randomBelow, type Random } from '../../core/random.ts'
@@ -12,7 +12,7 @@ import type { Timers } from './timers.ts'
 
 export type CallOptions = {
   start: number
-  /** Chance that a call is held up for a while before it takes effect. */
+  /** The probability that a call is held up before it takes effect. */
   stallChance: number
   stallMaxMs: number
 }
@@ -31,7 +31,7 @@ type Call = {
   state: 'asked' | 'answered' | 'lost'
 }
 
-/** Those whose calls nobody gives up. */
+/** Stores without a timeout for calls. */
 const AWAITED: ReadonlySet<StoreName> = new Set(['hot', 'cache', 'events'])
 
 export function makeCalls(random: Random, options: CallOptions, timers: Timers, outages: Outages, now: () => number, history?: History) {
@@ -42,7 +42,7 @@ export function makeCalls(random: Random, options: CallOptions, timers: Timers, 
   let { stallChance } = options
 
   function add(call: Call): void {
-    // A journal is on a disk of the process's own, which is never far.
+    // A journal is on a local disk, which is never slow.
     if (call.store !== 'journal' && random() < stallChance) {
       stalled++
       timers.wait(randomBelow(random, stallMaxMs), undefined, () => {
@@ -52,7 +52,7 @@ export function makeCalls(random: Random, options: CallOptions, timers: Timers, 
     } else pending.push(call)
   }
 
-  /** One thing happens to the call; true if something is left to happen. */
+  /** One event of the call. True if more events follow. */
   function advance(call: Call): boolean {
     if (call.state !== 'asked') return deliver(call)
     if (outages.isDown(call.store)) return refuse(call)
@@ -68,7 +68,7 @@ export function makeCalls(random: Random, options: CallOptions, timers: Timers, 
     return random() < 0.3 || deliver(call)
   }
 
-  /** A store that is down refuses; what it was just doing may have been done all the same. */
+  /** A store that is down refuses the call, which may have been done all the same. */
   function refuse(call: Call): boolean {
     const wasDone = random() < 0.3
     if (wasDone) complete(call)
@@ -90,9 +90,9 @@ export function makeCalls(random: Random, options: CallOptions, timers: Timers, 
     underWay: () => pending.length,
     /** Calls that are on their way to a store, also of processes that are dead. */
     stalled: () => stalled,
-    /** From now on nothing is held up. */
+    /** From now on no call is held up. */
     calm: () => void (stallChance = 0),
-    /** A step among the calls under way; false if there is none. */
+    /** One event of a random call under way. False if there is none. */
     advanceOne(): boolean {
       if (pending.length === 0) return false
       const index = randomBelow(random, pending.length)
@@ -102,12 +102,12 @@ export function makeCalls(random: Random, options: CallOptions, timers: Timers, 
       if (advance(call)) pending.push(call)
       return true
     },
-    /** Names of the process's calls, but for those that it has given up. */
+    /** Names of the process's calls, except those that it has given up. */
     namesOf: (life: Life, patienceMs: number) =>
       pending
         .filter((call) => call.life === life && (AWAITED.has(call.store) || call.askedAt > now() - patienceMs))
         .map((call) => call.name),
-    /** A call of a process that dies is done, or never is, or is done later, but not on its own disk. */
+    /** A call of a dying process is done now, later or never. A call to its local disk is not done later. */
     orphan(life: Life): void {
       pending = pending.filter((call) => {
         if (call.life !== life) return true

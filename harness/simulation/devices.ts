@@ -1,4 +1,4 @@
-/** Devices that do one thing after the other: each asks a process and waits for its answer, or until the process has died. */
+/** Devices that do one thing after the other. Each calls a process and waits for the answer, or until the process has died. */
 import { randomBelow, type Random } from '../../core/random.ts'
 import type { Viewer } from '../../core/viewer.ts'
 import { describe, type History } from './history-of-events.ts'
@@ -11,22 +11,22 @@ type Device<Process, Sent> = {
   name: string
   /** Undefined while the device does nothing. */
   process: Process | undefined
-  /** What it sent last and may send again. */
+  /** The last input, which the device may send again. */
   sent: Sent[]
 }
 
-/** How often, compared with the others; its name in the history; what it does, and in the end what was answered. */
+/** The relative frequency, the name in the history, and the action, which resolves to a text of the answer. */
 export type Action<One, Process> = readonly [weight: number, name: string, act: (device: One, process: Process) => Promise<string>]
 
 export type DeviceOptions<One> = {
   random: Random
   scheduler: Scheduler
   history: History | undefined
-  /** The moment that the history calls 0. */
+  /** The time that is 0 in the history. */
   start: number
-  /** How the names of actions begin that send what stands in `sent`. */
+  /** The beginning of the names of actions that send `sent`. */
   sending: string
-  /** `what` an action of this name was, begun at `since`, that ended with an error. */
+  /** An action failed. `what` describes it, and it began at `since`. */
   refused(error: unknown, since: number, device: One, what: string, name: string): void
 }
 
@@ -52,12 +52,12 @@ export function makeDevices<Sent, Process extends { life: Life }, One extends De
       history?.note(scheduler.now(), `${by} ${name}, refused: ${String(error)}`, viewer)
       refused(error, since, device, `${by} ${name}`, name)
     }
-    // If the process died meanwhile, the device waits for another one by now.
+    // If the process died meanwhile, the device may already use another one.
     if (device.process === process) device.process = undefined
   }
 
   return {
-    /** A device that does nothing does something; false if all are busy. */
+    /** An idle device begins an action. False if all are busy. */
     act(processes: readonly Process[]): boolean {
       const idle = devices.filter((device) => device.process === undefined)
       if (idle.length === 0 || processes.length === 0) return false
@@ -69,11 +69,11 @@ export function makeDevices<Sent, Process extends { life: Life }, One extends De
       void run(device, process, action)
       return true
     },
-    /** Whoever waits for this process never hears back. */
+    /** Devices that wait for this process get no answer. */
     lose(process: Process): void {
       for (const device of devices) if (device.process === process) device.process = undefined
     },
-    /** Nobody sends again what he sent before what guards against it was forgotten. */
+    /** Devices forget their last input, because the records that make a repetition harmless are gone. */
     forget(): void {
       for (const device of devices) device.sent = []
     },

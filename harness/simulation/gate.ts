@@ -1,14 +1,13 @@
 /**
- * Between a port and its model store stands a gate: a port method hands over what it wants to happen, and the gate
- * decides when each part of it happens, when the answer arrives, and whether either does. In the contract suites
- * everything happens at once; in a world the scheduler decides.
+ * A gate stands between a port and its model store. A port method hands over its parts. The gate decides if and when each part happens and
+ * the answer arrives. In the contract suites everything happens at once. In a world the scheduler decides.
  */
 export type StoreName = 'hot' | 'cache' | 'log' | 'records' | 'events' | 'journal' | 'legacy'
 
 export interface Gate {
   /**
-   * Each part happens at one instant, in order, maybe with others in between; `answer` is what the caller gets in the
-   * end. `args` are for the history of events only.
+   * Each part happens at one instant, in order, maybe with other calls in between. `answer` computes the result for the caller. `args` are
+   * for the history of events only.
    */
   call<T>(store: StoreName, name: string, args: readonly unknown[], parts: readonly (() => void)[], answer: () => T): Promise<T>
 }

@@ -1,12 +1,12 @@
 /**
- * What happened in a world, as lines a person can read. Nothing is kept while seeds run by the thousand: a seed that
- * fails is run once more with a history, and what concerns the viewer in question is shown.
+ * The events of a world as readable lines. Seeds normally run without a history. A seed that fails runs again with one, and the events of
+ * the affected viewer are shown.
  */
 import type { ViewerId } from '../../core/domain.ts'
 
 export type Happening = {
   at: number
-  /** Who it concerns; undefined = everybody. */
+  /** The affected viewer. Undefined = all viewers. */
   viewer: ViewerId | undefined
   line: string
 }
@@ -44,7 +44,7 @@ export function viewerIn(value: unknown): ViewerId | undefined {
   return 'keys' in value ? viewerIn(value.keys) : undefined
 }
 
-/** Arguments and answers of ports, short: keys as business:oid, times in seconds since the start, versions as they are. */
+/** Arguments and answers of ports in a short form: keys as business:oid, times in seconds since the start, versions unchanged. */
 export function describe(value: unknown, start: number): string {
   if (Array.isArray(value)) return `[${value.map((each) => describe(each, start)).join(', ')}]`
   if (typeof value === 'number') return value > start / 2 && value < start * 2 ? `${((value - start) / 1000).toFixed(3)} s` : String(value)

@@ -1,17 +1,17 @@
 /**
- * The journals of a machine, as the port describes them: each belongs to one living process, and outlives it. What a
- * process was writing when it died is on the disk or it is not; nothing happens to a disk later. Reading one's own disk takes no time.
+ * The journals of a machine, as documented in the port. Each belongs to one living process and survives it. A write of a dying process is
+ * on the disk or is lost, and a disk does not change later. A read of the local disk takes no time.
  */
 import type { JournalEntry, Journal, Journaled, Journals } from '../../writeback/journal.ts'
 import { atOnce, type Gate } from './gate.ts'
 import type { Life } from './life.ts'
 
 export type JournalFaults = {
-  /** Entries leave the journal when they are read, and not when they have been applied. */
+  /** Entries leave the journal when they are read, before they are applied. */
   forgetsRead?: boolean
 }
 
-/** Told of what is durable, and of what is gone again. */
+/** Notified of entries that become durable, and of entries that are removed. */
 export type JournalObserver = { appended(entry: JournalEntry): void; removed(entry: JournalEntry): void }
 
 type Kept = {
@@ -62,12 +62,12 @@ export function makeMachine(faults: JournalFaults, observer: JournalObserver) {
       kept.entries.set(number, entry)
       observer.appended(entry)
     },
-    /** What waits in any of them, and what was set aside. */
+    /** Entries that wait in any journal, and quarantined ones. */
     left: () => journals.flatMap(({ entries, parked }) => [...entries.values(), ...Array.from(parked.values(), ({ entry }) => entry)]),
   }
 }
 
-/** One process's port. */
+/** The port of one process. */
 export function openModelJournals(machine: Machine, gate: Gate, life: Life): Journals {
   const own = openJournal(machine, machine.takeOwn(life), gate)
   return {
@@ -82,7 +82,7 @@ export function openModelJournals(machine: Machine, gate: Gate, life: Life): Jou
 
 function openJournal(machine: Machine, kept: Kept, gate: Gate): Journal {
   const once = <T>(name: string, args: readonly unknown[], act: () => T): Promise<T> => atOnce(gate, 'journal', name, args, act)
-  /** Appends become durable in the order of the calls: one that is takes those before it along. */
+  /** Appends become durable in the order of the calls: an append also makes earlier ones durable. */
   const asked: { number: number; entry: JournalEntry }[] = []
 
   return {

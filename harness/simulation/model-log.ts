@@ -1,7 +1,7 @@
 /**
- * The log as the port describes it: partitions of messages, a consumer group with committed offsets and an assignment.
- * A member learns of a new assignment only with its next fetch, so two members may work on one partition for a while,
- * and what was not committed is read again by whoever comes next.
+ * The log as documented in the port: partitions of messages, and a consumer group with committed offsets and an assignment. A member learns
+ * of a new assignment only with its next fetch, so two members may work on one partition for a while. The next owner reads uncommitted
+ * messages again.
  */
 import { sleep, type Clock } from '../../core/clock.ts'
 import type { RewardEvent } from '../../core/domain.ts'
@@ -11,7 +11,7 @@ import { atOnce, type Gate } from './gate.ts'
 import type { LogConsumer } from '../../core/log-consumer.ts'
 
 export type LogFaults = {
-  /** Commits what was fetched before it is persisted. */
+  /** Commits fetched messages before they are persisted. */
   commitsFirst?: boolean
 }
 
@@ -20,9 +20,9 @@ export type LogOptions = {
   partitions: number
   /** Messages a fetch returns at most. */
   batchMax: number
-  /** Milliseconds before what was refused is tried again. */
+  /** Milliseconds before a refused call is repeated. */
   retryMs: number
-  /** Batches of several partitions are persisted at a time, and not one after the other. */
+  /** Batches of several partitions are persisted in parallel. */
   sideBySide?: boolean
   faults: LogFaults
 }
@@ -33,7 +33,7 @@ type Kept = FlushMessage | typeof UNREADABLE
 
 export type LogObserver = { appended(message: FlushMessage): void; committed(messages: readonly FlushMessage[]): void }
 
-/** `first` is the offset of the oldest message that is kept; committed ones go. */
+/** `first` is the offset of the oldest kept message. Committed messages are removed. */
 type Partition = { first: number; messages: Kept[]; owner: Member | undefined }
 export type Member = {
   /** Partitions of which a batch is being persisted. */
@@ -97,7 +97,7 @@ export function makeLogState(options: LogOptions, observer?: LogObserver) {
     if (gone.length > 0) observer?.committed(gone.filter((message) => message !== UNREADABLE))
   }
 
-  /** Messages nobody has committed yet are gone, as by a retention that was too short. */
+  /** Uncommitted messages are lost, as by a retention that is too short. */
   function lose(): void {
     for (const partition of partitions) {
       partition.first += partition.messages.length
@@ -132,7 +132,7 @@ export function makeLogState(options: LogOptions, observer?: LogObserver) {
         if ((partition.owner === member) !== isOwned) return true
         return isOwned && (member.positions.get(number) ?? 0) < partition.first + partition.messages.length && partition.messages.length > 0
       }),
-    /** What is kept of a partition before this offset. */
+    /** The kept messages of a partition before this offset. */
     before: (number: number, end: number): FlushMessage[] => {
       const { first, messages } = partitions[number] as Partition
       return messages.slice(0, Math.max(0, end - first)).filter((message) => message !== UNREADABLE)
@@ -147,7 +147,7 @@ export function makeLogState(options: LogOptions, observer?: LogObserver) {
   }
 }
 
-/** One process's port. `onJoined` names the member, so that whoever kills the process can expel it. */
+/** The port of one process. `onJoined` reports the member, so that a world can expel it when it kills the process. */
 export function openModelLog(state: LogState, gate: Gate, clock: Clock, onJoined?: (member: Member) => void): Log {
   const once: LogCall = (name, args, act) => atOnce(gate, 'log', name, args, act)
 
@@ -167,7 +167,7 @@ export function openModelLog(state: LogState, gate: Gate, clock: Clock, onJoined
       try {
         await once('join', [], () => state.join(member))
       } catch (error) {
-        // Who does not know that he joined sends no heartbeat.
+        // A process that does not know that it has joined sends no heartbeat.
         state.leave(member)
         throw error
       }
@@ -200,14 +200,14 @@ async function consume(state: LogState, once: LogCall, clock: Clock, member: Mem
     try {
       await consumeBatch(state, once, member, hooks)
     } catch {
-      // What is not committed comes again.
+      // Uncommitted messages come again.
       member.positions.clear()
       if (!member.stopped) await sleep(clock, state.options.retryMs)
     }
   }
 }
 
-/** Of each partition one batch at a time. */
+/** Persists one batch at a time per partition. */
 async function consumeSideBySide(state: LogState, once: LogCall, clock: Clock, member: Member, hooks: ConsumerHooks): Promise<void> {
   const { retryMs } = state.options
   const underWay = new Set<Promise<void>>()
@@ -220,7 +220,7 @@ async function consumeSideBySide(state: LogState, once: LogCall, clock: Clock, m
       member.busy.add(partition)
       const work = persistBatch(state, once, member, hooks, batch)
         .catch(() => {
-          // What is not committed comes again.
+          // Uncommitted messages come again.
           member.positions.delete(partition)
           return member.stopped ? undefined : sleep(clock, retryMs)
         })

@@ -1,4 +1,4 @@
-/** Which stores are down, and when each was down last. */
+/** The stores that are down, and the end of each store's last outage. */
 import type { ErrorCode } from '../../core/errors.ts'
 import type { StoreName } from './gate.ts'
 import type { History } from './history-of-events.ts'
@@ -27,7 +27,7 @@ export function makeOutages(now: () => number, history: History | undefined) {
       else down.delete(store)
       history?.note(now(), `--- ${store} store is ${isDown ? 'down' : 'up'}`)
     },
-    /** Was it down at any time since then? */
+    /** True if a store with this code was down at any time since then. */
     wasDownSince: (code: ErrorCode, since: number) =>
       (Object.keys(CODES) as StoreName[]).some(
         (store) => CODES[store] === code && (down.has(store) || (lastDown.get(store) ?? -1) >= since),

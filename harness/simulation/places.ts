@@ -1,6 +1,6 @@
 /**
- * Where processes run, in any of the worlds: each place starts one after the other, stops them in order as a drain does, or
- * loses them; and what befalls all of them together, stores that are down and partitions that change hands.
+ * The places of processes, in all worlds. A place starts one process after the other, drains it or loses it. Faults of the whole deployment
+ * are here too: stores that go down, and rebalances.
  */
 import { randomBelow, type Random } from '../../core/random.ts'
 import type { ViewerId } from '../../core/domain.ts'
@@ -14,7 +14,7 @@ import type { makeScheduler } from './scheduler.ts'
 /** Takes requests, persists, or does both. */
 export type Role = { serves: boolean; persists: boolean }
 
-/** What every world's process can do. */
+/** The common part of the processes of all worlds. */
 export type PlacedProcess = Role & { life: Life; member(): Member | undefined; stop(): Promise<void> }
 
 export type Place<P> = { role: Role; process: P | undefined; starts: number; stopping: '' | 'asked' | 'begun' }
@@ -26,9 +26,9 @@ export type PlacesDeps<P, L> = {
   clients: { lose(process: P): void; isBusyAt(process: P): boolean }
   checker: { fail(message: string, viewer: ViewerId | undefined): void }
   history: History | undefined
-  /** Milliseconds after which a process gives up a call: such calls may be left when it has stopped. */
+  /** Milliseconds after which a process gives up a call. Such calls may be left when it has stopped. */
   patienceMs: number
-  /** A store that is down is so for two seconds at most, and one in five of them for this long. */
+  /** An outage lasts two seconds at most, and one in five lasts up to this long. */
   outageMaxMs: number
   /** Starts a process of that name. */
   launch(place: L, name: string): P
@@ -51,7 +51,7 @@ export function makePlaces<P extends PlacedProcess, L extends Place<P>>(places: 
     scheduler.kill(process.life)
     clients.lose(process)
     const member = process.member()
-    // The group finds out when no heartbeat comes.
+    // The group notices the missing heartbeat.
     if (member !== undefined) scheduler.wait(between(10, 500), undefined, () => log.leave(member))
     place.process = undefined
     place.stopping = ''
@@ -83,7 +83,7 @@ export function makePlaces<P extends PlacedProcess, L extends Place<P>>(places: 
       const index = places.findIndex((place) => place.process === undefined)
       if (index >= 0) start(places[index] as L, index)
     },
-    /** As the drain does it: no new requests, the last ones are answered, then what the process holds is sent off. */
+    /** As a drain: no new requests, open ones are answered, then the process flushes. */
     drain(): void {
       for (const place of places) {
         const { process, stopping } = place
@@ -112,7 +112,7 @@ export function makePlaces<P extends PlacedProcess, L extends Place<P>>(places: 
       if (log.members.size > 0) log.assign(randomBelow(random, log.members.size))
       history?.note(scheduler.now(), '--- rebalance')
     },
-    /** Those that take requests. */
+    /** The processes that take requests. */
     serving: (): P[] => places.flatMap(({ process, stopping }) => (process?.serves === true && stopping === '' ? [process] : [])),
   }
 }

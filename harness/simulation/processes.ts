@@ -1,12 +1,12 @@
-/** What simulated processes of all worlds have in common with real ones: what they still wait for when they stop, and jobs that join late. */
+/** The parts that simulated processes of all worlds share: calls that are still open at the stop, and jobs that join late. */
 import type { Clock } from '../../core/clock.ts'
 
-/** Milliseconds before a job that could not join the group tries again, as its supervisor would have it do. */
+/** Milliseconds before a job that could not join the group retries, as under a supervisor. */
 const JOIN_RETRY_MS = 200
 
 /**
- * Questions whose answer nobody waits for any more: a breaker that was stopped leaves its check behind, a read that failed its
- * other half, and what took too long. Whoever stops a process waits for these.
+ * Calls without a waiting caller: the check of a stopped breaker, the other half of a failed read, and calls that took too long. The stop
+ * of a process waits for them.
  */
 export function makeQuestions() {
   const open = new Set<Promise<unknown>>()
@@ -18,12 +18,12 @@ export function makeQuestions() {
   }
   return {
     noted,
-    /** The same function, its questions noted. */
+    /** The same function, with its calls noted. */
     noting:
       <A extends unknown[], T>(call: (...args: A) => Promise<T>): ((...args: A) => Promise<T>) =>
       (...args) =>
         noted(call(...args)),
-    /** The same store, its checks noted. */
+    /** The same store, with its checks noted. */
     checked: <T extends { check(): Promise<void> }>(store: T): T => ({ ...store, check: () => noted(store.check()) }),
     settled: async (): Promise<void> => void (await Promise.allSettled(open)),
   }

@@ -1,11 +1,10 @@
 /**
- * One seeded scheduler decides what happens next: which store call takes effect, in how many parts, when its answer
- * arrives and whether it does; which timer fires and how late; when a process dies and what becomes of its calls.
+ * One seeded scheduler decides the next event. It chooses the store call that takes effect, its parts, and if and when its answer arrives.
+ * It chooses the timer that fires and its delay. It decides the fate of a dead process's calls.
  *
- * There is no real time and no real waiting. Each step does one thing, and the code under test then runs as far as it can
- * before the next step: steps are run by `setImmediate`, and Node empties the queue of microtasks between any two
- * immediates. That is exact (no count of awaits to guess), deterministic, and, with many immediates queued at once, costs
- * less than a microsecond.
+ * There is no real time and no real waiting. Each step does one thing, and then the code under test runs as far as it can before the next
+ * step. Steps run by `setImmediate`, and Node empties the microtask queue between any two immediates. This is exact (no number of awaits to
+ * guess) and deterministic. With many immediates queued at once, it costs less than a microsecond.
  */
 import type { Random } from '../../core/random.ts'
 import { makeCalls, type CallOptions } from './calls.ts'
@@ -35,10 +34,10 @@ export function makeScheduler(random: Random, options: CallOptions, history: His
     ...{ wait, clockOf, nextDue, fireDue },
     ...calls,
     ...outages,
-    /** What the process has under way or planned, but for calls that it has given up; empty if nothing. */
+    /** Calls and timers of the process, except calls that it has given up. Empty if none. */
     left: (life: Life, patienceMs: number) =>
       [...namesOf(life, patienceMs), ...Array.from({ length: timers.countOf(life) }, () => 'a timer')].join(', '),
-    /** Everything in its memory is gone. */
+    /** The process loses its memory. */
     kill(life: Life): void {
       life.dead = true
       timers.forget(life)
@@ -50,8 +49,8 @@ export function makeScheduler(random: Random, options: CallOptions, history: His
 const BATCH = 64
 
 /**
- * Runs `step` until it returns false; microtasks run out between any two steps. Rejects with what a step throws. What the code
- * under test plans by `setImmediate` itself has its turn after `batch` steps at most.
+ * Runs `step` until it returns false. The microtask queue is empty between any two steps. Rejects if a step throws. `setImmediate`
+ * callbacks of the code under test run after at most `batch` steps.
  */
 export function runSteps(step: () => boolean, batch: number = BATCH): Promise<void> {
   return new Promise((resolve, reject) => {

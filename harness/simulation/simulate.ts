@@ -1,4 +1,4 @@
-/** Runs seeds one after the other, and tells the first failure as a short history of events. */
+/** Runs seeds one after the other, and reports the first failure as a short history of events. */
 import { makeHistory, type History } from './history-of-events.ts'
 import { runMarkWorld, type MarkFaults } from './thumbup/world.ts'
 import { runSeenWorld, type SeenFaults } from './feed-existence/world.ts'
@@ -13,7 +13,7 @@ type Run<F> = (seed: number, options: { livelySteps: number; faults: F }, histor
 export type Worlds = { history: PlantedFaults; thumbup: MarkFaults; existence: SeenFaults }
 export type WorldName = keyof Worlds
 
-/** What is simulated, by the name of its subgraph. */
+/** The worlds, by the name of the subgraph. */
 const RUNS: { [W in WorldName]: Run<Worlds[W]> } = { history: runWorld, thumbup: runMarkWorld, existence: runSeenWorld }
 export const WORLDS = Object.keys(RUNS) as WorldName[]
 
@@ -21,14 +21,14 @@ export type SimulationOptions<W extends WorldName> = {
   first: number
   seeds: number
   faults?: Worlds[W]
-  /** Told after each seed. */
+  /** Called after each seed. */
   onSeed?: (seed: number, steps: number) => void
 }
 
 export type Failure = {
   seed: number
   message: string
-  /** The events that concern the viewer in question, up to the failure. */
+  /** The events of the affected viewer, up to the failure. */
   history: string[]
 }
 
@@ -39,7 +39,7 @@ export async function simulate<W extends WorldName>(
   { first, seeds, faults = {}, onSeed }: SimulationOptions<W>,
 ): Promise<SimulationReport> {
   let steps = 0
-  // Stores that are down are errors by the thousand, and where each was made nobody asks.
+  // Stores that are down cause thousands of errors, and no one reads their stack traces.
   const { stackTraceLimit } = Error
   Error.stackTraceLimit = 0
   try {
@@ -61,8 +61,8 @@ export async function simulate<W extends WorldName>(
 const LINES_MAX = 60
 
 /**
- * The same seed with a history. A world that turns quiet earlier is the same world up to then; so the shortest lively
- * time that fails, of a few tried, gives the shortest history.
+ * The same seed with a history. A world that becomes quiet earlier is the same world up to that step. The shortest lively time that fails,
+ * of a few tried, therefore gives the shortest history.
  */
 export async function explain<W extends WorldName>(world: W, seed: number, faults: Worlds[W]): Promise<Failure> {
   for (let livelySteps = 20; ; livelySteps = Math.ceil(livelySteps * 1.15)) {

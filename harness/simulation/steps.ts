@@ -1,6 +1,6 @@
 /**
- * How every world proceeds: a number of lively steps, in which clients act and things go wrong; then quiet steps, in which
- * faults have ended and everything comes to rest; then somebody reads all there is.
+ * The phases of every world. In lively steps clients act and faults happen. In quiet steps the faults have ended and everything comes to
+ * rest. Then a client reads everything.
  */
 import { randomBelow, type Random } from '../../core/random.ts'
 import { runSteps, type Scheduler } from './scheduler.ts'
@@ -20,7 +20,7 @@ export type SteppedWorld = {
 }
 
 export type Phases = {
-  /** Before each step: processes that shall stop are stopped. */
+  /** Runs before each step: stops processes that were asked to stop. */
   drain(): void
   stepLively(): void
   beginQuiet(): void
@@ -35,7 +35,7 @@ export function makeStep(world: SteppedWorld, phases: Phases): () => boolean {
   return () => {
     if (checker.failure() !== undefined) return false
     failIfRestless(world)
-    // When it is quiet work takes no time: what takes long then is waiting, and that is what has a bound.
+    // In quiet steps work takes no time, so that only waiting counts towards the bound.
     scheduler.pass(isQuiet ? 0 : random() < 0.9 ? randomBelow(random, 4) : randomBelow(random, 60))
     if (!isQuiet && scheduler.steps() > livelySteps) {
       phases.beginQuiet()
@@ -49,7 +49,7 @@ export function makeStep(world: SteppedWorld, phases: Phases): () => boolean {
   }
 }
 
-/** After quiet: `read` asks for everything, and steps go on until it has it. */
+/** After quiet: `read` reads everything, and steps go on until it has ended. */
 export async function runUntilRead(world: SteppedWorld, read: () => Promise<void>, batch?: number): Promise<void> {
   const { scheduler, checker } = world
   let isRead = false
@@ -69,13 +69,13 @@ function failIfRestless({ seed, scheduler }: SteppedWorld): void {
   if (scheduler.steps() > STEPS_MAX) throw new Error(`seed ${seed} does not come to rest in ${STEPS_MAX} steps`)
 }
 
-/** To the next timer, where one is planned for later. */
+/** Passes the time to the next timer, if there is one. */
 export function passToNextDue(scheduler: Scheduler): void {
   const due = scheduler.nextDue()
   if (due !== undefined && due > scheduler.now()) scheduler.pass(due - scheduler.now())
 }
 
-/** What may go wrong at a place, each up to a number below 1. */
+/** The possible faults at a place. A draw from 0 to 1 selects the first one with a greater bound. */
 export type Misfortunes<L> = readonly (readonly [below: number, befall: (place: L) => void])[]
 
 export function befall<L>(random: Random, places: readonly L[], misfortunes: Misfortunes<L>): void {

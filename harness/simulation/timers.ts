@@ -1,4 +1,4 @@
-/** What waits for a time of the world: timers of processes, and whatever the world itself has planned. */
+/** Timers of processes, and timed events of the world itself. */
 import type { Clock, Timer } from '../../core/clock.ts'
 import type { Life } from './life.ts'
 
@@ -7,7 +7,7 @@ type Waiting = { due: number; life: Life | undefined; run: () => void }
 export type Timers = ReturnType<typeof makeTimers>
 
 export function makeTimers(now: () => number) {
-  /** By `due`; of equals the earlier call is first. */
+  /** Sorted by `due`. Of equal times the earlier call is first. */
   let waiting: Waiting[] = []
 
   function wait(delayMs: number, life: Life | undefined, run: () => void): Waiting {
@@ -30,7 +30,7 @@ export function makeTimers(now: () => number) {
       },
     }),
     nextDue: () => waiting[0]?.due,
-    /** Runs one that is due; false if none is. */
+    /** Runs one due timer. False if none is due. */
     fireDue(): boolean {
       const first = waiting[0]
       if (first === undefined || first.due > now()) return false

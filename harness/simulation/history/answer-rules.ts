@@ -1,4 +1,4 @@
-/** The checker's rules for the answers to reports: what is acknowledged was written or journaled, and what is shown stood. */
+/** The checker's rules for the answers to reports: an acknowledged report was written or journaled, and a shown record is right. */
 import type { ProgressKey, ViewerId } from '../../../core/domain.ts'
 import { keyText } from '../../../core/progress-key.ts'
 import type { ReportAnswer } from '../../../subgraphs/history/write/service.ts'
@@ -32,7 +32,7 @@ export function makeAnswerRules({ checkShown }: ReadRules, fail: Fail, { arrived
     if (isBad !== (answer.outcome === 'REJECTED')) fail(`line 7: report ${device} was answered ${answer.outcome}`, viewer)
     if (answer.outcome !== 'ACCEPTED' && answer.outcome !== 'STALE') return
     if (keyText(answer.key) !== keyText(key)) fail(`the answer to ${device} is about ${nameOf(answer.key)}`, viewer)
-    // What is journaled is shown when it has reached the hot store.
+    // A journaled report is shown once it has reached the hot store.
     if (journaled.has(device)) return
     if (!arrived.has(device) || (answer.outcome === 'ACCEPTED' && arrived.get(device) === false)) {
       fail(`line 1: report ${device} was acknowledged as ${answer.outcome}, but nothing was written`, viewer)

@@ -20,7 +20,7 @@ export function makeBrowse(random: Random, checker: Checker) {
     return { businesses: numbers, first: 1 + randomBelow(random, 3), cursor: undefined, since: checker.tick(), seen: new Map() }
   }
 
-  /** What stood still meanwhile was listed exactly once. */
+  /** A key that did not change meanwhile was listed exactly once. */
   function endBrowsing(client: Client, browsing: Browsing): void {
     client.browsing = undefined
     for (const { key } of checker.entriesOf(client.viewer.id)) {
@@ -38,7 +38,7 @@ export function makeBrowse(random: Random, checker: Checker) {
     const degraded: Degraded = new Set()
     const page = await process.readTimeline(client.viewer.id, browsing.businesses, before, browsing.first, degraded)
     if (degraded.size > 0) {
-      // Not the whole truth, and it says so.
+      // The answer is degraded and says so.
       if (isQuiet) checker.fail(`line 6: after quiet a page is still answered${without(degraded)}`, client.viewer.id)
       client.browsing = undefined
       return `what there is${without(degraded)}`

@@ -1,15 +1,15 @@
 /**
- * What must always hold, and the model it is compared with. The model is told of every change a client asked for at the
- * instant it happens in the hot store, whoever asked and whether he ever got his answer; so it knows at each instant what
- * each viewer has to see, without knowing of regions, caps, floors, flushes or dirty marks.
+ * The invariants of history, and the model behind them. The model is notified of every change at the instant it happens in the hot store,
+ * for any client and with or without an answer. It therefore knows at each instant what each viewer must see. It has no regions, caps,
+ * floors, flushes or dirty marks.
  *
- * What is journaled counts from when it reaches the hot store; what leaves a journal must have reached it. A report that
- * was put as if there was nothing to merge with, because the record store was down, makes its key doubtful until the journal
- * says that it was merged: until then the model goes on as if it had been merged, and nothing shown is judged. After that
- * the merged record is judged if nothing else happened to the key meanwhile, and else believed.
+ * A journaled change counts from the instant it reaches the hot store, and it must reach the hot store before it leaves the journal. While
+ * the record store is down, a report is put without its base. Its key is then doubtful until the journal reports the merge. In the meantime
+ * the model assumes the merge, and reads of the key are not judged. Afterwards the merged record is judged if nothing else happened to the
+ * key, and otherwise trusted.
  *
- * A read may show each key as it was at any instant between its start and its end; a key that did not change meanwhile
- * has to be shown as it is. "Line n" is a line of the design's "What must always hold".
+ * A read may show each key as it was at any instant between its start and its end. A key that did not change meanwhile must be shown as it
+ * is. "Line n" is a line of the design's "What must always hold".
  */
 import { makeAnswerRules } from './answer-rules.ts'
 import type { HotState } from './model-hot-state.ts'
@@ -27,10 +27,10 @@ import { Violation } from '../violation.ts'
 
 export type CheckerOptions = {
   now: () => number
-  /** Milliseconds after its last write from which on a record may be gone; undefined = never. */
+  /** Milliseconds after its last write from which a record may be gone. Undefined = never. */
   retentionMs: number | undefined
   timelineCap: number
-  /** The most that a put may lie ahead: the difference between process clocks, plus a little per overtaken report. */
+  /** The most that the time of a put may be ahead: the difference between process clocks, plus a little per overtaken report. */
   aheadMaxMs: number
 }
 

@@ -1,4 +1,4 @@
-/** A device of a viewer, and what it sends. */
+/** A device of a viewer, and its random input. */
 import type { BusinessNumber, ProgressKey, ViewerId } from '../../../core/domain.ts'
 import type { Degraded } from '../../../core/outage/degraded.ts'
 import { randomBelow, type Random } from '../../../core/random.ts'
@@ -13,7 +13,7 @@ export type ClientOptions = {
   viewers: readonly ViewerId[]
   devices: number
   subjects: number
-  /** How far the clock of a device may be ahead, but for some that are far ahead. */
+  /** The most that the clock of a device may be ahead, except for a few that are far ahead. */
   aheadMaxMs: number
   lateMaxMs: number
   glanceMax: number
@@ -33,7 +33,7 @@ export type Client = {
   name: string
   /** Undefined while the device does nothing. */
   process: Process | undefined
-  /** What it sent last and may send again. */
+  /** The last input, which the device may send again. */
   sent: ProgressInput[]
   browsing: Browsing | undefined
 }
@@ -60,7 +60,7 @@ export function makeInputs(random: Random, { now }: Scheduler, options: ClientOp
   function input(client: Client): ProgressInput {
     const report: ProgressInput = { ...subject(), position: position(), duration: 600_000, device: `${client.name}#${++reports}` }
     const chance = random()
-    // Times are coarse now and then, so that two visits of one moment happen.
+    // Some times are coarse, so that two visits have the same time.
     if (chance < 0.25) report.viewedAt = Math.floor(now() / 50) * 50
     else if (chance < 0.5) report.viewedAt = now() - randomBelow(random, options.lateMaxMs)
     else if (chance < 0.55) report.viewedAt = now() + randomBelow(random, options.aheadMaxMs)

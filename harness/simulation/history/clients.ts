@@ -1,6 +1,6 @@
 /**
- * Viewers with several devices each, who report, browse, delete, clear and pause through whichever process they reach.
- * A device does one thing at a time; where its process dies it never hears back, and may send the same again.
+ * Viewers with several devices each. The devices report, browse, delete, clear and pause, each time through a random process. A device does
+ * one thing at a time. If its process dies, it gets no answer and may send the same input again.
  */
 import { isTidemarkError } from '../../../core/errors.ts'
 import type { Degraded } from '../../../core/outage/degraded.ts'
@@ -14,7 +14,7 @@ import type { Checker } from './checker.ts'
 import { keyOf, makeDevicesOf, makeInputs, without, type Client, type ClientOptions } from './client.ts'
 import type { Process } from './process.ts'
 
-/** Milliseconds for which a breaker may take a store for down that is back. */
+/** Milliseconds for which a breaker may treat a recovered store as down. */
 const NOTICED_MAX_MS = 5_000
 
 export function makeClients(random: Random, scheduler: Scheduler, checker: Checker, options: ClientOptions, history: History | undefined) {
@@ -81,7 +81,10 @@ export function makeClients(random: Random, scheduler: Scheduler, checker: Check
     ],
   ]
 
-  /** Nobody gets an error for a store being down; only a page cannot be null, if neither hot store nor record store answers. */
+  /**
+   * A store that is down causes no error. The exception is a page when neither the hot store nor the record store answers: it cannot be
+   * null.
+   */
   function refused(error: unknown, since: number, client: Client, what: string, name: string): void {
     const isExplained = name === 'browses' && isTidemarkError(error) && scheduler.wasDownSince(error.code, since - NOTICED_MAX_MS)
     if (!isExplained)

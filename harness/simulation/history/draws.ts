@@ -1,4 +1,4 @@
-/** What a world of history is like: drawn from its seed. */
+/** The options of a world of history, drawn from its seed. */
 import type { Between, Chance, Dice } from '../dice.ts'
 import type { ClientOptions } from './client.ts'
 import type { LogOptions } from '../model-log.ts'
@@ -28,7 +28,7 @@ export type DrawnWorld = {
   faultChance: number
   actChance: number
   skewMaxMs: number
-  /** The log may lose what nobody has committed. */
+  /** The log may lose uncommitted messages. */
   canLose: boolean
 }
 

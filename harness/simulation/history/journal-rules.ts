@@ -1,6 +1,6 @@
 /**
- * The checker's rules for journals (line 6): what leaves a journal must have reached the hot store, and what was put without
- * a base must be what it ought to be once the journal says that it was merged.
+ * The checker's rules for journals (line 6). An entry leaves a journal only after its change has reached the hot store. A record that was
+ * put without a base is right once the journal reports the merge.
  */
 import { keyText } from '../../../core/progress-key.ts'
 import type { HistoryJournalEntry } from '../../../subgraphs/history/write/journaled-changes.ts'
@@ -12,7 +12,7 @@ import type { RecordState } from './model-record-store.ts'
 import type { Reports } from './put-rules.ts'
 import { nameOf, textOf, type KeyModel } from './shown.ts'
 
-/** `journaled`: reports that were durable in a journal, by their device; told here. */
+/** `journaled`: reports that were durable in a journal, by their device. These rules add to it. */
 export function makeJournalRules(
   models: KeyModels,
   fail: Fail,
@@ -20,7 +20,7 @@ export function makeJournalRules(
   journaled: Set<string>,
 ): (hot: HotState, records: RecordState) => JournalObserver {
   const { viewerOf, keyOf, voidedOf, change, mayBeExpired } = models
-  /** Entries, and when they were durable. */
+  /** Entries with the tick at which they became durable. */
   const entriesSince = new Map<JournalEntry, number>()
 
   function journalObserver(hot: HotState, records: RecordState): JournalObserver {
@@ -42,7 +42,7 @@ export function makeJournalRules(
     }
   }
 
-  /** What of this entry the hot store does not know. */
+  /** The part of this entry that never reached the hot store. */
   function missingOf({ viewer, now, change }: HistoryJournalEntry, since: number, hot: HotState): string | undefined {
     if (change.kind === 'put') {
       const lost = change.writes.find(({ record }) => (landed.get(record.device) ?? -1) < since)
@@ -57,7 +57,7 @@ export function makeJournalRules(
     if (change.kind === 'clear') {
       const { clearedAt, keys } = viewerOf(viewer)
       if ((clearedAt[change.business] ?? 0) >= now) return undefined
-      // What came meanwhile came after the look at what there is.
+      // Records that came meanwhile came after the clearing read the timeline.
       const wasThere = (model: KeyModel): boolean => (model.changes.at(-1)?.tick ?? 0) < since && model.doubtfulUntil < since
       const lost = [...keys.values()].find((model) => model.key.business === change.business && isLeft(model) && wasThere(model))
       return lost === undefined ? undefined : `the clearing of business ${change.business}`
@@ -68,7 +68,7 @@ export function makeJournalRules(
     return paused === change.paused || isOvertaken ? undefined : `that paused is ${change.paused}`
   }
 
-  /** All that was owed to the key is merged: now the stores have what they ought to have. */
+  /** All pending merges of the key are done, so the stores must now have the right record. */
   function merged(model: KeyModel, hot: HotState, records: RecordState): void {
     if (--model.merges > 0 || model.guesses === 0) return
     const found = hot.recordOf(model.key) ?? records.rows.get(keyText(model.key))?.record

@@ -1,11 +1,11 @@
-/** What each viewer has to see of each key: now, and at every instant before. Told by the rules of the checker. */
+/** The right view of each key for each viewer: now, and at every instant before. The rules of the checker update it. */
 import type { ProgressKey, ViewerId } from '../../../core/domain.ts'
 import type { KeyModel, Shown, ViewerModel } from './shown.ts'
 
 export type Fail = (message: string, viewer: ViewerId | undefined) => void
 export type KeyModels = ReturnType<typeof makeKeyModels>
 
-/** `retentionMs`: milliseconds after its last write from which on a record may be gone; undefined = never. */
+/** `retentionMs`: milliseconds after its last write from which a record may be gone. Undefined = never. */
 export function makeKeyModels(now: () => number, retentionMs: number | undefined) {
   const viewers = new Map<ViewerId, ViewerModel>()
   let tick = 0
@@ -38,7 +38,7 @@ export function makeKeyModels(now: () => number, retentionMs: number | undefined
     return model
   }
 
-  /** Was this version written so long ago that its record may be gone? */
+  /** True if this version is so old that its record may be gone. */
   function isPastRetention(version: number): boolean {
     return retentionMs !== undefined && version / 1024 < now() - retentionMs
   }
@@ -51,7 +51,7 @@ export function makeKeyModels(now: () => number, retentionMs: number | undefined
     return model.guesses > 0 || model.doubtfulUntil >= since
   }
 
-  /** What the key was shown as between `since` and now. */
+  /** All views of the key between `since` and now. */
   function shownSince(model: KeyModel, since: number): (Shown | undefined)[] {
     const found: (Shown | undefined)[] = mayBeExpired(model.shown) ? [undefined] : []
     for (let index = model.changes.length - 1; index >= 0; index--) {
@@ -78,7 +78,7 @@ export function makeKeyModels(now: () => number, retentionMs: number | undefined
     isDoubtful,
     shownSince,
     voidedOf: (model: KeyModel): number => Math.max(model.voided, viewerOf(model.key.viewer).clearedAt[model.key.business] ?? 0),
-    /** All that the viewer has to see now. */
+    /** All entries that the viewer must see now. */
     entriesOf: (viewer: ViewerId) => [...viewerOf(viewer).keys.values()].filter((model) => model.shown !== undefined),
     hasChangedSince: (key: ProgressKey, since: number) => isDoubtful(keyOf(key), since) || shownSince(keyOf(key), since).length > 1,
   }

@@ -1,4 +1,4 @@
-/** The checker's rules for the log (line 2): a message is committed only when the record store has what the message announced. */
+/** The checker's rules for the log (line 2): a message is committed only when the record store has the announced versions. */
 import type { ProgressKey, ProgressRecord } from '../../../core/domain.ts'
 import { isSettingsKey, keyText } from '../../../core/progress-key.ts'
 import type { FlushMessage } from '../../../writeback/log.ts'
@@ -28,7 +28,7 @@ export function makeLogRules(
       for (const { key, version, viewedAt } of messages.flatMap((message) => announced.get(message) ?? [])) {
         if (!isSettingsKey(key) && (keyOf(key).merges > 0 || keyOf(key).doubtfulUntil >= 0)) continue
         const stored = isSettingsKey(key) ? records.settings.get(key.viewer) : records.rows.get(keyText(key))?.record
-        // Deleted twice at one moment is one tombstone, whichever version it has.
+        // Two deletions at one moment are one tombstone, with either version.
         if (stored !== undefined && 'deleted' in stored && stored.deleted && stored.since >= viewedAt) continue
         if ((stored?.version ?? 0) >= version || (viewerOf(key.viewer).clearedAt[key.business] ?? 0) >= viewedAt) continue
         if (isPastRetention(version)) continue

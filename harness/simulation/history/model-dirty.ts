@@ -10,7 +10,7 @@ export function clearMark(model: HotModel, key: ProgressKey, version: number, ti
   state.region.dirty.delete(keyText(key))
   const timeline = state.timelines.get(key.business)
   if (timeline === undefined) return
-  // What was cleared and waited to be persisted goes now.
+  // A cleared record that waited to be persisted goes now.
   const record = timeline.records.get(key.oid)
   if (record !== undefined && !record.deleted && !isVisible(record, clearedAtOf(state, key.business))) forget(timeline, key.oid)
   trim(model, state, key.business, timeline, timelineCap)

@@ -1,4 +1,4 @@
-/** Who follows whom in the model of the hot store. */
+/** The followers of each viewer in the model of the hot store. */
 import type { ProgressChange, ViewerId } from '../../../core/domain.ts'
 
 type Listener = (change: ProgressChange) => void

@@ -1,8 +1,8 @@
 /**
- * The hot store as the port describes it, in a few maps: what the adapters do with scripts and transactions happens
- * here between two events of the scheduler. `model-hot-store.ts` is a process's port to it.
+ * The hot store as documented in the port, in a few maps. Adapters use scripts and transactions. Here each call happens between two events
+ * of the scheduler. `model-hot-store.ts` is the port of one process.
  *
- * The faults that can be planted are faults an adapter could have.
+ * An adapter could have each of the faults that can be planted.
  */
 import type { BusinessNumber, Place, ProgressKey, RewardEvent, ViewerId } from '../../../core/domain.ts'
 import { regionOf } from '../../../core/regions.ts'

@@ -1,4 +1,4 @@
-/** One process's port to the model of the hot store. */
+/** The port of one process to the model of the hot store. */
 import type { ViewerId } from '../../../core/domain.ts'
 import type { HotStore } from '../../../subgraphs/history/stores/hot-store.ts'
 import { atOnce, type Gate } from '../gate.ts'

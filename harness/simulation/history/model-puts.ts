@@ -1,4 +1,4 @@
-/** Reports in the model of the hot store: what a put decides, and the reward of the first one of a day. */
+/** Reports in the model of the hot store: the outcome of a put, and the reward of the first one of a day. */
 import type { BusinessNumber, RewardEvent } from '../../../core/domain.ts'
 import { mergeProgress } from '../../../subgraphs/history/model/merge.ts'
 import type { ProgressWrite, PutOptions, PutOutcome } from '../../../subgraphs/history/stores/hot-store.ts'

@@ -15,7 +15,7 @@ export function makeRecordState(): RecordState {
   return { rows: new Map(), settings: new Map() }
 }
 
-/** One process's port. A statement of several rows may happen row by row. */
+/** The port of one process. A statement of several rows may happen row by row. */
 export function openModelRecordStore({ rows, settings }: RecordState, gate: Gate): RecordStore {
   const once = <T>(name: string, args: readonly unknown[], act: () => T): Promise<T> => atOnce(gate, 'records', name, args, act)
 

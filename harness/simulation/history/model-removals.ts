@@ -21,7 +21,7 @@ export function remove(model: HotModel, key: ProgressKey, now: number): DeleteOu
   const state = stateOf(model, key.viewer)
   const timeline = timelineOf(state, key.business)
   const held = timeline.records.get(key.oid)
-  // What was trimmed may have been viewed ahead of the clock too: it lies at or before the floor.
+  // A trimmed entry may also have been viewed ahead of the clock. It lies at or before the floor.
   const moment = Math.max(now, held?.viewedAt ?? floorAt(model, timeline))
   const version = nextVersion(state.region, now)
   const record = {

@@ -1,4 +1,4 @@
-/** What the model of the hot store holds: per viewer settings and timelines, per region dirty marks and pending rewards. */
+/** The data of the model of the hot store: settings and timelines per viewer, dirty marks and pending rewards per region. */
 import type {
   BusinessNumber,
   Place,
@@ -17,23 +17,23 @@ import type { DeleteOutcome, ProgressWrite, PutOutcome } from '../../../subgraph
 import { placeOf } from './shown.ts'
 
 export type HotFaults = {
-  /** Deletes and clears what it holds only, although what it trimmed may have been viewed ahead of the clock. */
+  /** Deletions and clearings ignore trimmed entries, although those may have been viewed ahead of the clock. */
   forgetsFloor?: boolean
-  /** Does not say up to when a clearing or a deletion reaches. */
+  /** Outcomes do not contain the time up to which a clearing or a deletion reaches. */
   hidesVoid?: boolean
-  /** Planted bug: treats every arrival after a clearing as viewed after it. */
+  /** Treats every arrival after a clearing as viewed after it. */
   takesLate?: boolean
   /** Trims entries whether they are persisted or not. */
   trimsDirty?: boolean
-  /** Clears a dirty mark whatever the version. */
+  /** Clears a dirty mark regardless of the version. */
   clearsUnchecked?: boolean
-  /** Believes a base although something was trimmed since it was asked for. */
+  /** Accepts a base although an entry was trimmed since the base was read. */
   believesOldBases?: boolean
 }
 
 /**
- * What clearing does with what is dirty, where adapters differ: it goes, or its mark stays for the persist step to find
- * nothing, or mark and content stay until they are persisted.
+ * The effect of a clearing on dirty entries, where adapters differ. The entry goes. Or its mark stays, and the persist step finds nothing.
+ * Or mark and content stay until they are persisted.
  */
 export const CLEARINGS = ['forgets', 'keeps marks', 'keeps contents'] as const
 export type Clearing = (typeof CLEARINGS)[number]
@@ -44,9 +44,9 @@ export type HotStateOptions = {
   faults: HotFaults
 }
 
-/** Told of every change a client asked for, at the instant it happens. */
+/** Notified of every change of a client, at the instant it happens. */
 export type HotObserver = {
-  /** `isGuess`: nobody looked what the record store has, although it may have something. */
+  /** `isGuess`: the put did not consider the record store, although that may have the key. */
   put(write: ProgressWrite, outcome: PutOutcome, isGuess: boolean): void
   deleted(key: ProgressKey, outcome: DeleteOutcome, now: number): void
   cleared(viewer: ViewerId, business: BusinessNumber, clearedAt: number, now: number): void
@@ -69,7 +69,7 @@ export type Region = {
   rewards: Map<string, { event: RewardEvent; claimedAt: number }>
 }
 
-/** All of it. Each function on it is one instant. */
+/** The whole state. Each function on it is one instant. */
 export type HotModel = {
   options: HotStateOptions
   observer: HotObserver | undefined
@@ -142,7 +142,7 @@ export function compareEntries(a: TimelineEntry, b: TimelineEntry): number {
   return comparePlaces(placeOf(a), placeOf(b))
 }
 
-/** What a call does last: a base stays true through it. */
+/** The last step of a call, so that a base stays valid during it. */
 export function trimAll(model: HotModel, keys: readonly ProgressKey[], cap: number): void {
   for (const { viewer, business } of keys) {
     const state = stateOf(model, viewer)

@@ -1,6 +1,6 @@
 /**
- * A process of the deployment, running the real code: the write path and the reads, the job, or both, wired as the
- * history subgraph wires them, journals included, over ports that lead through the scheduler.
+ * A process of the deployment, which runs the real code: the write path and the reads, the job, or both. It is wired as in the history
+ * subgraph, with journals, over ports that lead through the scheduler.
  */
 import type { Businesses } from '../../../config/businesses.ts'
 import { noteLack, type Degraded } from '../../../core/outage/degraded.ts'
@@ -38,7 +38,7 @@ export type Process = Role & {
   getProgressMany(keys: readonly ProgressKey[], degraded: Degraded): Promise<(ProgressRecord | undefined)[]>
   /** The member of the log's group that this process is, once it joined. */
   member(): Member | undefined
-  /** Ends the process in order: nothing it took is under way any more when this resolves. */
+  /** Drains and stops the process. Nothing that it accepted is under way when this resolves. */
   stop(): Promise<void>
 }
 

@@ -1,20 +1,20 @@
-/** The checker's rules for reports, at the instant they reach the hot store: each wins or loses as it ought to (line 3). */
+/** The checker's rules for reports, at the instant they reach the hot store: each wins or loses by the rule (line 3). */
 import type { ProgressRecord, ViewerId } from '../../../core/domain.ts'
 import type { ProgressWrite, PutOutcome } from '../../../subgraphs/history/stores/hot-store.ts'
 import type { Fail, KeyModels } from './key-models.ts'
 import { claimText, isShown, nameOf, textOf, type KeyModel, type Shown, type ViewerModel } from './shown.ts'
 
-/** What has become of each report, by its device, which names it. */
+/** The outcome of each report, by its device, which identifies the report. */
 export type Reports = {
-  /** True = it changed something. */
+  /** True = the report changed the record. */
   arrived: Map<string, boolean>
-  /** Those that reached the hot store, whatever it made of them: when they last did. */
+  /** Reports that reached the hot store, with any outcome, and the tick of the last arrival. */
   landed: Map<string, number>
 }
 
 export type PutRulesOptions = {
   now: () => number
-  /** The most that a put may lie ahead: the difference between process clocks, plus a little per overtaken report. */
+  /** The most that the time of a put may be ahead: the difference between process clocks, plus a little per overtaken report. */
   aheadMaxMs: number
 }
 
@@ -22,12 +22,12 @@ export function makePutRules(models: KeyModels, fail: Fail, { now, aheadMaxMs }:
   const { viewerOf, keyOf, voidedOf, change, mayBeExpired } = models
   const reports: Reports = { arrived: new Map(), landed: new Map() }
   const { arrived, landed } = reports
-  /** First views of a day, and who had them. */
+  /** First views of a day, with their viewers. */
   const claims = new Map<string, ViewerId>()
 
   function put(write: ProgressWrite, outcome: PutOutcome, isGuess: boolean): void {
     if (outcome.status === 'needs-base') return
-    // A merge of what the record store has: it says nothing new.
+    // A merge with the record store has no new content.
     if (write.merges === true) return
     landed.set(write.record.device, models.nextTick())
     if (write.record.viewedAt > now() + aheadMaxMs)
@@ -41,7 +41,7 @@ export function makePutRules(models: KeyModels, fail: Fail, { now, aheadMaxMs }:
     else judge(viewer, model, write, outcome)
   }
 
-  /** The outcome is no more than a guess; what it ought to be is known here. */
+  /** The outcome is only a guess. The model knows the right one. */
   function guess(viewer: ViewerModel, model: KeyModel, write: ProgressWrite, outcome: PutOutcome): void {
     model.guesses++
     noteArrival(write, outcome)
@@ -88,7 +88,7 @@ export function makePutRules(models: KeyModels, fail: Fail, { now, aheadMaxMs }:
   return { put, claims, reports }
 }
 
-/** The twenty lines: the newest visit orders, the highest rank resumes, of equals the later arrival. */
+/** The rule in a few lines: the newest visit orders, the highest rank is the resume point, and of equal ranks the later arrival wins. */
 function after(before: Shown | undefined, voidedUntil: number, report: ProgressRecord): Shown | undefined {
   if (report.viewedAt <= voidedUntil) return before
   if (before === undefined) return { viewedAt: report.viewedAt, resume: report, version: 0 }
@@ -99,7 +99,7 @@ function after(before: Shown | undefined, voidedUntil: number, report: ProgressR
 
 function fits(before: Shown | undefined, voided: number, write: ProgressWrite, outcome: Extract<PutOutcome, { record: unknown }>): boolean {
   const expected = after(before, voided, write.record)
-  // What was viewed before a clearing is refused at once, without a look at what the record store may have.
+  // A visit before a clearing is refused at once, without a read of the record store.
   if (outcome.status === 'stale' && outcome.record === undefined && write.record.viewedAt <= voided) return true
   return (outcome.status === 'written') === (expected !== before) && isShown(outcome.record, expected)
 }

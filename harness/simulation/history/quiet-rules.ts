@@ -1,4 +1,4 @@
-/** The checker's rules for when everything has come to rest (line 2). */
+/** The checker's rules after quiet (line 2). */
 import type { RewardEvent, ViewerId } from '../../../core/domain.ts'
 import { keyText } from '../../../core/progress-key.ts'
 import type { JournalEntry } from '../../../writeback/journal.ts'
@@ -6,10 +6,10 @@ import type { HotState } from './model-hot-state.ts'
 import type { RecordState } from './model-record-store.ts'
 import { claimText, isShown, nameOf, textOf, type Shown, type ViewerModel } from './shown.ts'
 
-/** What these rules need of the checker. */
+/** The parts of the checker that these rules use. */
 export type QuietRulesDeps = {
   viewers: ReadonlyMap<ViewerId, ViewerModel>
-  /** First views of a day, and who had them. */
+  /** First views of a day, with their viewers. */
   claims: ReadonlyMap<string, ViewerId>
   fail(message: string, viewer: ViewerId | undefined): void
   mayBeExpired(shown: Shown | undefined): boolean
@@ -17,7 +17,7 @@ export type QuietRulesDeps = {
 }
 
 export function makeQuietRules({ viewers, claims, fail, mayBeExpired, timelineCap }: QuietRulesDeps) {
-  /** After quiet: the record store alone holds what was acknowledged, and nothing waits anywhere. */
+  /** After quiet the record store alone has everything acknowledged, and nothing waits anywhere. */
   function checkQuiet(
     hot: HotState,
     records: RecordState,
@@ -35,7 +35,7 @@ export function makeQuietRules({ viewers, claims, fail, mayBeExpired, timelineCa
     for (const [viewer, model] of viewers) checkStoredViewer(viewer, model, hot, records, mayLeaveRows)
   }
 
-  /** Consumers drop ids they have seen: so a claim may be logged again, but never under a second id. */
+  /** Consumers drop known ids. A claim may therefore be logged again, but never with a second id. */
   function checkRewards(logged: readonly RewardEvent[]): void {
     const ids = new Map<string, string>()
     for (const reward of logged) {

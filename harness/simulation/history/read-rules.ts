@@ -1,6 +1,6 @@
 /**
- * The checker's rules for what clients are shown (line 1): a read may show each key as it was at any instant between its start
- * and its end, and pages list every key once.
+ * The checker's rules for reads (line 1): a read may show each key as it was at any instant between its start and its end, and pages list
+ * every key once.
  */
 import type { Place, ProgressKey, ProgressRecord, ViewerId } from '../../../core/domain.ts'
 import { comparePlaces } from '../../../subgraphs/history/model/places.ts'

@@ -1,4 +1,4 @@
-/** The checker's rules for deletions and clearings, at the instant they reach the hot store: they reach all that was viewed before. */
+/** The checker's rules for deletions and clearings, at the instant they reach the hot store: they cover every earlier view. */
 import type { Fail, KeyModels } from './key-models.ts'
 import type { HotObserver } from './model-timelines.ts'
 import { nameOf } from './shown.ts'
@@ -8,7 +8,7 @@ export function makeRemovalRules({ viewerOf, keyOf, voidedOf, change, nextTick }
     deleted(key, { record }, now) {
       const model = keyOf(key)
       if (model.merges > 0) {
-        // A merge deletes what is older than a deletion that the record store knew.
+        // A merge deletes records that are older than a deletion in the record store.
         if (record.since <= voidedOf(model)) return
         model.guesses++
       } else if (record.since < Math.max(now, model.shown?.viewedAt ?? 0)) {

@@ -1,18 +1,18 @@
-/** What the checker knows of a viewer and of each of his keys, and how it says so. */
+/** The checker's model of a viewer and of each key, and their texts in messages. */
 import type { BusinessNumber, Place, ProgressKey, ProgressRecord, RewardEvent, TimelineEntry } from '../../../core/domain.ts'
 
-/** What a viewer has to see of a key. */
+/** The right view of a key. */
 export type Shown = { viewedAt: number; resume: ProgressRecord; version: number }
 export type KeyModel = {
   key: ProgressKey
   voided: number
   shown: Shown | undefined
   changes: { tick: number; shown: Shown | undefined }[]
-  /** Merges that a journal still owes. */
+  /** Merges that are pending in a journal. */
   merges: number
-  /** What was put without a base since the last of them, and everything else that happened to the key after that. */
+  /** Puts without a base since the last merge, and all later changes of the key. */
   guesses: number
-  /** The last tick at which what is shown could not be judged. */
+  /** The last tick at which reads of the key could not be judged. */
   doubtfulUntil: number
 }
 export type ViewerModel = {
@@ -20,7 +20,7 @@ export type ViewerModel = {
   clearedAt: Record<BusinessNumber, number>
   keys: Map<string, KeyModel>
   lastDay: Record<BusinessNumber, number>
-  /** The tick of the last switch. */
+  /** The tick of the last pause or resume. */
   switchedAt: number
 }
 

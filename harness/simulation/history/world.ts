@@ -1,10 +1,9 @@
 /**
- * A world: several processes over shared stores, a few viewers, and whatever goes wrong. Everything about it follows
- * from its seed: how many processes, how small the caps, how often what happens. It is lively for a number of steps;
- * then faults end, processes are started again, time passes the sweep bound, and what is left is checked.
+ * A world has several processes over shared stores, a few viewers, and faults. Everything follows from its seed: the number of processes,
+ * the caps, the frequency of events. It is lively for a number of steps. Then faults end, processes are restarted, time passes the sweep
+ * bound, and the final state is checked.
  *
- * Spaces are small on purpose (two regions, timelines of two to four entries, half a dozen subjects): what matters is
- * what happens at the edges, so there is little else.
+ * Sizes are deliberately small (two regions, timelines of up to four entries, half a dozen subjects), so that most events are edge cases.
  */
 import { makeBusinesses } from '../../../config/businesses.ts'
 import { randomBelow, seededRandom, type Random } from '../../../core/random.ts'
@@ -125,7 +124,7 @@ function misfortunesOf(random: Random, drawn: DrawnWorld, world: World, history:
     log.appendUnreadable(randomBelow(random, REGIONS.length))
   }
 
-  /** Only while nothing is under way or waits to be persisted: so that what expires has been at rest. */
+  /** Only while nothing is under way or waits to be persisted, so that only records at rest expire. */
   function passLong(): void {
     if (retentionMs === undefined || scheduler.underWay() > 0 || hot.countDirty() > 0 || journaled().length > 0) return
     history?.note(scheduler.now(), '--- a long time passes')
@@ -167,7 +166,7 @@ function makeQuiet(drawn: DrawnWorld, { scheduler, placed, journaled }: World, h
         return true
       }
       if (waitsForPuts || journaled().length === 0) return false
-      // Bases wait for puts that may be under way; then what they merge is persisted.
+      // Merges wait for puts that may be under way. Then the merged records are persisted.
       waitsForPuts = true
       until += PUT_MAX_MS
       return true

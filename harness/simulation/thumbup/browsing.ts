@@ -18,7 +18,7 @@ export function makeBrowse(random: Random, checker: MarkChecker, { owedBy, failI
     return { business, first: 1 + randomBelow(random, 3), before: undefined, since: truths.tick(), seen: new Map() }
   }
 
-  /** What stood still meanwhile was listed exactly once. */
+  /** A mark that did not change meanwhile was listed exactly once. */
   function endBrowsing(client: Client, browsing: Browsing): void {
     client.browsing = undefined
     const viewer = client.viewer.id
@@ -44,7 +44,7 @@ export function makeBrowse(random: Random, checker: MarkChecker, { owedBy, failI
     }
     failIfOwed(owed, `viewer ${viewer}'s page of likes in ${business}`)
     checker.checkLikes(viewer, business, before, first, page, since)
-    // The device did not wait for this one any more, and has the page from another call.
+    // The device gave this call up and has the page from another call.
     if (client.browsing !== browsing || browsing.before !== before) return 'too late'
     for (const { id } of page.entries) browsing.seen.set(id, (browsing.seen.get(id) ?? 0) + 1)
     const last = page.entries.at(-1)

@@ -1,11 +1,11 @@
 /**
- * What must always hold of marks, and the model it is compared with: one last-write-wins register per key, told of every
- * write at the instant it reaches the hot store, whoever sent it and whether he ever got his answer. It knows nothing of
- * regions, caps, floors, fills, flushes or dirty marks.
+ * The invariants of marks, and the model behind them: one last-write-wins register per key. It is notified of every write at the instant
+ * the write reaches the hot store, for any client and with or without an answer. It has no regions, caps, floors, fills, flushes or dirty
+ * marks.
  *
- * A read may show each key as it was at any instant between its start and its end. What was put blindly, because the record
- * store was down, may be older than what that has: from then on the key is doubtful until the hot store holds what it ought
- * to. What a journal holds counts from when it reaches the hot store; that it gets there is a rule for when it is quiet.
+ * A read may show each key as it was at any instant between its start and its end. While the record store is down, a put is blind and may
+ * be older than the stored row. Its key is then doubtful until the hot store has the right mark. A journaled mark counts from the instant
+ * it reaches the hot store. The rules after quiet check that it arrives.
  */
 import { ATTEMPTS_MAX } from '../../../core/clock-differences.ts'
 import type { BusinessNumber, MarkKey, MarkRecord, ViewerId } from '../../../core/domain.ts'
@@ -20,7 +20,7 @@ import { askedText, makeTruths, markOf, nameOf, textOf, type Fail, type KeyTruth
 
 export type MarkChecker = ReturnType<typeof makeMarkChecker>
 
-/** A mark as it was sent; `markedAt` undefined: whenever the server says. */
+/** A mark as it was sent. `markedAt` undefined: the server sets the time. */
 export type SentMark = { key: MarkKey; mark: string; markedAt: number | undefined; isBad: boolean; isNow: boolean }
 
 export function makeMarkChecker() {
@@ -73,27 +73,27 @@ export function makeMarkChecker() {
     truths,
     journalObserver,
     ...{ hotObserver, watch },
-    /** What was there from the start. */
+    /** A mark that was stored from the start. */
     begin(key: MarkKey, record: MarkRecord): void {
       const truth = truths.of(key)
       truth.asked.add(askedText(record))
       truths.change(truth, record)
     },
-    /** Has a put brought it into the hot store? Of what the server gave its time nobody can say. */
+    /** True if a put has brought the mark into the hot store. A mark with a server time is not checked. */
     hasLanded: ({ key, mark, markedAt }: SentMark): boolean => markedAt === undefined || hasLanded({ ...key, mark, markedAt }),
     fail,
     failure: () => failure,
     checkShown,
     checkAnswers,
     ...makePageRules(truths, fail),
-    /** All that the viewer likes in a business. */
+    /** All likes of the viewer in a business. */
     likesOf: (viewer: ViewerId, business: BusinessNumber): KeyTruth[] =>
       [...truths.all()].filter(({ key, now }) => key.viewer === viewer && key.business === business && now?.mark === 'LIKE'),
     hasChangedSince: (truth: KeyTruth, since: number) => truths.isDoubtful(truth, since) || truths.stoodSince(truth, since).length > 1,
   }
 }
 
-/** Which of several is the last, their times say. */
+/** With several marks of a key in one call, their times decide which is the last. */
 function isAloneOfNow(sent: readonly SentMark[], key: MarkKey): boolean {
   return sent.filter((each) => each.isNow && keyText(each.key) === keyText(key)).length === 1
 }

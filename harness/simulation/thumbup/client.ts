@@ -1,4 +1,4 @@
-/** A device of a viewer, and what it sends. */
+/** A device of a viewer, and its random input. */
 import type { BusinessConfig } from '../../../config/config.ts'
 import type { BusinessNumber, Mark, MarkPlace, Subject, ViewerId } from '../../../core/domain.ts'
 import type { Degraded } from '../../../core/outage/degraded.ts'
@@ -17,10 +17,10 @@ export type MarkClientOptions = {
   viewers: readonly ViewerId[]
   devices: number
   subjects: number
-  /** Share of what is marked that is the first subject's. */
+  /** The share of marks that go to the first subject. */
   hotShare: number
   owners: readonly ViewerId[]
-  /** How far the clock of a device may be ahead, but for some that are far ahead. */
+  /** The most that the clock of a device may be ahead, except for a few that are far ahead. */
   aheadMaxMs: number
   lateMaxMs: number
 }
@@ -32,7 +32,7 @@ export type Client = {
   name: string
   /** Undefined while the device does nothing. */
   process: MarkProcess | undefined
-  /** What it sent last and may send again. */
+  /** The last input, which the device may send again. */
   sent: MarkInput[]
   browsing: Browsing | undefined
 }
@@ -59,7 +59,7 @@ export function makeMarkInputs(random: Random, { now: clock }: Scheduler, option
     return { business: business?.number ?? 1, name: business?.name ?? '', oid: String(1 + randomBelow(random, options.subjects)) }
   }
 
-  /** 1 to `max`, none of them twice. */
+  /** 1 to `max` distinct subjects. */
   function subjects(max: number): NamedSubject[] {
     return distinct(
       Array.from({ length: 1 + randomBelow(random, max) }, () => subject()),
@@ -72,7 +72,7 @@ export function makeMarkInputs(random: Random, { now: clock }: Scheduler, option
     const mark: Mark = random() < 0.5 ? 'LIKE' : random() < 0.7 ? 'NONE' : 'DISLIKE'
     const sent: MarkInput = { business: name, id: oid, mark, markedAt: clock() }
     const chance = random()
-    // Times are coarse now and then, so that two marks of one moment happen.
+    // Some times are coarse, so that two marks have the same time.
     if (chance < 0.25) sent.markedAt = Math.floor(clock() / 50) * 50
     else if (chance < 0.5) sent.markedAt = clock() - randomBelow(random, options.lateMaxMs)
     else if (chance < 0.55) sent.markedAt = clock() + randomBelow(random, options.aheadMaxMs)

@@ -1,7 +1,7 @@
 /**
- * Viewers with several devices each, who like, undo, look and browse through whichever process they reach, and partners who
- * say whose the subjects are. A device does one thing at a time; where its process dies it never hears back, and may send
- * the same again.
+ * Viewers with several devices each. The devices like, undo, look up and browse, each time through a random process. They also register
+ * owners of subjects, as partners do. A device does one thing at a time. If its process dies, it gets no answer and may send the same input
+ * again.
  */
 import type { MarkPlace, Subject } from '../../../core/domain.ts'
 import { isTidemarkError } from '../../../core/errors.ts'
@@ -81,15 +81,15 @@ export function makeMarkClients(
     [2, 'reads owners', readOwners],
   ]
 
-  /** Nobody gets an error for a store being down; only a registration needs the record store. */
+  /** A store that is down causes no error, except that a registration needs the record store. */
   function refused(error: unknown, _since: number, client: Client, what: string, name: string): void {
-    // It may have been held up for longer than anybody waits.
+    // The call may have been held up for longer than the timeout.
     const isExplained = name === 'registers' && isTidemarkError(error) && error.code === 'RECORD_STORE_UNAVAILABLE'
     if (!isExplained)
       checker.fail(`errors: ${what}, but: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`, client.viewer.id)
   }
 
-  /** Everything that every viewer can see, to its end. */
+  /** Reads everything that every viewer can see. */
   async function readAll(process: MarkProcess, isRead: IsRead): Promise<void> {
     for (const viewer of options.viewers) {
       const client = clients.find((each) => each.viewer.id === viewer) as Client

@@ -1,4 +1,4 @@
-/** What a world of marks is like: drawn from its seed. */
+/** The options of a world of marks, drawn from its seed. */
 import type { BusinessConfig } from '../../../config/config.ts'
 import { businessThumbupSchema, thumbupSchema } from '../../../config/thumbup.ts'
 import type { MarkKey, MarkRecord, ViewerId } from '../../../core/domain.ts'
@@ -12,7 +12,7 @@ import type { MarkClientOptions } from './client.ts'
 const DAY_MS = 86_400_000
 /** Milliseconds after which a service gives up a call of the log or the record store. */
 export const PATIENCE_MS = 1_000
-/** Longer than anything is late: outages, journals and what clients send late included. */
+/** Longer than any delay: outages, journals and late marks of clients included. */
 export const TOMBSTONE_MS = 25_000
 export const REGIONS = 2
 
@@ -20,7 +20,7 @@ const BUSINESS_DEFAULTS = businessThumbupSchema.parse({})
 const THUMBUP_DEFAULTS = thumbupSchema.parse({})
 
 export type DrawnMarkWorld = {
-  /** Reconcilers are at work, which a cache needs that loses everything. */
+  /** Reconcilers run. A cache that loses everything needs them. */
   mends: boolean
   pipelineOptions: PipelineOptions
   clientOptions: MarkClientOptions
@@ -34,11 +34,11 @@ export type DrawnMarkWorld = {
   faultChance: number
   actChance: number
   isSkewed: boolean
-  /** The log may lose what nobody has committed. */
+  /** The log may lose uncommitted messages. */
   canLose: boolean
 }
 
-/** What the record store has from the start. */
+/** The initial content of the record store. */
 export type StoredMarks = { rows: { key: MarkKey; record: MarkRecord }[]; owners: readonly ViewerId[]; isArchived: boolean }
 
 export function drawMarkWorld({ between, chance }: Dice): DrawnMarkWorld {
@@ -66,7 +66,7 @@ export function drawMarkWorld({ between, chance }: Dice): DrawnMarkWorld {
   }
 }
 
-/** Two businesses whose subjects have equal ids. */
+/** Two businesses with the same subject ids. */
 export function drawBusinesses(between: Between, chance: Chance): BusinessConfig[] {
   const common = { conflict: 'newest', glanceMax: 5_000, finishedPercent: 95 } as const
   const thumbup = (): BusinessConfig['thumbup'] => ({ ...BUSINESS_DEFAULTS, likesCap: between(1, 5), dislikes: chance(0.8) })
@@ -86,7 +86,7 @@ export function drawCrowd(between: Between, chance: Chance): Crowd {
   return { viewers: names.slice(0, between(2, 4)), devices: between(1, 2), subjects: between(3, 7), hotShare: 0 }
 }
 
-/** `mends`: with a reconciler, which a cache needs that loses everything. Without it the outbox alone must do. */
+/** `mends`: with a reconciler, which a cache that loses everything needs. Without it the outbox alone must suffice. */
 export function drawPipelineOptions(
   businesses: readonly BusinessConfig[],
   mends: boolean,

@@ -1,10 +1,10 @@
-/** The count cache as the port describes it, in a few maps that may lose everything at any moment. */
+/** The count cache as documented in the port, in a few maps that may lose everything at any moment. */
 import type { CountCache, CachedLikers } from '../../../subgraphs/thumbup/stores/count-cache.ts'
 import type { BusinessNumber, OwnerSum, SubjectCounts, ViewerId } from '../../../core/domain.ts'
 import { atOnce, type Gate } from '../gate.ts'
 
 export type CountCacheFaults = {
-  /** Keeps what comes last, whatever its version. */
+  /** Keeps the last arrival, regardless of its version. */
   ignoresVersions?: boolean
 }
 
@@ -27,7 +27,7 @@ export function makeCountCacheState(faults: CountCacheFaults = {}) {
   }
 }
 
-/** One process's port. Keys lie on several nodes: a call for many may happen one by one. */
+/** The port of one process. Keys are on several nodes, so a call with many keys may happen key by key. */
 export function openModelCountCache(state: CountCacheState, gate: Gate): CountCache {
   const { faults, counts, likers, sums, following } = state
   const once = <T>(name: string, args: readonly unknown[], act: () => T): Promise<T> => atOnce(gate, 'cache', name, args, act)
@@ -56,7 +56,7 @@ export function openModelCountCache(state: CountCacheState, gate: Gate): CountCa
     putLikers: (subject, cached) =>
       once('putLikers', [subject], () => {
         const held = likers.get(subjectText(subject))
-        // Of equal versions the later read: nothing of it is older.
+        // Of equal versions the later read wins, because no part of it is older.
         if (held === undefined || held.version <= cached.version) likers.set(subjectText(subject), structuredClone(cached))
       }),
     getOwnerSums: (owners) => each('getOwnerSums', owners, (owner) => sums.get(ownerText(owner))),

@@ -1,4 +1,4 @@
-/** The topics of outgoing events: what was ever appended. Nobody consumes them in a world; consumers have tests of their own. */
+/** The topics of outgoing events, with everything ever appended. A world has no consumers, which have their own tests. */
 import type { CountEvent, MarkEvent, MarkEvents } from '../../../subgraphs/thumbup/stores/events.ts'
 import { atOnce, type Gate } from '../gate.ts'
 
@@ -8,7 +8,7 @@ export function makeMarkEventsState(): MarkEventsState {
   return { marks: [], counts: [] }
 }
 
-/** One process's port. The two topics are written one after the other. */
+/** The port of one process. The two topics are written one after the other. */
 export function openModelMarkEvents(state: MarkEventsState, gate: Gate): MarkEvents {
   const nobody = (): Promise<never> => Promise.reject(new Error('the model of events has no consumers'))
   return {

@@ -14,7 +14,7 @@ export type MarkTransactionFaults = {
 
 const CHANGING: ReadonlySet<keyof MarkRecords> = new Set(['applyMarks', 'registerSubjects', 'archiveMarks', 'purgeUndone'])
 
-/** `changed` is told after each call that may have changed something, before anything else happens. */
+/** `changed` is called after each call that may have changed something, before any other event. */
 export function openSimulatedMarkRecords(
   state: MarkRecordsState,
   gate: Gate,

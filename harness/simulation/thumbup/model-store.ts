@@ -1,4 +1,4 @@
-/** One process's port to the model of the hot store of marks: what its calls do, and in which parts, the gate decides. */
+/** The port of one process to the model of the hot store of marks. The gate decides when calls take effect, and in which parts. */
 import type { ViewerId } from '../../../core/domain.ts'
 import type { MarkStore } from '../../../subgraphs/thumbup/stores/hot-store.ts'
 import type { MarkStoreState } from '../../models/thumbup/hot-store-model.ts'
@@ -39,7 +39,7 @@ export function openModelMarkStore(state: MarkStoreState, gate: Gate): MarkStore
           return []
         },
       ).then(() => undefined),
-    // A dirty mark and its entry are one here.
+    // In the model a dirty mark is part of its entry.
     dropDirtyMarks: (keys) => once('dropDirtyMarks', [keys], () => undefined),
     listDirtyMarks: (regions, dirtyBefore, limit, walk) =>
       once('listDirtyMarks', [regions, dirtyBefore], () => state.listDirtyMarks(regions, dirtyBefore, limit, walk)),

@@ -1,4 +1,4 @@
-/** Marks that a process has acknowledged and no put has brought into the hot store yet: what it shows must name the lack. */
+/** Marks that a process has acknowledged before they reach the hot store. Until then, its answers without such a mark must be degraded. */
 import type { MarkChecker, SentMark } from './checker.ts'
 import type { MarkProcess } from './process.ts'
 import { nameOf } from './truth.ts'

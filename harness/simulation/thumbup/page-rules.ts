@@ -1,4 +1,4 @@
-/** The checker's rules for pages of likes and likers: in order, without a gap, and as the marks stood. */
+/** The checker's rules for pages of likes and likers: in order, without a gap, and with the right marks. */
 import type { BusinessNumber, MarkEntry, MarkKey, MarkPlace, Subject, ViewerId } from '../../../core/domain.ts'
 import { compareMarkPlaces } from '../../../subgraphs/thumbup/model/places.ts'
 import type { MarkPage } from '../../../subgraphs/thumbup/read/likes.ts'
@@ -39,7 +39,7 @@ export function makePageRules(truths: Truths, fail: Fail) {
     if (page.hasNextPage && !isMore && !hasChanged) fail(`${what} promises a next page, but nothing follows`, viewer)
   }
 
-  /** What everybody sees of a subject's likers may be as old as the caches are; but each of them once said so. */
+  /** The public likers of a subject may be as old as the caches. But each listed viewer must have given that like once. */
   function checkLikers(subject: Subject, before: MarkPlace | undefined, first: number, page: MarkPage): void {
     const what = `the page of likers of ${nameOf(subject)} after ${before === undefined ? 'the start' : placeText(before)}`
     checkOrder(what, before, first, page, undefined)
@@ -49,7 +49,7 @@ export function makePageRules(truths: Truths, fail: Fail) {
     }
   }
 
-  /** The viewer who asks sees himself as he stood all the time, whatever everybody sees. */
+  /** The asking viewer sees their own current mark, whatever the public list shows. */
   function checkOwnPlace(key: MarkKey & { viewer: ViewerId }, before: MarkPlace | undefined, page: MarkPage, since: number): void {
     const truth = truths.of(key)
     if (truths.isDoubtful(truth, since)) return

@@ -1,6 +1,6 @@
 /**
- * A process of the deployment, running the real code of thumbup: the pipeline with all that is in it, the service, the
- * reads and the job, wired as the subgraph wires them, over ports that lead through the scheduler.
+ * A process of the deployment, which runs the real code of thumbup: the whole pipeline, the service, the reads and the job. It is wired as
+ * in the subgraph, over ports that lead through the scheduler.
  */
 import type { BusinessConfig } from '../../../config/config.ts'
 import { noteLack, type Degraded } from '../../../core/outage/degraded.ts'
@@ -52,7 +52,7 @@ export type MarkProcess = Role & {
   ): Promise<MarkPage | null>
   likers(asked: LikersAsked, degraded: Degraded): Promise<MarkPage | null>
   member(): Member | undefined
-  /** Ends the process in order: nothing it took is under way any more when this resolves. */
+  /** Drains and stops the process. Nothing that it accepted is under way when this resolves. */
   stop(): Promise<void>
 }
 

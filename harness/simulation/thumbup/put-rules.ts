@@ -40,7 +40,7 @@ export function makeMarkPutRules(truths: Truths, fail: Fail) {
     },
   }
 
-  /** Doubt ends when the hot store holds what it ought to, or nothing. */
+  /** The doubt ends when the hot store has the right mark, or none. */
   function noteDoubt(truth: KeyTruth, mayBeGuess: boolean): void {
     const held = hot?.heldOf(truth.key)?.record
     truth.guessed = mayBeGuess && held !== undefined && !isSame(held, truth.now)

@@ -1,6 +1,6 @@
 /**
- * The rules for when everything has come to rest: the record store alone holds what was acknowledged, the last by time; the
- * caches are equal to it; the events add up to it; and nothing waits anywhere.
+ * The rules after quiet. The record store alone has the last acknowledged mark of every key. The caches equal it, the events add up to it,
+ * and nothing waits anywhere.
  */
 import { countEventId, markEventId } from '../../../subgraphs/thumbup/persist/events.ts'
 import { transitionOf } from '../../../subgraphs/thumbup/model/merge.ts'

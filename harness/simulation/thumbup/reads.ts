@@ -1,4 +1,4 @@
-/** What devices ask for, but for pages of likes: marks of subjects, counts, likers, and likes received. */
+/** The reads of devices except pages of likes: marks of subjects, counts, likers, and likes received. */
 import type { MarkKey, MarkPlace } from '../../../core/domain.ts'
 import type { Degraded } from '../../../core/outage/degraded.ts'
 import { keyText } from '../../../core/progress-key.ts'

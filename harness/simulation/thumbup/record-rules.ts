@@ -1,7 +1,7 @@
 /**
- * What must hold inside the record store of marks at every moment: counts are rows, owners' sums are the sums of their
- * subjects, what has changed has a new version, and no offset is ahead of what its messages announced. The recount is the
- * checker's own, from the rows of both tiers.
+ * The invariants inside the record store of marks, at every moment. Counts equal rows, and owner sums equal the sums of their subjects. A
+ * changed count has a new version. No offset is ahead of the rows that its messages announced. The checker recounts by itself, from the
+ * rows of both tiers.
  */
 import type { MarkKey, MarkRecord, Subject, ViewerId } from '../../../core/domain.ts'
 import { keyText } from '../../../core/progress-key.ts'
@@ -15,9 +15,9 @@ import { isAsNewAs, nameOf, textOf } from './truth.ts'
 export type RecordRulesDeps = {
   records: MarkRecordsState
   fail(message: string, viewer: ViewerId | undefined): void
-  /** What the hot store holds of a key. */
+  /** The record of a key in the hot store. */
   heldOf(key: MarkKey): MarkRecord | undefined
-  /** Was it ever undone, and so long ago that the row may have been forgotten? */
+  /** True if the mark was ever undone so long ago that its row may be gone. */
   wasForgettable(key: MarkKey): boolean
 }
 
@@ -85,7 +85,7 @@ export function makeRecordRules({ records, fail, heldOf, wasForgettable }: Recor
     }
   }
 
-  /** What these messages announced is in the record store, or something newer. */
+  /** The record store has the announced records of these messages, or newer ones. */
   function checkAnnounced(messages: readonly FlushMessage[], what: string): void {
     for (const { key, record } of messages.flatMap((message) => announced.get(message) ?? [])) {
       const row = rowWithVersion(key)

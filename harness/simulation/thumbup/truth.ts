@@ -1,4 +1,4 @@
-/** What the checker of marks knows of a key: what stood there when, and what was ever sent. */
+/** The checker's model of a key: its marks over time, and every mark ever sent. */
 import type { Mark, MarkKey, MarkRecord, ViewerId } from '../../../core/domain.ts'
 import { keyText } from '../../../core/progress-key.ts'
 
@@ -8,16 +8,16 @@ export type Stood = Pick<MarkRecord, 'mark' | 'markedAt'>
 
 export type KeyTruth = {
   key: MarkKey
-  /** The register as all that reached the hot store make it; nothing = never marked. */
+  /** The register after all writes that reached the hot store. Undefined = never marked. */
   now: MarkRecord | undefined
   changes: { tick: number; stood: Stood | undefined }[]
-  /** The hot store may hold something older: it was put without a look at the record store. */
+  /** The hot store may have an older mark, because a put did not consider the record store. */
   guessed: boolean
-  /** The last tick at which that was so. */
+  /** The last tick of that doubt. */
   doubtfulUntil: number
-  /** All that was ever sent or there from the start, as `mark@markedAt`. */
+  /** Every mark that was ever sent or stored from the start, as `mark@markedAt`. */
   asked: Set<string>
-  /** The latest time of what was acknowledged. */
+  /** The latest time of an acknowledged mark. */
   ackedAt: number
 }
 
@@ -55,7 +55,7 @@ export function makeTruths() {
       truth.changes.push({ tick: ++tick, stood: record })
     },
     isDoubtful: (truth: KeyTruth, since: number): boolean => truth.guessed || truth.doubtfulUntil >= since,
-    /** What stood there between `since` and now, the newest first. */
+    /** The marks of the key between `since` and now, the newest first. */
     stoodSince(truth: KeyTruth, since: number): (Stood | undefined)[] {
       const found: (Stood | undefined)[] = []
       for (let index = truth.changes.length - 1; index >= 0; index--) {
@@ -76,7 +76,7 @@ export function isSame(a: Stood | undefined, b: Stood | undefined): boolean {
   return a?.mark === b?.mark && a?.markedAt === b?.markedAt
 }
 
-/** Is `stored` at least as new as `wanted`? Of one time any other version may have won, as long as it is not older. */
+/** True if `stored` is at least as new as `wanted`. Of equal times, any version that is not older may have won. */
 export function isAsNewAs(stored: MarkRecord | undefined, wanted: MarkRecord): boolean {
   if (stored === undefined) return false
   if (stored.markedAt !== wanted.markedAt) return stored.markedAt > wanted.markedAt

@@ -1,6 +1,6 @@
 /**
- * A world of marks: as the world of history (`../world.ts`), with viewers who like and undo, subjects of owners, a count
- * cache that may lose everything, outgoing events, and an archive that is at work in between.
+ * A world of marks. It is like the world of history (`../history/world.ts`), with likes and undos, subjects of owners, a count cache that
+ * may lose everything, outgoing events, and an archive.
  */
 import type { MarkKey, MarkRecord, Subject } from '../../../core/domain.ts'
 import { randomBelow, seededRandom, type Random } from '../../../core/random.ts'
@@ -33,7 +33,7 @@ import { nameOf, type Stood } from './truth.ts'
 
 export type MarkFaults = MarkStoreFaults & MarkRecordsFaults & MarkTransactionFaults & CountCacheFaults & LogFaults & JournalFaults
 
-/** Turns of the event loop, 64 steps each, for who waits for nothing else: some dozens, as many as there are devices and more. */
+/** Turns of the event loop, of 64 steps each, for readers that wait only for their turn. Some dozens are enough for all devices. */
 const STEPS_OF_TURNS = 64 * 64
 
 type MarkPlace = Place<MarkProcess> & { machine: Machine }
@@ -126,12 +126,12 @@ function forgettingOf({ truths }: MarkChecker, { now }: Scheduler) {
     stood === undefined || (stood.mark === 'NONE' && stood.markedAt < now() - TOMBSTONE_MS + 1_000)
   return {
     mayBeForgotten: (key: MarkKey): boolean => isForgettable(truths.of(key).now),
-    /** Now or before: what stands there since may wait to be persisted. */
+    /** Now or before, because a later mark may wait to be persisted. */
     wasForgettable: (key: MarkKey): boolean => truths.of(key).changes.some(({ tick, stood }) => tick > 0 && isForgettable(stood)),
   }
 }
 
-/** Nobody begins anything until nothing is under way; then a long time passes. */
+/** Devices begin nothing until nothing is under way. Then a long time passes. */
 function makeRest(random: Random, { scheduler, clients, stores: { hot }, journaled }: MarkWorld, history: History | undefined) {
   const { between, chance } = makeDice(random)
   let isBegun = false
@@ -139,8 +139,8 @@ function makeRest(random: Random, { scheduler, clients, stores: { hot }, journal
     begin: () => void (isBegun = true),
     isBegun: () => isBegun,
     /**
-     * Only while nobody does anything, nothing waits to be persisted, and no call of the dead is still on its way: what expires
-     * then has been at rest, and no call is as old as that.
+     * Only while no device is busy, nothing waits to be persisted, and no call of a dead process is under way. Then only marks at rest
+     * expire, and no call is that old.
      */
     passLong(): boolean {
       if (clients.isBusy() || scheduler.underWay() > 0 || scheduler.stalled() > 0 || hot.countDirtyMarks() > 0 || journaled().length > 0)
@@ -198,7 +198,7 @@ function makeQuiet(drawn: DrawnMarkWorld, { scheduler, clients, stores: { log },
   let isExtended = false
   let stepsWaited = 0
 
-  /** Readers of one list take turns by `setImmediate`, which no step is: who asks last may wait for nothing else. */
+  /** Readers of one list take turns by `setImmediate`, which is not a step. The last reader may wait only for its turn. */
   function mayWaitForTurn(): boolean {
     return clients.isBusy() && stepsWaited++ < STEPS_OF_TURNS
   }
@@ -211,7 +211,7 @@ function makeQuiet(drawn: DrawnMarkWorld, { scheduler, clients, stores: { log },
       placed.startMissing()
       const { sweepAfterMs, sweepEveryMs, publishEveryMs, windowMs, reconcileEveryMs } = thumbup
       const backMs = 2 * (guard.checkEveryMs ?? 0) + (journaling?.lookEveryMs ?? 0) + 2 * (journaling?.retryMaxMs ?? 0)
-      // What a cache that has lost everything was told too late, a walk of the reconciler mends: two pages per business.
+      // A walk of the reconciler repairs a cache that has lost everything: two pages per business.
       const walkMs = drawn.mends ? 6 * reconcileEveryMs : 0
       const jobMs = sweepAfterMs + Math.max(3 * sweepEveryMs, 3 * publishEveryMs) + 2 * windowMs
       until = scheduler.now() + 500 + drawn.stallMaxMs + backMs + Math.max(jobMs, walkMs) + 300
@@ -224,7 +224,7 @@ function makeQuiet(drawn: DrawnMarkWorld, { scheduler, clients, stores: { log },
       if (due > until) {
         if (mayWaitForTurn()) return true
         if (isExtended || log.lag() === 0) return false
-        // A partition has a batch per window.
+        // A partition persists one batch per window.
         isExtended = true
         until += log.lag() * (thumbup.windowMs + 50)
       }
@@ -244,7 +244,7 @@ async function checkAfterQuiet(stepped: SteppedWorld, world: MarkWorld): Promise
   )
 }
 
-/** What everybody is shown of a subject is what its rows are. */
+/** The public counts and likers of a subject equal its rows. */
 function checkCounted(
   { checker, stores: { records } }: MarkWorld,
   subject: Subject,
@@ -269,7 +269,7 @@ function fillRecords(state: MarkRecordsState, { rows, owners, isArchived }: Stor
   const subjects = ['1', '2', '3'].flatMap((oid) => [1, 2].map((business) => ({ business, oid })))
   const registered =
     owners.length === 0 ? [] : subjects.map((subject, index) => ({ ...subject, owner: owners[index % owners.length] ?? '' }))
-  // The model does what it is asked before it returns.
+  // The model completes each call before it returns.
   void records.applyMarks(rows, [])
   void records.registerSubjects(registered)
   if (isArchived) void records.archiveMarks(START - 15_000, 1_000)
