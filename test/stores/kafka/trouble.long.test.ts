@@ -90,7 +90,7 @@ describe.skipIf(address === undefined)('a broker in trouble', () => {
     } finally {
       broker.signal('SIGCONT')
     }
-    expect(topics.logger.entries.some(({ message }) => message.includes('the consumer of the log ended'))).toBe(true)
+    expect(topics.logger.entries.some(({ message }) => message.includes('the consumer of the log has ended'))).toBe(true)
     await until(
       'an append',
       async () =>
