@@ -1,4 +1,4 @@
-/** The process of one attack: `attacker.ts FILE INDEX TARGET`. It stops on the message `stop` and sends what it counted. */
+/** The process of one attack: `attacker.ts FILE INDEX TARGET`. It stops on the message `stop` and sends its counts. */
 import { setPriority } from 'node:os'
 import type { Attack, Target } from './attack.ts'
 

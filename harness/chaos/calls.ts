@@ -1,12 +1,12 @@
 /**
- * One GraphQL call to a role that may be killed at any moment, and how it ended. A call that got no answer because its
- * process was killed is nobody's fault: a real client would ask another process.
+ * One GraphQL call to a role that may be killed at any moment, and its outcome. A call without an answer is excused if its process was
+ * killed: a real client would call another process.
  */
 import type { Role } from '../deployment/role.ts'
 
 export type CallEnd<Data = unknown> =
   | { kind: 'answered'; data: Data; degraded: ReadonlySet<string> }
-  /** An answer, but an error: `code` is the first one's, or the HTTP status. */
+  /** An answer with errors. `code` is the code of the first one, or the HTTP status. */
   | { kind: 'error'; code: string; sentence: string }
   /** No answer. `excused`: its process was killed. */
   | { kind: 'lost'; excused: boolean; reason: string }
@@ -21,10 +21,10 @@ export type Call<Data = unknown> = {
   end: CallEnd<Data>
 }
 
-/** Nobody waits longer. A write waits 2 s for a hot store that fails, a read 3 s for a record store. */
+/** Longer than any answer takes. A write waits 2 s for a failing hot store, a read 3 s for a record store. */
 const PATIENCE_MS = 15_000
 
-/** `scopes`: what the viewer claims to be allowed, as in development he may. */
+/** `scopes`: claimed by the viewer, which development mode accepts. */
 export async function call<Data>(
   role: Role,
   operation: string,

@@ -1,4 +1,4 @@
-/** A lane of calls, one after the other: to one gateway while it answers, and to the next one when it does not. */
+/** A lane of calls, one after the other. It stays at one gateway and switches to the next one when a call is not answered. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { seededRandom, type Random } from '../../core/random.ts'
 import type { Role } from '../deployment/role.ts'
@@ -15,17 +15,17 @@ export type Answer<Data> = Extract<CallEnd<Data>, { kind: 'answered' }>
 export type Lane = {
   number: number
   random: Random
-  /** Until it is answered, or nobody answers though everything should be repaired. */
+  /** Repeats a call until it is answered. Rejects if no gateway answers although everything should be repaired. */
   insist<Data>(operation: string, viewer: string, query: string, variables: object, scopes?: string): Promise<Answer<Data>>
-  /** The same again until it is taken: at least once. */
+  /** Repeats a task until it succeeds, so it happens at least once. */
   repeat(task: () => Promise<unknown>): Promise<void>
-  /** Everything should be repaired by now. */
+  /** From now on everything should be repaired, and calls give up after 30 s. */
   giveUpSoon(): void
 }
 
 export type RunningLane = {
   ended: Promise<void>
-  /** Resolves when the last call was answered; rejects if no gateway answers in 30 s. */
+  /** Resolves when the last call was answered. Rejects if no gateway answers in 30 s. */
   stop(): Promise<void>
 }
 

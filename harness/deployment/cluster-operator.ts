@@ -1,4 +1,4 @@
-/** What an operator does to a Redis Cluster of three masters: looking who is who, moving slots, failing over. */
+/** Operations on a Redis Cluster of three masters: reading roles, moving slots, failing over. */
 import type { Redis } from 'ioredis'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { slotOf } from '../../stores/redis/region-tags.ts'
@@ -21,7 +21,10 @@ async function membersOf(nodes: readonly Redis[]): Promise<Member[]> {
     })
 }
 
-/** By the slots they hold. A vote for a shard bars another for the same shard for a while: so each test breaks another. */
+/**
+ * The masters in the order of their slots. A vote for a shard prevents another one for the same shard for a while, so each test breaks a
+ * different shard.
+ */
 export async function mastersOf(nodes: readonly Redis[]): Promise<Member[]> {
   const masters = (await membersOf(nodes)).filter((member) => member.masterId === '-' && !Number.isNaN(member.firstSlot))
   return masters.sort((a, b) => a.firstSlot - b.firstSlot)
@@ -31,7 +34,7 @@ export async function mastersOf(nodes: readonly Redis[]): Promise<Member[]> {
 export async function haveReplicas(nodes: readonly Redis[]): Promise<boolean> {
   const masters = await mastersOf(nodes)
   const infos = await Promise.all(masters.map(({ node }) => node.info('replication')))
-  // The masters know it before the gossip does.
+  // The masters know it before the gossip arrives.
   const known = new Set((await membersOf(nodes)).map(({ masterId }) => masterId))
   return infos.length === 3 && infos.every((info) => info.includes('state=online')) && masters.every(({ id }) => known.has(id))
 }
@@ -42,14 +45,17 @@ export async function replicaOf(nodes: readonly Redis[], masterId: string): Prom
   return replica.node
 }
 
-/** The slot of a hash tag goes to the next master. As redis-cli does it: both sides are told, the keys go over in parts, then everybody is told. */
+/**
+ * Moves the slot of a hash tag to the next master, as redis-cli does: both sides are notified, the keys move in parts, then all nodes are
+ * notified.
+ */
 export async function moveSlot(nodes: readonly Redis[], tag: string): Promise<void> {
   const move = await beginMove(nodes, tag)
   while ((await move.some(3)) > 0) await sleep(20)
   await move.finish()
 }
 
-/** The slot is on its way until `finish`; `some` moves at most so many of its keys, and returns how many. */
+/** The slot is migrating until `finish`. `some` moves at most so many of its keys and returns the number. */
 export async function beginMove(
   nodes: readonly Redis[],
   tag: string,

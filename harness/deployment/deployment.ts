@@ -1,6 +1,6 @@
 /**
- * A whole deployment of the distributed shape: own servers, any number of roles on them, and proxies in between where
- * networks are to be cut: one per role for Redis and for MariaDB, one for all for Kafka, which has one address to give.
+ * A whole deployment of the distributed shape: own servers, any number of roles on them, and optional proxies for network faults. Redis and
+ * MariaDB have one proxy per role. Kafka has one proxy for all, because it advertises a single address.
  */
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -26,13 +26,13 @@ export type DeploymentOptions = {
   subgraphs?: number
   /** `tidemark subgraph feed-existence`. Default 0. */
   seenSubgraphs?: number
-  /** Nodes of a Redis Cluster to use, which whoever started it ends. Default: one Redis, of the deployment's own. */
+  /** Nodes of a Redis Cluster, which the caller starts and ends. Default: a single Redis that belongs to the deployment. */
   cluster?: readonly string[]
-  /** Default false: nothing stands between roles and servers. */
+  /** Puts proxies between roles and servers. Default false. */
   proxies?: boolean
-  /** Beside the three that every deployment has. */
+  /** Servers in addition to the three of every deployment. */
   moreServers?: readonly (typeof MORE_SERVERS)[number][]
-  /** Settings of all roles; of `stores` what is not the addresses of the three servers. */
+  /** Settings of all roles. `stores` must not contain the addresses of the three servers. */
   settings?: DeploymentSettings | ((servers: OwnServers) => DeploymentSettings)
 }
 
@@ -60,9 +60,9 @@ export type Deployment = {
   seenSubgraphs: Role[]
   roles: Role[]
   links: Link[]
-  /** As the roles', but straight to the servers. */
+  /** The settings of the roles, but with the direct addresses of the servers. */
   config: Config
-  /** Opens the stores past all proxies. */
+  /** Opens the stores without any proxy. */
   openStores(): Promise<OpenStores>
   /** Ends everything and removes every trace. */
   remove(): Promise<void>
@@ -137,14 +137,14 @@ export async function startDeployment(options: DeploymentOptions): Promise<Deplo
 
 type Watched = Pick<Deployment, 'gateways' | 'jobs'> & Partial<Pick<Deployment, 'markJobs' | 'seenJobs'>>
 
-/** Is everything where it belongs? Undefined, or what is left to do. */
+/** Undefined if the deployment has converged, or else the remaining work. */
 export async function leftToDo({ gateways, jobs, markJobs = [], seenJobs = [] }: Watched): Promise<string | undefined> {
   const [ofGateways, ofJobs, ofMarkJobs, ofSeenJobs] = await Promise.all(
     [gateways, jobs, markJobs, seenJobs].map((roles) => Promise.all(roles.map(metricsOf))),
   )
   const read = (of: typeof ofGateways, name: string): number[] => of?.map((metrics) => metrics?.get(name) ?? Number.NaN) ?? []
   const figures = {
-    // A breaker looks again once a second: until then answers may do without a store that is back.
+    // A breaker checks once a second. Until then answers may lack a recovered store.
     'stores that count as down': read(ofGateways, 'tidemark_store_down'),
     'journaled calls': read(ofGateways, 'tidemark_journal_waiting_entries'),
     'dirty keys': read(ofJobs, 'tidemark_dirty_keys'),
@@ -165,7 +165,7 @@ export async function leftToDo({ gateways, jobs, markJobs = [], seenJobs = [] }:
   return left.length === 0 ? undefined : left.map(([what, counts]) => `${counts.join(' + ')} ${what}`).join(', ')
 }
 
-/** Milliseconds until everything is where it belongs; rejects after `maxMs`. */
+/** Milliseconds until the deployment has converged. Rejects after `maxMs`. */
 export async function waitUntilConverged(deployment: Watched, maxMs: number): Promise<number> {
   const begun = performance.now()
   for (;;) {

@@ -1,8 +1,8 @@
 /**
- * Redis, Kafka and MariaDB of one's own, to be killed and cut off: on free ports, in a temporary folder, as the shipped
- * configuration sets them up (docker-compose.yml). They end with this process, whatever ends it but `kill -9`.
+ * Redis, Kafka and MariaDB of one's own, to be killed and cut off: on free ports, in a temporary folder, as the shipped configuration sets
+ * them up (docker-compose.yml). They end with this process, except after `kill -9`.
  *
- * A second Redis and a second MariaDB are there for those who start them: for counts, or for a tenant of its own.
+ * A second Redis and a second MariaDB can be started too: for counts, or for a tenant with its own stores.
  */
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 
@@ -30,19 +30,19 @@ export type OwnServer = {
   /** kill -9; resolves when it is gone. */
   kill(): Promise<void>
   isRunning(): boolean
-  /** It answers nobody, and ends no connection, until it is thawed. */
+  /** It answers no request and ends no connection until it is thawed. */
   freeze(): void
   thaw(): void
 }
 
 export type OwnServers = Record<OwnServerName, OwnServer> & {
-  /** For whatever else belongs to them; removed with them. */
+  /** A folder for other files, removed with the servers. */
   folder: string
   remove(): Promise<void>
 }
 
 export type OwnServersOptions = {
-  /** Where Kafka says that it is, if not at its own port: at a proxy's. */
+  /** The port that Kafka advertises, if it is behind a proxy. */
   kafkaAddress?: (port: number) => Promise<string>
 }
 
@@ -50,7 +50,7 @@ const START_MAX_MS = 60_000
 const SIGNALS = ['SIGINT', 'SIGTERM'] as const
 const exitOnSignal = () => process.exit(1)
 
-/** None of them runs until it is started. */
+/** No server runs until it is started. */
 export async function makeOwnServers(options: OwnServersOptions = {}): Promise<OwnServers> {
   const folder = mkdtempSync(join(tmpdir(), 'tidemark-servers-'))
   const [redisPort, kafkaPort, controllerPort, mariadbPort, redis2Port, mariadb2Port] = (await freePorts(6)) as [
@@ -84,7 +84,7 @@ export async function makeOwnServers(options: OwnServersOptions = {}): Promise<O
     }
   }
   process.once('exit', killAll)
-  // By itself a signal ends the process without that event.
+  // Without a handler, a signal ends the process without the exit event.
   for (const signal of SIGNALS) process.once(signal, exitOnSignal)
   return {
     ...own,

@@ -8,8 +8,8 @@ const worker = Number(process.env['VITEST_POOL_ID'] ?? process.pid) % WORKERS
 const given = new Set<number>()
 
 /**
- * Free ports below those that the system hands to outgoing connections (32768 and up, on Linux): one of these could be
- * taken by any client before its server listens, or while it is killed, and the server would not come back.
+ * Free ports below the range of outgoing connections (32768 and up, on Linux). A port of that range could be taken by any client before its
+ * server listens or while the server is killed, and the server could not start again.
  */
 export async function freePorts(count: number): Promise<number[]> {
   const ports: number[] = []

@@ -1,6 +1,6 @@
 /**
- * A role of Tidemark as a process of its own, at an address that stays when it is killed and started again. What it says
- * goes to `output.log` of its folder. It ends with this process, whatever ends it but `kill -9`.
+ * A role of Tidemark as a process of its own, at an address that stays when it is killed and started again. Its output goes to `output.log`
+ * in its folder. It ends with this process, except after `kill -9`.
  */
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
@@ -31,9 +31,9 @@ export type Role = {
   metricsUrl: string
   pid(): number | undefined
   isRunning(): boolean
-  /** How often it was killed: whoever sees a connection end can tell whether that was on purpose. */
+  /** The number of kills. It lets a client with a lost connection find out whether the kill was intended. */
   kills(): number
-  /** Sentences: each time it ended though nobody asked it to. */
+  /** Sentences about each unexpected end. */
   deaths(): readonly string[]
   /** Resolves when it is ready; rejects with its last words if it ends before. */
   start(): Promise<void>
@@ -44,7 +44,7 @@ export type Role = {
 }
 
 const STOP_MAX_MS = 40_000
-/** One that is neither ready nor gone by then is killed. */
+/** A role that is neither ready nor ended by then is killed. */
 const START_MAX_MS = 60_000
 
 export function makeRole({ name, command, port, folder, settings, checkout = CHECKOUT, nodeOptions = [] }: RoleOptions): Role {

@@ -10,7 +10,7 @@ const COMMAND = join(import.meta.dirname, '..', '..', 'cli', 'tidemark.ts')
 export type ServiceOptions = {
   /** The folder of the data and of tidemark.yaml. */
   folder: string
-  /** What stands in tidemark.yaml; JSON is YAML. */
+  /** The content of tidemark.yaml. JSON is YAML. */
   settings?: Record<string, unknown>
   workers?: number
   /** Default: start. */
@@ -25,7 +25,7 @@ export type Service = {
   url: string
   pid: number
   process: ChildProcess
-  /** What it wrote to standard error so far. */
+  /** Its standard error so far. */
   log(): string
   /** Kills it as a power cut would; resolves when it is gone. */
   kill(): Promise<void>

@@ -4,8 +4,8 @@
  *   const kafka = await service('kafka')
  *   describe.skipIf(kafka === undefined)('the log on Kafka', () => { … })
  *
- * Where a server cannot be had, its tests are skipped and what to install is kept for the end of the run
- * (`notTested`). With CI=true nothing is skipped: the file fails instead.
+ * If a server is not available, its tests are skipped, and the end of the run reports the missing packages (`notTested`). With CI=true
+ * nothing is skipped: the file fails instead.
  */
 import { spawn } from 'node:child_process'
 import { appendFileSync, mkdirSync, readFileSync, rmSync } from 'node:fs'
@@ -23,7 +23,9 @@ export const KAFKA_ARTIFACTS = join(HOME, 'kafka')
 /** The socket on which root may enter MariaDB without a password. */
 export const MARIADB_SOCKET = mariadbSocket(join(HOME, 'mariadb'))
 
-/** The address of a running server, or undefined where it cannot be had. Of the cluster: its nodes', parted by commas. */
+/**
+ * The address of a running server, or undefined if it is not available. For the cluster: the addresses of its nodes, separated by commas.
+ */
 export async function service(name: ServerName): Promise<string | undefined> {
   const { status, complaint } = await runServices('up', '--for-tests', name)
   if (status === 0) return addressesOf(portsFrom(portBase(process.env)))[name]
@@ -33,7 +35,7 @@ export async function service(name: ServerName): Promise<string | undefined> {
   return undefined
 }
 
-/** What was skipped since `forgetNotTested`: one sentence per server, each once. */
+/** Skipped servers since `forgetNotTested`, as one sentence per server. */
 export function notTested(): string[] {
   try {
     return [...new Set(readFileSync(NOT_TESTED, 'utf8').trim().split('\n'))]

@@ -1,6 +1,7 @@
 /**
- * Marks written to a real database, a change feed that reads its binary log through a network that can be cut, the service's
- * events on a real Kafka beside it, and downstream somebody who counts. For a test and for `npm run bench -- feed-stall`.
+ * A change feed under a network fault. Marks are written to a real database, and the feed reads its binary log through a network that can
+ * be cut. The service's events are on a real Kafka beside it, and a consumer downstream counts. For a test and for `npm run bench --
+ * feed-stall`.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { systemClock } from '../../core/clock.ts'
@@ -23,19 +24,19 @@ export type StallRig = {
   /** Between the change feed and the database. */
   network: TcpProxy
   feed: FeedSwitch
-  /** Writes a transaction of some marks every `everyMs`, until told to stop; the events of each go to Kafka. */
+  /** Writes a transaction of some marks every `everyMs` until it is stopped. The events of each go to Kafka. */
   write(everyMs: number): { stop(): Promise<void> }
   downstream: Downstream
   /** Versions of counts that were committed, `oid@version`. */
   committed: ReadonlySet<string>
   switched: { active: string; at: number; reason: string }[]
   reloads: string[]
-  /** What the database counts in all, read from it. */
+  /** The total counts in the database. */
   likesInDatabase(): Promise<number>
   close(): Promise<void>
 }
 
-/** Adds up what changes: whoever gets a change twice, or one behind a newer one, counts wrongly. */
+/** Sums up changes. A consumer that gets a change twice, or after a newer one, counts wrongly. */
 export type Downstream = {
   received: ReadonlySet<string>
   twice: string[]

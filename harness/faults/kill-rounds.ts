@@ -1,7 +1,7 @@
 /**
- * Kills a service at random moments while it is written to, starts it again, and checks that whatever it had acknowledged
- * is there: at once in the timeline, and after quiet in the record store. A writer sends each viewer's reports in order of
- * time and notes what was acknowledged; a report under way when the process dies may count or not.
+ * Kills a service at random moments under writes, restarts it, and checks that every acknowledged report is there: at once in the timeline,
+ * and after quiet in the record store. A writer sends each viewer's reports in order of time and notes the acknowledged ones. A report
+ * under way when the process dies may count or not.
  */
 import { join } from 'node:path'
 import { systemClock } from '../../core/clock.ts'
@@ -23,7 +23,7 @@ export type KillOptions = ServiceOptions & {
 export type KillReport = {
   rounds: number
   acknowledged: number
-  /** Sentences; empty if nothing was lost. */
+  /** Sentences. Empty if nothing was lost. */
   losses: string[]
   rows: number
   expectedRows: number
@@ -42,7 +42,7 @@ type Written = { acknowledged: number; attempted: number }
 const REPORT = 'mutation ($inputs: [ProgressInput!]!) { reportProgressBatch(inputs: $inputs) { outcome } }'
 const HISTORY = '{ viewerHistory(first: 100) { edges { node { oid viewedAt position } } } }'
 const BATCH = 20
-/** Positions are the count of the writes, above what could be a glance. */
+/** Positions count the writes. They start above `glanceMax`. */
 const POSITION_BASE = 10_000
 const START = 1_700_000_000_000
 

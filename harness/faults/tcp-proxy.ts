@@ -1,8 +1,8 @@
 /**
  * A TCP proxy in front of one server, whose network can be cut in two ways:
  * - broken: connections end, and new ones end at once, as with a firewall that rejects, or a server that is gone.
- * - silent: nothing passes, and nobody is told, as with a pulled cable. What was sent meanwhile passes when it is mended,
- *   since that is what TCP does; an end that was reached meanwhile is told then, too.
+ * - silent: nothing passes, without any notice, as with a pulled cable. Data and ends of connections from that time pass when the
+ *   network is repaired, as TCP does it.
  */
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
 
@@ -11,7 +11,7 @@ export type Cut = 'broken' | 'silent'
 export type TcpProxy = {
   port: number
   cut(kind: Cut): void
-  /** What is asked next arrives, its answer is lost, and then the network is broken. Resolves once it is. */
+  /** The next request arrives, its answer is lost, and then the network is broken. Resolves at that point. */
   loseNextAnswer(): Promise<void>
   mend(): void
   /** How many pieces clients have sent so far: one per write, as long as they are small. */

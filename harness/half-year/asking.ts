@@ -1,4 +1,4 @@
-/** What viewers ask for during the half year, and what they are shown. */
+/** The requests of viewers during the half year, and the checks of the answers. */
 import type { Month, ViewerId } from '../../core/domain.ts'
 import { complete } from '../../core/outage/degraded.ts'
 import { monthOf } from '../../subgraphs/feed-existence/model/time-ring.ts'
@@ -11,10 +11,10 @@ const ASKING_AT_ONCE = 64
 const PROBED_FROM = 1e12
 
 export type Asked = {
-  /** Recorded ids of live months that were asked for, and sentences about those that came back. */
+  /** Requested ids of live months with a record, and sentences about those that came back. */
   asked: number
   cameBack: string[]
-  /** Ids whose months were over: asked for a millisecond before, and after; those still hidden then, which are false positives. */
+  /** Ids of ended months, requested a millisecond before the end and after it. Ids that are still hidden afterwards are false positives. */
   ending: { hiddenBefore: number; shownBefore: number; shownAfter: number; hiddenAfter: number }
 }
 
@@ -72,7 +72,7 @@ export function makeAsking({ time, subgraph, truth, config }: HalfYear) {
     time.now -= 1
   }
 
-  /** Ids that no row has; in as many calls as there are viewers, but of no more than a call may ask for. */
+  /** Requests ids without any row, spread over the viewers, with at most the allowed number of candidates per call. */
   async function probe(viewers: readonly ViewerId[], wanted: number): Promise<{ probes: number; hidden: number }> {
     const size = Math.min(CANDIDATES, Math.ceil(wanted / viewers.length))
     let [probes, hidden] = [0, 0]

@@ -9,7 +9,7 @@ const FIRST_MONTH = monthOf(START)
 /** The last filter of a night expires before it, and is purged within the hour. */
 const IDLE_UNTIL_HOUR = 5
 
-/** Filters that were purged, that there were, that went before their month or idle hours, that are left. */
+/** The purged filters, the expected number, those purged before their month or outside idle hours, and those left. */
 export type Expiry = { purged: number; expected: number; outside: number; after: number }
 
 export function makeExpiry({ time, stores, truth }: HalfYear) {

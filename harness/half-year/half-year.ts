@@ -1,4 +1,4 @@
-/** What a half year runs on: embedded stores, the subgraph as it is, a worker that fails, and a time that is set. */
+/** The environment of the half year: embedded stores, the real subgraph, a worker that fails, and a settable time. */
 import { makeConfig, type Config } from '../../config/config.ts'
 import { ringOf } from '../../config/feed-existence.ts'
 import type { Clock } from '../../core/clock.ts'
@@ -18,7 +18,7 @@ const BUSINESSES = [{ number: 1, name: BUSINESS, entity: 'Video' }]
 
 export type HalfYear = ReturnType<typeof openHalfYear>
 
-/** `folder`: of the stores; empty. */
+/** `folder`: an empty folder for the stores. */
 export function openHalfYear(folder: string, random: Random) {
   const config: Config = makeConfig([
     { name: 'half year', values: { stores: { regions: REGIONS }, existence: { shards: 2 * REGIONS }, businesses: BUSINESSES } },

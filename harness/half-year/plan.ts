@@ -1,16 +1,16 @@
 /**
- * Recorded interactions spread over half a year, in a way that has no chance in it:
+ * Recorded interactions spread over half a year, without random numbers:
  *
  * - The rows keep their order, and the n-th of N begins at n/N of the half year. Rows of one viewer and one recorded day are one
  *   sitting: it begins with its first row, and a play follows every three minutes.
  * - One play in twenty arrives late, as from a device that was offline: 1 to 30 hours after it was played.
- * - `everyone` has watched whatever anybody watches, and `some` every twentieth of it: a heavy and a medium viewer, which the
- *   recorded ones, seven rows each, are not.
+ * - `everyone` has watched all subjects of all viewers, and `some` has watched every twentieth. They are a heavy and a medium
+ *   viewer, because recorded viewers have only seven rows each.
  */
 import type { ViewerId } from '../../core/domain.ts'
 
 export type Row = { viewer: ViewerId; oid: string; viewedAt: number }
-/** `at`: when it reaches the service. */
+/** `at`: the time of arrival at the service. */
 export type Arrival = { at: number; viewer: ViewerId; oid: string; playedAt: number }
 
 export const START = Date.UTC(2026, 8, 15)

@@ -1,8 +1,8 @@
 /**
- * The half year: embedded stores, the subgraph as it is, a worker that fails, and a clock that is a parameter. At the first
- * moment of each hour, in the middle, and at the last: plays arrive, whoever may have something staged asks for all that he has
- * played in live months, and the worker does what is due. Every day all viewers ask, and on both sides of each end of a month: a
- * millisecond before it the oldest live month is hidden, and a millisecond later it comes back.
+ * The half year, on embedded stores with the real subgraph, a failing worker and a settable clock. At the first moment of each hour, in the
+ * middle and at the last, plays arrive and the worker does its due work. Viewers with possibly staged plays then ask for all their plays of
+ * live months. Every viewer asks regularly, and on both sides of each end of a month: a millisecond before it the oldest live month is
+ * hidden, and a millisecond later it comes back.
  */
 import { randomBelow, seededRandom, type Random } from '../../core/random.ts'
 import type { ViewerId } from '../../core/domain.ts'
@@ -13,12 +13,12 @@ import { BUSINESS, openHalfYear, type HalfYear } from './half-year.ts'
 import { END, HEAVY, MEDIUM, START, planHalfYear, type Arrival, type Row } from './plan.ts'
 
 export type HalfYearOptions = {
-  /** Of the stores; empty. */
+  /** An empty folder for the stores. */
   folder: string
   seed: number
-  /** Every viewer asks once in so many days. */
+  /** Every viewer asks once in this many days. */
   everybodyEveryDays: number
-  /** Ids that nobody has played, asked for by each kind of viewer in the end. */
+  /** Ids without any play, requested by each kind of viewer at the end. */
   probes: number
   progress(text: string): void
 }
@@ -30,7 +30,7 @@ export type HalfYearReport = Asked & {
   writes: { all: number; tooMany: number; closings: number }
   /** Left in the ring after a lap without failures. */
   left: number
-  /** Of the first month's filters. */
+  /** The expiry of the first month's filters. */
   expiry: Expiry
   bytes: number
   filters: number
@@ -38,7 +38,7 @@ export type HalfYearReport = Asked & {
   falsePositives: Record<'light' | 'medium' | 'heavy', { probes: number; hidden: number }>
 }
 
-/** Hours in which something of a viewer may still be staged, whatever failed: two laps. */
+/** Hours in which plays of a viewer may still be staged, after any failure: two laps. */
 const RECENT_HOURS = 12
 const LAPS = 2
 
@@ -118,13 +118,13 @@ function makeReceiver({ time, subgraph, truth }: HalfYear, arrivals: readonly Ar
 
   return {
     plays: () => plays,
-    /** What arrives in between arrives at the next of the moments. */
+    /** Plays from between two moments arrive at the next one. */
     async receive(): Promise<void> {
       const first = next
       while ((arrivals[next]?.at ?? Infinity) <= time.now) next++
       await take(arrivals.slice(first, next))
     },
-    /** Viewers of whom something may be staged. */
+    /** Viewers with possibly staged plays. */
     recent(): ViewerId[] {
       for (const [viewer, at] of recent) if (time.now - at > RECENT_HOURS * HOUR_MS) recent.delete(viewer)
       return [...recent.keys()]

@@ -1,4 +1,4 @@
-/** Who has played what, and when last: what `unseen` is compared with. */
+/** The plays of each viewer with their newest times, for the comparison with `unseen`. */
 import type { Month, ViewerId } from '../../core/domain.ts'
 import { HOUR_MS, monthOf } from '../../subgraphs/feed-existence/model/time-ring.ts'
 import type { Arrival } from './plan.ts'
@@ -22,11 +22,11 @@ export function makeTruth() {
     written({ viewer, month }: { viewer: ViewerId; month: Month }): void {
       writes.set(`${month}:${viewer}`, (writes.get(`${month}:${viewer}`) ?? 0) + 1)
     },
-    /** Ids whose newest play lies in such a month. */
+    /** Ids with their newest play in such a month. */
     idsOf: (viewer: ViewerId, isWanted: (month: Month) => boolean): string[] =>
       Array.from(played.get(viewer) ?? []).flatMap(([oid, playedAt]) => (isWanted(monthOf(playedAt)) ? [oid] : [])),
     hasPlayedIn: (viewer: ViewerId, month: Month): boolean => hours.has(`${month}:${viewer}`),
-    /** All writes; and those beyond one for each hour, and one for closing, of a viewer's month. */
+    /** All writes, and those beyond one per hour and one for the closing of a viewer's month. */
     writes(): { all: number; tooMany: number; closings: number } {
       let [all, tooMany, closings] = [0, 0, 0]
       for (const [place, count] of writes) {

@@ -1,4 +1,4 @@
-/** A worker that folds, and fails in the hours that are told: once, twice, or for as long as the ring takes to go round, and longer. */
+/** A worker that folds, and fails in given hours: in one, in two, or for a lap of the ring and longer. */
 import type { Clock } from '../../core/clock.ts'
 import type { Config } from '../../config/config.ts'
 import { ringOf } from '../../config/feed-existence.ts'
@@ -10,7 +10,7 @@ import type { SeenStore } from '../../subgraphs/feed-existence/stores/hot-store.
 import { makeFolding, type Folding } from '../../subgraphs/feed-existence/fold/folding.ts'
 import { makeExistenceFold, type ExistenceStores } from '../../subgraphs/feed-existence/index.ts'
 
-/** In a failing hour: this share of its calls; the others of a round never come, because it ends. */
+/** The share of calls that fail in a failing hour. A failure ends the round, so its later calls do not happen. */
 const FAILING_SHARE = 0.5
 const FAILING_CALLS = new Set(['listRing', 'getRingLayouts', 'readStaged', 'removeStaged', 'getFilters', 'putFilters'])
 
@@ -28,13 +28,13 @@ export function hoursOfFailure(random: Random, start: number, end: number, slots
 }
 
 export type Worker = {
-  /** What is due, as far as it goes. */
+  /** Does all due work, as far as it succeeds. */
   work(): Promise<void>
   restart(): void
   figures(): { runs: number; failures: number; refused: number; closed: number }
 }
 
-/** `written`: told of each filter that was written. */
+/** `written`: called for each written filter. */
 export function makeWorker(
   clock: Clock,
   stores: ExistenceStores,

@@ -45,7 +45,7 @@ export function withExactTimes(rows: readonly MarkRow[]): MarkRow[] {
   return rows.map((row) => ({ ...row, markedAt: row.markedAt + randomBelow(random, DAY_MS) }))
 }
 
-/** Integers that say nothing of each other. */
+/** Integers without a relation to each other. */
 export function withLargeIds(rows: readonly MarkRow[]): MarkRow[] {
   return withIds(rows, (id) => String(createHash('sha256').update(id).digest().readUIntBE(0, 6) % IDS_MAX))
 }

@@ -1,4 +1,4 @@
-/** What tests of change feeds share: a feed's changes remembered, and counts that rows of a database make. */
+/** The shared parts of tests of change feeds: a record of a feed's changes, and counts of database rows. */
 import type { OwnerSum } from '../../core/domain.ts'
 import type { CountedSubject } from '../../core/domain.ts'
 import type { CountChanges, CountFeed, RunningFeed } from '../../subgraphs/thumbup/change-feed/count-feed.ts'
@@ -8,7 +8,7 @@ export const quietLogger = { debug: () => undefined, info: () => undefined, warn
 
 export type Followed = { running: RunningFeed; counts: CountedSubject[]; owners: OwnerSum[]; gaps: string[]; calls: () => number }
 
-/** Starts a feed and remembers what it brings; the first `failures` calls are rejected. */
+/** Starts a feed and records its changes. The first `failures` calls are rejected. */
 export async function follow(feed: CountFeed, failures = 0): Promise<Followed> {
   const [counts, owners, gaps]: [CountedSubject[], OwnerSum[], string[]] = [[], [], []]
   let calls = 0

@@ -1,11 +1,11 @@
-/** A legacy Redis of a test's own, filled as the system before us did. */
+/** A legacy Redis for one test, filled as the legacy system did. */
 import { Redis } from 'ioredis'
 import { startRedis, type TestServers } from '../deployment/redis-servers.ts'
 
 export type LegacyRedis = {
   servers: TestServers
   url: string
-  /** Writes past us. */
+  /** Writes without Tidemark. */
   client: Redis
   fill(viewer: string, plays: Record<string, number>, business?: string): Promise<void>
   read(viewer: string, business?: string): Promise<Record<string, number>>

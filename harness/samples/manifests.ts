@@ -10,7 +10,7 @@ export function sha(text: string): string {
 
 export type Line = { id?: string; name?: string; type?: string; body: string; clientName?: string }
 
-/** Ids are made where they are left out. */
+/** Missing ids are generated. */
 export function apollo(...operations: Line[]): string {
   const lines = operations.map((operation) => ({ id: sha(operation.body), ...operation }))
   return JSON.stringify({ format: 'apollo-persisted-query-manifest', version: 1, operations: lines })

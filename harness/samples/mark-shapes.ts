@@ -1,6 +1,6 @@
 /**
- * Both shapes of Tidemark behind one handle, for what must be true of marks on either: real processes on stores of their own
- * that can be killed, started again with other settings of `thumbup`, and looked into.
+ * Both shapes of Tidemark behind one handle, for rules of marks that hold on either. Real processes run on their own stores. They can be
+ * killed and restarted with other `thumbup` settings, and their stores can be read.
  */
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
@@ -12,13 +12,13 @@ import { makeServiceFolder, startService, type Service } from '../deployment/ser
 
 export type MarkShape = {
   name: 'embedded' | 'distributed'
-  /** Of the API, and of the job's metrics. */
+  /** The addresses of the API and of the job's metrics. */
   url(): string
   job(): string
-  /** kill -9 of every process of Tidemark, in the middle of whatever they do. */
+  /** kill -9 of every process of Tidemark, in the middle of their work. */
   kill(): Promise<void>
   start(thumbup: object): Promise<void>
-  /** The stores as they are, beside whatever runs. */
+  /** The stores, opened beside the running processes. */
   withStores<T>(task: (stores: OpenStores) => Promise<T>): Promise<T>
   remove(): Promise<void>
 }
@@ -80,7 +80,7 @@ async function using<T>(open: () => Promise<OpenStores>, task: (stores: OpenStor
   }
 }
 
-/** The hot store and the count cache forget a business, as if it had never been asked for: what is read next, the record store says. */
+/** The hot store and the count cache forget a business, so that the next reads come from the record store. */
 export async function forgetHot({ marks }: OpenStores, business: number): Promise<void> {
   if ((await marks.hot.countDirtyMarks()) > 0) throw new Error('marks wait to be persisted: forgetting them would lose them')
   while ((await marks.hot.forgetBusiness(business, 1_000)) > 0);

@@ -2,7 +2,7 @@
 import { writeFileSync } from 'node:fs'
 import { randomBelow, seededRandom } from '../../core/random.ts'
 
-/** Of a small site, in proportion to its rows, as recorded ones are. */
+/** Numbers of a small site, in proportion to its rows, as in recorded files. */
 const ROWS_PER_VIEWER = 7
 const ROWS_PER_SUBJECT = 12
 const START = 1_000_000_000_000

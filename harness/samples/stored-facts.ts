@@ -1,6 +1,6 @@
 /**
- * Facts as they are long after the write: in the record store, and out of the hot tier as far as the hot tier lets go of them.
- * They are put past the service, into the stores that it reads.
+ * Facts long after their write: in the record store, and trimmed from the hot tier. They are written directly into the stores, without the
+ * service.
  */
 import type { BusinessNumber, ViewerId } from '../../core/domain.ts'
 import { persistKeys } from '../../subgraphs/history/persist/persist.ts'

@@ -1,6 +1,6 @@
 /**
- * Representations to a subgraph that runs alone, without a token: one list to a hundred aliases, lists as long as the limits
- * allow, a hundred aliases of one count, and representations that are none.
+ * Representations to a standalone subgraph, without a token: one list to a hundred aliases, lists of the maximum length, a hundred aliases
+ * of one count, and invalid representations.
  */
 import { postUntil, type Attack } from '../attack.ts'
 

@@ -1,4 +1,4 @@
-/** What a lane asks for: a viewer is never shown what was firm when the call began. */
+/** The reads of a lane: a viewer is never shown a play that was firm when the call began. */
 import { randomBelow } from '../../../core/random.ts'
 import type { Lane } from '../lane.ts'
 import type { Ledger } from './ledger.ts'
@@ -7,7 +7,7 @@ import { SEEN, UNSEEN, type Issued, type SeenWriterOptions, type Strangers } fro
 const CANDIDATES_MAX = 480
 const STRANGE = 20
 
-/** `figures` are of all lanes. */
+/** `figures`: shared by all lanes. */
 export function makeAsks(lane: Lane, ledger: Ledger, issued: Issued, figures: Strangers, options: SeenWriterOptions) {
   const { random, insist } = lane
   const below = (end: number): number => randomBelow(random, end)

@@ -1,6 +1,6 @@
 /**
- * Chaos under plays, while viewers are moved from a legacy Redis. When it is quiet the moves come to their end, and the workers
- * are started once more, as slots at rest are folded by whoever starts.
+ * Chaos under plays, while viewers are migrated from a legacy Redis. After quiet the migration completes. Then the workers are restarted,
+ * because a starting worker folds all settled slots.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { HOUR_MS, slotOf } from '../../../subgraphs/feed-existence/model/time-ring.ts'
@@ -13,7 +13,7 @@ import { verifySeen, type SeenVerification } from './verify.ts'
 import { startSeenWriters } from './writers.ts'
 
 export type SeenChaosOptions = RunOptions & {
-  /** Of the command that moves the viewers' legacy sets. */
+  /** Kills of the command that migrates the legacy sets. */
   commandKills: number
 }
 
@@ -21,16 +21,16 @@ export type SeenChaosReport = RunReport & {
   acknowledged: Readonly<Record<Way, number>>
   verification: SeenVerification
   migration: ChaosMigration
-  /** Ids nobody has played that were asked for, and those hidden. */
+  /** Requested ids without any play, and the number of them that were hidden. */
   strange: number
   strangeHidden: number
-  /** From the last start of the workers until slots at rest have nobody left. */
+  /** From the last start of the workers until settled slots are empty. */
   foldedMs: number
 }
 
 const SLOTS = 6
 const REGIONS = 24
-/** Few shards, so that a worker is soon through all of them; early folds all the time; what was served stays for the whole run. */
+/** Few shards, so that a worker soon completes all of them. Early folds happen all the time. Served subjects are kept for the whole run. */
 export const EXISTENCE = {
   slots: SLOTS,
   shards: 2 * REGIONS,
@@ -41,13 +41,13 @@ export const EXISTENCE = {
   purgeEveryMs: 1_000,
 }
 const BUSINESSES = [{ number: 1, name: 'video', entity: 'Video' }]
-/** A set may come at any moment, and a request may wait for it. */
+/** A legacy set may appear at any moment, and a request may wait for it. */
 const LEGACY = { absentMs: 0, patienceMs: 20_000 }
 const LANES = 8
 const WRITE_PAUSE_MAX_MS = 20
 const QUIET_MAX_MS = 120_000
 
-/** Partitions of a worker that died go to another one when its session has ended; then all slots are walked. */
+/** The partitions of a dead worker go to another one when its session ends. Then that worker walks all slots. */
 export const SEEN_CONVERGED_MAX_MS = 25_000
 
 export function runSeenChaos(options: SeenChaosOptions): Promise<SeenChaosReport> {
@@ -103,7 +103,7 @@ export function runSeenChaos(options: SeenChaosOptions): Promise<SeenChaosReport
   )
 }
 
-/** Milliseconds until nobody is left in any slot but this hour's, and that of the hour before, if it has just ended. */
+/** Milliseconds until all slots are empty except the current one, and the previous one if its hour has just ended. */
 async function waitUntilFolded({ seen }: OpenStores, maxMs: number): Promise<number> {
   const begun = performance.now()
   for (;;) {

@@ -1,17 +1,17 @@
 /**
- * Which plays were sent, and which were acknowledged, by whom. What the hot store itself has acknowledged is firm: nobody who
- * begins to read afterwards may be shown it. What the log has acknowledged is there when all is quiet.
+ * The plays that were sent, and the acknowledged ones by their way. A play that the hot store itself acknowledged is firm: a read that
+ * begins later must not show it. A play that the log acknowledged must be there after quiet.
  */
 export type Way = 'API' | 'API, log' | 'log' | 'late server' | 'legacy'
 
-/** `playedAt`: undefined where the server said. */
+/** `playedAt`: undefined if the server set the time. */
 export type SentPlay = { viewer: string; oid: string; playedAt: number | undefined }
 
 export type Ledger = {
   acknowledge(play: SentPlay, way: Way): void
-  /** What nobody may be shown any more. */
+  /** Plays that must not be shown any more. */
   firm(viewer: string): readonly string[]
-  /** All that was acknowledged. */
+  /** All acknowledged plays. */
   plays(): readonly SentPlay[]
   viewers(): string[]
   counts(): Readonly<Record<Way, number>>

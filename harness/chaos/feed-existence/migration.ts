@@ -1,10 +1,10 @@
 /**
- * Viewers moved while everything is killed: sets in a legacy Redis, and `tidemark migrate-played` as an operator runs it, whose life is
- * short: it is killed as soon as it has put down how far it came, and begun again, until it was killed often enough. The last
- * one goes to the end: it waits until all are folded in, and looks whether anything is missing.
+ * A migration while everything is killed: sets in a legacy Redis, and `tidemark migrate-played` as an operator runs it. The command is
+ * killed as soon as it has saved its place, and is restarted, until it was killed often enough. The last run waits until all viewers are
+ * folded, and verifies that nothing is missing.
  *
- * Whom it lists has to wait for the hour to end. Nobody waits so long here: who plays more than is staged of him is folded at
- * once, and a lister whose clock is hours behind has half of them folded by the workers.
+ * A listed viewer is normally folded after the hour. Here that takes too long. A viewer with more plays than may be staged is folded at
+ * once. And a second lister, with a clock hours behind, puts some viewers into a settled slot, which workers fold.
  */
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
@@ -26,34 +26,34 @@ import { BUSINESS, NUMBER } from './writer-options.ts'
 export type MigrationOptions = {
   seed: number
   viewers: number
-  /** Of the command. */
+  /** Kills of the command. */
   kills: number
   slots: number
-  /** What a viewer may have staged before he is folded. */
+  /** The most staged plays of a viewer before an early fold. */
   stagedMax: number
   progress(text: string): void
 }
 
 export type ChaosMigration = {
-  /** Of the command: how often it was killed, and how often it ended by itself because a store was away. */
+  /** Kills of the command, and ends by itself because a store was down. */
   kills: number
   ends: number
-  /** Plays that the legacy sets had. */
+  /** Plays in the legacy sets. */
   plays: number
-  /** What the last one said. */
+  /** The output of the last run. */
   said: string
-  /** Sentences; empty if all were moved, and the command and everybody else agree that nothing is missing. */
+  /** Sentences. Empty if all viewers were migrated, and the command and all checks find nothing missing. */
   mistakes: string[]
-  /** Plays that have left staging and that the legacy store does not have; undefined if somebody found it away. */
+  /** Plays that have left staging and are not in the legacy store. Undefined if a role found that store down. */
   notBack: number | undefined
 }
 
 export type Migrating = {
-  /** Resolves when the command was killed as often as it is to be. */
+  /** Resolves after the last kill of the command. */
   killed: Promise<void>
-  /** Everything is repaired: to the end. */
+  /** Completes the migration once everything is repaired. */
   finish(gateway: Role): Promise<void>
-  /** After the folds. */
+  /** Call it after the folds. */
   report(): Promise<ChaosMigration>
   stop(): Promise<void>
 }
@@ -61,7 +61,7 @@ export type Migrating = {
 const PLAYS_EACH = 25
 const DAY_MS = 86_400_000
 const BEFORE_MAX_DAYS = 85
-/** Viewers listed per second: so that it is killed on its way. */
+/** Viewers listed per second. It is slow, so that the command is killed before the end. */
 const RATE = 2
 const DELAY_MAX_MS = 300
 const ENDS_MAX = 50
@@ -91,7 +91,7 @@ export async function startMigration(
       while (!hasEnded(child) && command.line() === from) await sleep(20)
       await sleep(random() * DELAY_MAX_MS)
       if (hasEnded(child)) {
-        // As whatever supervises it would: a store may be away.
+        // Restart, as a supervisor would: a store may be down.
         if (++figures.ends > ENDS_MAX) throw new Error(`migrate-played ends each time by itself: ${command.said()}`)
         continue
       }
@@ -103,12 +103,12 @@ export async function startMigration(
     }
   }
 
-  /** By a server whose clock is behind: for the workers, at once. */
+  /** Lists viewers as a server with a slow clock, so that workers fold them at once. */
   async function listLate(): Promise<void> {
     const some = names.filter(() => random() < 0.3)
     const slot = slotOf(Date.now() - 2 * HOUR_MS, slots)
     const listings = some.map((viewer) => listingOf(viewer, NUMBER, Date.now()))
-    // Without a hot store it lists nobody, and goes home.
+    // Without a hot store it lists no viewer and returns.
     await hot.stagePlays(listings, { now: Date.now(), slot }).catch(() => undefined)
   }
 
@@ -117,7 +117,7 @@ export async function startMigration(
     return names.filter((_, at) => !decodeMark(stored[at]?.filter).has(NUMBER))
   }
 
-  /** Who is not moved yet plays until he is folded. */
+  /** Viewers that are not migrated yet play until they are folded. */
   async function finish(gateway: Role): Promise<void> {
     await killed
     const child = command.launch(['--rate', '1000', '--verify', '--patience', '2'])
@@ -135,7 +135,7 @@ export async function startMigration(
   }
 
   const killed = liveAndDie()
-  // Whoever finishes hears of it.
+  // The error surfaces in `finish`.
   killed.catch(() => undefined)
   return {
     killed,
@@ -156,9 +156,9 @@ export async function startMigration(
 
 type Command = {
   launch(flags: readonly string[]): ChildProcess
-  /** How far it has come in the file of viewers. */
+  /** Its line in the file of viewers. */
   line(): number
-  /** What the last one said. */
+  /** The output of the last run. */
   said(): string
   kill(): void
 }
@@ -192,7 +192,7 @@ function prepareCommand({ servers, config: { existence, businesses, stores } }: 
   }
 }
 
-/** As the system before us did; from now on none of it is shown again. Returns how many plays there are. */
+/** Fills the sets as the legacy system did. From now on these plays must not be shown again. Returns the number of plays. */
 async function fill(legacy: LegacyPlays, names: readonly string[], random: Random, ledger: Ledger): Promise<number> {
   for (const viewer of names) {
     const plays = Array.from({ length: PLAYS_EACH }, (_, at) => ({

@@ -1,4 +1,7 @@
-/** What a lane records: plays through the API, a player's reports through the log, plays of a late server, and what was issued. */
+/**
+ * The writes of a lane: plays through the API, a player's reports through the log, plays of a server with a slow clock, and issued
+ * subjects.
+ */
 import { randomBelow } from '../../../core/random.ts'
 import type { OpenStores } from '../../../cli/stores/history.ts'
 import { HOUR_MS, slotOf } from '../../../subgraphs/feed-existence/model/time-ring.ts'
@@ -16,18 +19,18 @@ const ISSUE = `mutation ($ids: [ID!]!) { recordIssued(business: "${BUSINESS}", i
 
 type Stores = OpenStores['seen']
 
-/** `nextId`: of all lanes, so that no two of them play the same. */
+/** `nextId`: shared by all lanes, so that no two of them play the same subject. */
 export function makePlays(lane: Lane, stores: Stores, ledger: Ledger, issued: Issued, nextId: () => number, options: SeenWriterOptions) {
   const { random, insist, repeat } = lane
   const below = (end: number): number => randomBelow(random, end)
   const pickViewer = (): string => String(1 + below(options.viewers))
   const freshIds = (): string[] => Array.from({ length: 1 + below(4) }, () => String(1_000_000 + nextId()))
-  /** Of this month, or of one of those before it. */
+  /** A time in this month or in an earlier live one. */
   const pickPlayedAt = (): number | undefined => (random() < 0.6 ? undefined : Date.now() - below(PLAYED_BEFORE_MAX_DAYS * DAY_MS))
 
   async function play(): Promise<void> {
     const [viewer, ids, playedAt] = [pickViewer(), freshIds(), pickPlayedAt()]
-    // Now and then the same once more, later or as of earlier.
+    // Sometimes repeats a known play with a later or an earlier time.
     const known = ledger.firm(viewer)
     if (random() < 0.2 && known.length > 0) ids.push(known[below(known.length)] as string)
     const { data, degraded } = await insist<{ recordPlayed: { recorded: number; visible: boolean } }>('play', viewer, PLAY, {
@@ -45,7 +48,7 @@ export function makePlays(lane: Lane, stores: Stores, ledger: Ledger, issued: Is
     const own = issued.get(viewer) ?? []
     issued.set(viewer, own)
     const ids = freshIds()
-    // More than are kept in any case are pushed out by newer ones.
+    // Beyond the hard cap, newer entries replace older ones.
     if (own.length + ids.length > ISSUED_MAX) return
     const { data } = await insist<{ recordIssued: { recorded: boolean } }>('issue', viewer, ISSUE, { ids })
     if (data.recordIssued.recorded) own.push(...ids)
@@ -55,7 +58,7 @@ export function makePlays(lane: Lane, stores: Stores, ledger: Ledger, issued: Is
   async function log(): Promise<void> {
     const plays = freshPlays()
     await repeat(() => stores.log.appendPlays(plays))
-    // They may come twice, and in any order.
+    // Reports may come twice, and in any order.
     if (random() < 0.3) await repeat(() => stores.log.appendPlays(plays.toReversed()))
     for (const play of plays) ledger.acknowledge(play, 'log')
   }

@@ -1,6 +1,6 @@
 /**
- * After quiet: is every play that was acknowledged seen, through every gateway, with filters that were read anew? Is each staged, or
- * in the filter of its month; and is nothing waiting in slots at rest?
+ * The checks after quiet. Every gateway, with freshly read filters, must report every acknowledged play as seen. Every play must be staged
+ * or in the filter of its month. Settled slots must be empty.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { openFilter } from '../../../subgraphs/feed-existence/filter/filter.ts'
@@ -13,7 +13,7 @@ import type { Ledger, SentPlay } from './ledger.ts'
 import { NUMBER, SEEN, UNSEEN } from './writer-options.ts'
 
 export type SeenVerification = {
-  /** Sentences; empty if nothing acknowledged is lost. */
+  /** Sentences. Empty if nothing acknowledged is lost. */
   losses: string[]
   plays: number
   viewers: number
@@ -72,14 +72,14 @@ export async function verifySeen(
   return { losses, ...figures }
 }
 
-/** Of two plays of a subject in an hour the later stays. Infinity: when the server said. */
+/** The later of two plays of a subject in an hour is kept. Infinity: the server set the time. */
 function newestOf(plays: readonly SentPlay[]): Map<string, number> {
   const newest = new Map<string, number>()
   for (const { oid, playedAt = Infinity } of plays) newest.set(oid, Math.max(playedAt, newest.get(oid) ?? 0))
   return newest
 }
 
-/** With all stores there, as soon as the gateway knows it. */
+/** Repeats until the answer is complete, because a gateway notices a recovered store later. */
 async function ask<Data>(gateway: Role, viewer: string, query: string, ids: readonly string[]): Promise<Data> {
   for (const end = performance.now() + ASK_MAX_MS; ; await sleep(AGAIN_MS)) {
     const made = await call<Data>(gateway, 'verify', viewer, query, { ids })

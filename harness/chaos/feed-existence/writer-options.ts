@@ -1,4 +1,4 @@
-/** What writers of plays are told, and what both playing and asking lanes need. */
+/** The options of the writers of plays, and the parts that playing and asking lanes share. */
 import type { Call } from '../calls.ts'
 
 export type SeenWriterOptions = {
@@ -10,13 +10,13 @@ export type SeenWriterOptions = {
   /** Milliseconds between two calls of a lane, at most. */
   pauseMaxMs: number
   onCall(call: Call): void
-  /** A sentence: what was answered is wrong. */
+  /** Reports a wrong answer as a sentence. */
   onWrong(sentence: string): void
 }
 
 /** Ids that were issued, by viewer. */
 export type Issued = Map<string, string[]>
-/** Ids that nobody ever played: how many were asked for, and how many were hidden all the same. */
+/** Ids without any play: how many were requested, and how many were hidden as false positives. */
 export type Strangers = { strange: number; strangeHidden: number }
 
 export const BUSINESS = 'video'

@@ -1,7 +1,6 @@
 /**
- * The load: lanes of calls to gateways, for any viewer, so that each has several devices; players whose reports come through the
- * log; and a server whose clock is hours behind, so that slots at rest have something to fold though the run takes minutes. Reads
- * must never show a viewer what was firm when they began.
+ * The load. Lanes call gateways for any viewer, so that each viewer has several devices. Players report through the log. A server with a
+ * clock hours behind fills settled slots, although the run takes minutes. Reads must never show a play that was firm when they began.
  */
 import type { OpenStores } from '../../../cli/stores/history.ts'
 import type { Role } from '../../deployment/role.ts'
@@ -12,7 +11,7 @@ import { makePlays } from './plays.ts'
 import type { Issued, SeenWriterOptions, Strangers } from './writer-options.ts'
 
 export type SeenWriters = {
-  /** Resolves when the last call was answered; rejects if nobody answers in 30 s. */
+  /** Resolves when the last call was answered. Rejects if no gateway answers in 30 s. */
   stop(): Promise<void>
   figures(): Strangers
 }

@@ -8,15 +8,15 @@ export type ChaosReport = RunReport & { acknowledged: number; verification: Veri
 
 const HISTORY = { flushKeysMax: 50, flushAgeMaxMs: 300, sweepAfterMs: 2_000, sweepEveryMs: 500, timelineCap: 40 }
 const REGIONS = 24
-/** More than a hot timeline holds, so that pages and late reports need the record store. */
+/** More entries than a hot timeline holds, so that pages and late reports need the record store. */
 const SUBJECTS = 60
 const LANES = 6
 const WRITE_PAUSE_MAX_MS = 30
 
 /**
- * What no flush carried is swept when it is that old, by the job that owns its region. The partitions of a job that died
- * go to another when the session of the dead one is over, which takes 10 s. What was put while the record store was down is
- * merged with its row when no put of that time can be under way, which takes 10 s more, and up to 10 s to be looked at.
+ * A key that no flush carried is swept at this age, by the job that owns its region. The partitions of a dead job go to another one when
+ * its session ends, which takes 10 s. A record that was put while the record store was down is merged with its row later. No such put is
+ * under way after 10 s, and the next check takes up to 10 s more.
  */
 export const CONVERGED_MAX_MS = HISTORY.sweepAfterMs + HISTORY.sweepEveryMs + 20_000
 

@@ -1,6 +1,6 @@
 /**
- * Faults from a seed: what is struck, in which order and for how long; the clock of the machine decides what that hits.
- * Several go on at once, each at another target. A killed server or role is started again after a while, a cut mended.
+ * Faults from a seed, which decides their targets, order and durations. The clock of the machine decides which calls they hit. Several
+ * faults go on at once, each at another target. A killed server or role is restarted after a while, and a cut is repaired.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { randomBelow, type Random } from '../../../core/random.ts'
@@ -16,7 +16,7 @@ export type FaultOptions = {
   atOnce: number
   /** Milliseconds between two faults of one strand, at most. */
   pauseMaxMs: number
-  /** Milliseconds that a killed one stays dead, at most; starting comes on top. */
+  /** The longest time in milliseconds between a kill and the restart. The start itself takes extra time. */
   deadMaxMs: number
   /** Milliseconds that a cut lasts. */
   cutMinMs: number
@@ -26,18 +26,18 @@ export type FaultOptions = {
 export type FaultFigures = {
   kills: Record<string, number>
   cuts: Record<string, number>
-  /** Sentences: starts that failed. They were repeated. */
+  /** Sentences about failed starts, which were repeated. */
   failedStarts: string[]
 }
 
 export type Faults = {
-  /** Resolves when all were done and repaired. */
+  /** Resolves when all faults are over and repaired. */
   run(progress: (text: string) => void): Promise<FaultFigures>
-  /** Servers that were out of order at any moment since then (performance.now()), or just before it. */
+  /** Servers that were down or cut off at any time since then (performance.now()), or just before. */
   outSince(begun: number): Set<OwnServerName>
 }
 
-/** What recovers from a fault needs a moment: breakers ask once a second, clients reconnect with a delay. */
+/** The time of a recovery: breakers check once a second, and clients reconnect with a delay. */
 const RECOVERY_MS = 5_000
 const STARTS_MAX = 5
 

@@ -1,20 +1,20 @@
 /**
- * What was sent and what was acknowledged, and whether something found fits it. A position counts the reports of the whole
- * run, and `viewedAt` goes with it: each viewer's reports are sent one after the other, so the greatest position is the
- * newest report, and what is found must lie between the last acknowledged and the last one sent.
+ * The sent and the acknowledged reports, and the check of found records. A position counts the reports of the whole run, and `viewedAt`
+ * grows with it. Each viewer's reports are sent one after the other, so the greatest position is the newest report. A found record must be
+ * between the last acknowledged and the last sent report.
  */
 export type Entry = {
   viewer: string
   oid: string
-  /** The newest that was sent. */
+  /** The newest sent report. */
   attempted: number
-  /** The newest that was acknowledged. 0 = none. */
+  /** The newest acknowledged report. 0 = none. */
   acknowledged: number
-  /** The newest that was acknowledged by the hot store itself: readable at once, from every process. */
+  /** The newest report that the hot store itself acknowledged: readable at once, from every process. */
   firm: number
 }
 
-/** Subjects that are reported once and deleted at once: those whose deletion was acknowledged must never be seen again. */
+/** Subjects that are reported once and deleted at once. After an acknowledged deletion a subject must never be seen again. */
 export type Deleted = { viewer: string; oid: string; acknowledged: boolean }
 
 export type Ledger = {
@@ -30,9 +30,9 @@ export type Ledger = {
 
 export type Found = { position: number; viewedAt: number }
 
-/** Above what could be a glance. */
+/** Greater than `glanceMax`. */
 const POSITION_BASE = 10_000
-/** An hour ago: of months long past filters do not say what was played, and a lookup behind the hot timeline finds nothing. */
+/** An hour ago. Filters do not cover old months, so a lookup behind the hot timeline would find nothing there. */
 const START = Date.now() - 3_600_000
 
 export const REPORTED = 'video'
@@ -71,7 +71,7 @@ export function makeLedger(): Ledger {
   }
 }
 
-/** A sentence if what was found does not fit: lost, stale, torn, or never written. */
+/** A sentence if the found record is wrong: lost, stale, torn, or never written. */
 export function lossOf({ viewer, oid, acknowledged, attempted }: Entry, found: Found | undefined): string | undefined {
   const name = `viewer ${viewer}, subject ${oid}`
   if (found === undefined) return acknowledged > 0 ? `${name}: acknowledged at ${acknowledged}, and gone` : undefined

@@ -1,6 +1,6 @@
 /**
- * What the three chaos runs share: a deployment of a run's own, with proxies in between; writers and faults side by side; then
- * quiet, until everything is in place; then everything acknowledged is looked for.
+ * The frame of all chaos runs. A run has its own deployment with proxies. Writers and faults run in parallel. Then it is quiet until the
+ * deployment has converged, and every acknowledged write is looked for.
  */
 import { seededRandom } from '../../../core/random.ts'
 import { startDeployment, waitUntilConverged, type Deployment, type DeploymentOptions } from '../../deployment/deployment.ts'
@@ -11,7 +11,7 @@ import { makeTally, type Tally } from './tally.ts'
 export type RunOptions = Omit<FaultOptions, 'cutMinMs'> & {
   seed: number
   viewers: number
-  /** Ends everything, whatever is under way. */
+  /** Ends the run at any time. */
   signal?: AbortSignal
   progress(text: string): void
 }
@@ -19,9 +19,9 @@ export type RunOptions = Omit<FaultOptions, 'cutMinMs'> & {
 export type RunReport = {
   faults: FaultFigures
   tally: Tally
-  /** Sentences: answers that were wrong when they were given. */
+  /** Sentences about answers that were wrong when they were given. */
   wrong: string[]
-  /** Sentences: roles that ended by themselves. */
+  /** Sentences about roles that ended by themselves. */
   deaths: string[]
   convergedMs: number
 }
@@ -30,19 +30,19 @@ export type Stage = {
   deployment: Deployment
   faults: Faults
   tally: Tally
-  /** An answer that was wrong when it was given. */
+  /** Reports an answer that was wrong when it was given. */
   onWrong(sentence: string): void
   progress(text: string): void
 }
 
-/** What a run does on its stage. */
+/** The parts of a run that its capability defines. */
 export type Run<Found> = {
   writers: { stop(): Promise<void> }
-  /** Who writes waits for it before he stops. */
+  /** The writers wait for it before they stop. */
   last?: Promise<unknown>
-  /** What was acknowledged until now, in words. */
+  /** A text about the acknowledged writes so far. */
   acknowledged(): string
-  /** Looks for it, when all is quiet and in place. */
+  /** Looks for all acknowledged writes, once the deployment has converged. */
   look(): Promise<Found>
   end?(): Promise<void>
 }

@@ -1,6 +1,6 @@
 /**
- * How calls ended. With one store out of order nobody may get an error, so an error counts as the service's fault unless
- * two were out of order during the call, or a moment before it.
+ * The outcomes of calls. With one failed store no call may get an error. An error is therefore a fault of the service, unless two stores
+ * were down during the call or just before it.
  */
 import type { Call } from '../calls.ts'
 
@@ -8,11 +8,11 @@ export type Tally = {
   add(call: Call): void
   calls(): number
   answered(): number
-  /** Calls whose process was killed under them. */
+  /** Calls without an answer because their process was killed. */
   excused(): number
-  /** Errors while two stores or more were out of order, by code. */
+  /** Errors while two or more stores were down, by code. */
   errorsOfTwo(): Record<string, number>
-  /** The others, and calls without an answer, by what they said. */
+  /** Other errors and calls without an answer, by message. */
   errors(): Record<string, number>
   errorCount(): number
   /** Answers that named this store in `extensions.degraded`. */

@@ -1,11 +1,11 @@
-/** After quiet: is everything that was acknowledged where it belongs? Asked through the API, and of the record store itself. */
+/** The checks after quiet: every acknowledged report must be readable through the API and stored in the record store. */
 import type { Role } from '../../deployment/role.ts'
 import type { RecordStore } from '../../../subgraphs/history/stores/record-store.ts'
 import { call, type Call } from '../calls.ts'
 import { DELETED, REPORTED, lossOf, type Found, type Ledger } from './ledger.ts'
 
 export type Verification = {
-  /** Sentences; empty if nothing is lost, stale, torn, or back from the dead. */
+  /** Sentences. Empty if no entry is lost, stale or torn, and no deleted entry is back. */
   losses: string[]
   keys: number
   rows: number

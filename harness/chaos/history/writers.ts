@@ -1,7 +1,7 @@
 /**
- * Viewers of a site under faults: each lane writes and reads as the viewers that belong to it, one call after the other,
- * and repeats a call at another gateway until it is answered. Everything acknowledged goes into the ledger; a read that
- * had to do without nothing must show what the hot store had acknowledged before it began.
+ * Viewers of a site under faults. Each lane writes and reads as its own viewers, one call after the other, and repeats a call at another
+ * gateway until it is answered. Acknowledged writes go into the ledger. A read that is not degraded must show every write that the hot
+ * store had acknowledged before the read began.
  */
 import { randomBelow } from '../../../core/random.ts'
 import type { Role } from '../../deployment/role.ts'
@@ -14,18 +14,18 @@ export type WriterOptions = {
   /** Calls under way at once. */
   lanes: number
   viewers: number
-  /** Subjects a viewer goes back to. */
+  /** Subjects that a viewer watches repeatedly. */
   subjects: number
   /** Milliseconds between two calls of a lane, at most. */
   pauseMaxMs: number
   /** Hears of every call. */
   onCall(call: Call): void
-  /** A sentence: what was answered is wrong. */
+  /** Reports a wrong answer as a sentence. */
   onWrong(sentence: string): void
 }
 
 export type Writers = {
-  /** Resolves when the last call was answered; rejects if no gateway answers in 30 s. */
+  /** Resolves when the last call was answered. Rejects if no gateway answers in 30 s. */
   stop(): Promise<void>
 }
 
@@ -36,7 +36,7 @@ const REPORT_BATCH = 'mutation ($inputs: [ProgressInput!]!) { reportProgressBatc
 const REPORT_ONE = 'mutation ($input: ProgressInput!) { reportProgress(input: $input) { outcome code message } }'
 const DELETE = 'mutation ($ids: [ID!]!) { deleteHistory(business: "article", ids: $ids) { deletedIds } }'
 const LOOK_UP = 'query ($ids: [ID!]!) { progress(business: "video", ids: $ids) { position } }'
-/** More than the hot timeline holds: the rest is in the record store. */
+/** More entries than the hot timeline holds. The rest is in the record store. */
 const PAGE = 'query ($businesses: [String!]) { viewerHistory(businesses: $businesses, first: 100) { edges { node { oid position } } } }'
 
 type Outcome = { outcome: string; code: string | null; message: string | null }
@@ -60,7 +60,7 @@ function startLane(lane: Lane, ledger: Ledger, options: WriterOptions): RunningL
     const { outcomes, degraded } = size === 1 ? await reportOne(viewer, inputs) : await reportBatch(viewer, inputs)
     outcomes.forEach(({ outcome, code, message }, index) => {
       const { oid, position } = inputs[index] as (typeof inputs)[number]
-      // A batch that was repeated, here or in the service, meets its own newer report of the subject.
+      // A repeated batch, here or in the service, meets its own newer report of the subject.
       const isSuperseded = inputs.findLastIndex((input) => input.oid === oid) > index
       if (outcome === 'ACCEPTED') ledger.acknowledge(viewer, oid, position, !degraded.has('hotStore'))
       else if (outcome !== 'STALE' || !isSuperseded)
@@ -114,7 +114,7 @@ function startLane(lane: Lane, ledger: Ledger, options: WriterOptions): RunningL
   }
 
   return runLane(lane, options.pauseMaxMs, async () => {
-    // A viewer belongs to one lane, so that his reports are sent one after the other.
+    // A viewer belongs to one lane, so that the reports of a viewer are sent one after the other.
     const viewer = String(1 + lane.number + options.lanes * randomBelow(lane.random, Math.ceil(options.viewers / options.lanes)))
     const dice = lane.random()
     if (dice < 0.5) await report(viewer, BATCH)

@@ -1,6 +1,4 @@
-/**
- * Chaos under marks. They are given as of years ago, so that the archive takes them while they are still being undone.
- */
+/** Chaos under marks. Their times are years ago, so that the archive takes them while they are still being undone. */
 import { runUnderFaults, type RunOptions, type RunReport } from '../history/run.ts'
 import { makeLedger } from './ledger.ts'
 import { verifyMarks, type MarkVerification } from './verify.ts'
@@ -9,13 +7,13 @@ import { REGISTER } from './writer-options.ts'
 
 export type MarkChaosReport = RunReport & {
   acknowledged: number
-  /** Registrations that failed because the record store was down, as they say they do. */
+  /** Registrations that failed because the record store was down, which is documented. */
   refusedRegistrations: number
   verification: MarkVerification
 }
 
 const DAYS = 86_400_000
-/** Short, so that much happens between two faults. A mark that is undone is remembered for the whole run. */
+/** Short intervals, so that much happens between two faults. The tombstone of an undone mark is kept for the whole run. */
 export const THUMBUP = {
   flushKeysMax: 50,
   flushAgeMaxMs: 200,
@@ -29,12 +27,12 @@ export const THUMBUP = {
 }
 const BUSINESSES = [{ number: 1, name: 'video', entity: 'Video', thumbup: { likesCap: 20 } }]
 const REGIONS = 24
-/** More than the hot store keeps of a viewer, so that lookups and lists need the record store. */
+/** More marks than the hot store keeps for a viewer, so that lookups and lists need the record store. */
 const SUBJECTS = 60
 const LANES = 6
 const WRITE_PAUSE_MAX_MS = 30
 
-/** As of history (`../chaos/chaos.ts`): the sweep, and the partitions of a job that died. */
+/** As in the run of history (`../history/chaos.ts`): the sweep, and the partitions of a dead job. */
 export const MARKS_CONVERGED_MAX_MS = THUMBUP.sweepAfterMs + THUMBUP.sweepEveryMs + 20_000
 
 export function runMarkChaos(options: RunOptions): Promise<MarkChaosReport> {

@@ -1,7 +1,7 @@
 /**
- * The disasters of DESIGN.md, 10.6, one at a time, under load: what is killed, what must be true of the answers meanwhile, and
- * what is there afterwards. The figures are those of one disaster: calls, errors, statements the database gets a second while
- * it lasts, and the time until everything is in place.
+ * The disasters of DESIGN.md, 10.6, one at a time, under load: the killed servers, the required answers meanwhile, and the state
+ * afterwards. The figures of a disaster are its calls, errors, statements per second at the database, and the time until the deployment has
+ * converged.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { systemClock } from '../../../core/clock.ts'
@@ -21,11 +21,11 @@ export type Disaster = {
   title: string
   /** Killed at once, and started again together. */
   servers: readonly OwnServerName[]
-  /** Is the job killed? */
+  /** True if the job is killed. */
   job?: boolean
-  /** What `extensions.degraded` must name in answers that need it; absent: answers are whole. */
+  /** The stores that `extensions.degraded` must name in answers that need them. Absent: answers are complete. */
   names?: readonly string[]
-  /** Milliseconds it lasts in the short form. A log that is down is noticed when a flush has tried for five seconds. */
+  /** The duration in milliseconds in the short form. A log outage is noticed after a flush has retried for five seconds. */
   shortMs: number
 }
 
@@ -41,23 +41,23 @@ export const DISASTERS: readonly Disaster[] = [
 export type DisasterFigures = {
   calls: number
   answered: number
-  /** By what they said. */
+  /** By message. */
   errors: Record<string, number>
-  /** Of marks and lookups begun while it lasted. */
+  /** Latencies of marks and lookups that began during the disaster. */
   p50Ms: number
   p99Ms: number
-  /** Statements a second, undefined while it is the database that is down. */
+  /** Statements per second. Undefined if the database is the killed server. */
   queriesBefore: number
   queriesMeanwhile: number | undefined
-  /** The most reads of the record store that the gateway had under way at once, as often as it was looked at. */
+  /** The most concurrent reads of the record store by the gateway, as sampled. */
   readsAtOnce: number
-  /** Answers after the first one that named them. */
+  /** Answers after the first one that named the stores. */
   named: { of: number; all: number }
-  /** Counts of lookups meanwhile: asked for, and null. */
+  /** Counts in lookups during the disaster: requested, and null. */
   counts: { asked: number; missing: number }
-  /** Counts that the gateway had to read from the record store meanwhile. */
+  /** Counts that the gateway read from the record store during the disaster. */
   countsFromRecords: number
-  /** Reads of the record store that the gateway's limit refused meanwhile. */
+  /** Reads of the record store that the gateway's limit refused during the disaster. */
   readsRefused: number
   registrationsRefused: number
   convergedMs: number
@@ -65,17 +65,17 @@ export type DisasterFigures = {
   verification: MarkVerification
 }
 
-/** The gateway's connections to the database, unless configured otherwise. */
+/** The default number of connections from the gateway to the database. */
 export const READS_AT_ONCE_MAX = 8
 
 const BUSINESSES = [{ number: 1, name: 'video', entity: 'Video', thumbup: { likesCap: 20 } }]
 const SUBJECTS = 60
-/** Few, so that many have more likes than the hot store keeps. */
+/** Few viewers, so that many have more likes than the hot store keeps. */
 const VIEWERS = 60
 const WRITERS = 4
 const READERS = 6
 const QUIET_MAX_MS = 120_000
-/** A disaster lasts until this many answers have named what is down: on a slow machine that is more than its time. */
+/** A disaster lasts until this many answers have named the store that is down. On a slow machine this takes longer than its duration. */
 const NAMED_MIN = 11
 const NOTICED_MAX_MS = 60_000
 
@@ -201,7 +201,7 @@ function since(calls: readonly Call[], begin: number): Call[] {
   return calls.filter(({ begun }) => begun >= begin)
 }
 
-/** As one line for people. */
+/** One readable line. */
 export function describeDisaster({ title }: Disaster, figures: DisasterFigures): string {
   const { calls, answered, errors, p50Ms, p99Ms, queriesBefore, queriesMeanwhile, counts, convergedMs, named } = figures
   const failed = Object.values(errors).reduce((sum, count) => sum + count, 0)
@@ -219,7 +219,7 @@ function quantile(calls: readonly Call[], at: number): number {
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * at))] ?? 0
 }
 
-/** Of the answers since the first that named one of them: how many do. */
+/** The number of answers that name a store, since the first one that did. */
 function namedOf(calls: readonly Call[], names: readonly string[]): { of: number; all: number } {
   const answers = calls.flatMap(({ end }) => (end.kind === 'answered' ? [end] : []))
   const isNamed = ({ degraded }: { degraded: ReadonlySet<string> }) => names.some((name) => degraded.has(name))
@@ -244,7 +244,7 @@ async function figuresOf(gateway: Role): Promise<{ counts: number; refused: numb
   }
 }
 
-/** Statements a second that clients sent to the database meanwhile. */
+/** Statements per second that clients sent to the database during the disaster. */
 async function queriesPerSecond(database: Database, work: () => Promise<unknown>): Promise<number> {
   const begun = performance.now()
   const before = await questions(database)

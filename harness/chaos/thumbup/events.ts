@@ -1,7 +1,7 @@
 /**
- * The outgoing events, read as whoever consumes them would: from the oldest, each id once. Every transition must be there: a
- * key's events, by their versions, form a chain in which each begins with the mark that the one before left, from NONE to
- * what is stored; and each version of a subject's counts is told, up to the one that is stored.
+ * The outgoing events, read as a consumer would: from the oldest, each id once. Every transition must be there. The events of a key, by
+ * version, form a chain from NONE to the stored mark, and each begins with the mark at which the previous one ended. Every version of a
+ * subject's counts has an event, up to the stored version.
  */
 import { randomUUID } from 'node:crypto'
 import type { Mark } from '../../../core/domain.ts'
@@ -12,10 +12,10 @@ import { eventTopicNames } from '../../../stores/kafka/topics.ts'
 import type { CountEvent, MarkEvent } from '../../../subgraphs/thumbup/stores/events.ts'
 
 export type Events = {
-  /** Each once. */
+  /** Each event once. */
   marks: MarkEvent[]
   counts: CountEvent[]
-  /** Told again. */
+  /** Repeated events. */
   repeated: number
 }
 
@@ -64,7 +64,7 @@ export async function readEvents(brokers: readonly string[], topicPrefix: string
   return { marks: [...marks.values()], counts: [...counts.values()], repeated: read - marks.size - counts.size }
 }
 
-/** Of those that hold something. */
+/** The end offsets of partitions that are not empty. */
 async function endsOf(kafka: ReturnType<typeof makeClient>, topics: readonly string[]): Promise<Map<string, number>> {
   const admin = kafka.admin()
   await admin.connect()
@@ -81,7 +81,7 @@ async function endsOf(kafka: ReturnType<typeof makeClient>, topics: readonly str
   }
 }
 
-/** Sentences: links that are missing. `stored`: the marks as the record store has them, by `keyText`. */
+/** Sentences about missing links. `stored`: the marks in the record store, by `keyText`. */
 export function gapsOfMarks(events: readonly MarkEvent[], stored: ReadonlyMap<string, Mark>): string[] {
   const gaps: string[] = []
   const chains = Map.groupBy(events, keyText)
@@ -98,7 +98,7 @@ export function gapsOfMarks(events: readonly MarkEvent[], stored: ReadonlyMap<st
   return gaps
 }
 
-/** Sentences: versions that were never told. `stored`: the version of each subject's counts. */
+/** Sentences about versions without an event. `stored`: the version of each subject's counts. */
 export function gapsOfCounts(events: readonly CountEvent[], stored: ReadonlyMap<string, number>): string[] {
   const told = Map.groupBy(events, ({ business, oid }) => `${business}:${oid}`)
   return Array.from(stored).flatMap(([text, version]) => {

@@ -1,7 +1,7 @@
 /**
- * Which marks were sent and which were acknowledged. Each viewer's marks are sent one after the other, each with a later
- * `markedAt` than the one before, and sent again until they are acknowledged: so what must be there in the end is known
- * exactly, and meanwhile nobody may be shown anything older than the last that was acknowledged.
+ * The sent and the acknowledged marks. Each viewer's marks are sent one after the other, each with a later `markedAt` than the one before,
+ * and repeated until they are acknowledged. The final state is therefore known exactly. Until then no read may show a mark older than the
+ * last acknowledged one.
  */
 import type { Mark } from '../../../core/domain.ts'
 
@@ -14,7 +14,7 @@ export type Entry = {
   attempts: Attempt[]
   /** Attempts up to this one were acknowledged. -1 = none. */
   acknowledged: number
-  /** Attempts up to this one were acknowledged by the hot store itself: readable at once, from every process. */
+  /** The hot store itself acknowledged attempts up to this one: readable at once, from every process. */
   firm: number
 }
 
@@ -24,7 +24,7 @@ export type Ledger = {
   entries(): Entry[]
   entriesOf(viewer: string): Entry[]
   viewers(): string[]
-  /** Subject → owner, as the last registration that was acknowledged says. */
+  /** Subject → owner, by the last acknowledged registration. */
   owners: Map<string, string>
   /** The next mark of this viewer and subject, newer than all others. */
   attempt(viewer: string, oid: string, mark: Mark): Sent
@@ -67,19 +67,19 @@ export function makeLedger(): Ledger {
   }
 }
 
-/** What is shown must be an attempt that is no older than this one. */
+/** A shown mark must be this attempt or a later one. */
 export function mayShow({ attempts }: Entry, since: number, mark: Mark): boolean {
   return (since < 0 && mark === 'NONE') || attempts.slice(Math.max(0, since)).some((attempt) => attempt.mark === mark)
 }
 
-/** As the last attempt has it. Undefined: nothing was ever sent. */
+/** The last attempt. Undefined: no mark was ever sent. */
 export function finalOf({ attempts }: Entry): Attempt | undefined {
   return attempts.at(-1)
 }
 
 export type Recount = { likes: number; dislikes: number; likers: { id: string; markedAt: number }[] }
 
-/** The counts and likers of all subjects, and the likes of all owners, recounted from what was sent. */
+/** The counts and likers of all subjects, and the likes of all owners, recounted from the sent marks. */
 export function recount(ledger: Ledger): { subjects: Map<string, Recount>; owners: Map<string, number> } {
   const subjects = new Map<string, Recount>()
   for (const entry of ledger.entries()) {

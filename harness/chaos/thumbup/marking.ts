@@ -1,4 +1,4 @@
-/** What a lane writes: storms of one viewer, crowds on one subject, single marks, and owners of subjects. */
+/** The writes of a lane: storms of one viewer, crowds on one subject, single marks, and owners of subjects. */
 import type { Mark } from '../../../core/domain.ts'
 import { randomBelow } from '../../../core/random.ts'
 import type { Lane } from '../lane.ts'
@@ -37,7 +37,7 @@ export function makeMarking(lane: Lane, ledger: Ledger, options: MarkWriterOptio
   function judge({ entry, at }: Sent, { outcome, code, message, newMark }: Outcome, degraded: ReadonlySet<string>): void {
     const { mark } = entry.attempts[at] as { mark: Mark }
     const isNewest = at === entry.attempts.length - 1
-    // What is sent again, here or in the service, meets itself, and its own newer ones.
+    // A repeated mark, here or in the service, meets itself and the viewer's newer marks.
     if (outcome === 'ACCEPTED' || (outcome === 'STALE' && (!isNewest || newMark === mark)))
       ledger.acknowledge({ entry, at }, !degraded.has('hotStore'))
     else
@@ -75,7 +75,7 @@ export function makeMarking(lane: Lane, ledger: Ledger, options: MarkWriterOptio
     await send('crowd', 'service', sent, 'marks:write-any')
   }
 
-  /** A subject's owner is one lane's to say, so that the last registration is the one that counts. */
+  /** One lane registers the owners of a subject, so that the last registration is known. */
   async function register(): Promise<void> {
     const oids = new Set(
       Array.from({ length: 5 }, () => 1 + lane.number + options.lanes * randomBelow(random, Math.ceil(options.subjects / options.lanes))),

@@ -1,4 +1,4 @@
-/** What a lane reads: never less than what its viewers were told is done. */
+/** The reads of a lane: they must never show less than the acknowledged marks of its viewers. */
 import type { Mark } from '../../../core/domain.ts'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Lane } from '../lane.ts'
@@ -9,7 +9,7 @@ const LOOKUPS_MAX = 50
 const CACHES_BEHIND_MAX_MS = 10_000
 
 const LOOK_UP = `query ($ids: [ID!]!) { thumbups(business: "${BUSINESS}", ids: $ids) { viewerMark likeCount dislikeCount } }`
-/** More than the hot store keeps of a viewer: the rest is in the record store. */
+/** More likes than the hot store keeps for a viewer. The rest is in the record store. */
 const PAGE = `{ thumbupUser { likes(business: "${BUSINESS}", first: 100) { edges { node { oid markedAt } } } } }`
 
 type Lookup = { thumbups: { viewerMark: Mark | null; likeCount: number | null; dislikeCount: number | null }[] }
@@ -38,7 +38,7 @@ export function makeReading(lane: Lane, ledger: Ledger, options: MarkWriterOptio
     if (odd.length > 0) await insistOnOwn(viewer, odd)
   }
 
-  /** A cache that comes back with what it had before is brought up to date within seconds; longer than that it may not lack a mark. */
+  /** A cache that comes back with old content is brought up to date within seconds. After that time it must not lack a mark. */
   async function insistOnOwn(viewer: string, oids: readonly string[]): Promise<void> {
     let lacking = oids
     for (const end = performance.now() + CACHES_BEHIND_MAX_MS; lacking.length > 0; await sleep(250)) {
@@ -73,7 +73,7 @@ export function makeReading(lane: Lane, ledger: Ledger, options: MarkWriterOptio
     }
   }
 
-  /** As of now: what is acknowledged while the call is under way is of another lane, and another viewer. */
+  /** A snapshot. Marks that are acknowledged during the call belong to other lanes and viewers. */
   function knownOf(viewer: string): { entry: Entry; firm: number }[] {
     return ledger.entriesOf(viewer).map((entry) => ({ entry, firm: entry.firm }))
   }
@@ -85,7 +85,7 @@ function canBeUnliked(entry: Entry, firm: number): boolean {
   return mayShow(entry, firm, 'NONE') || mayShow(entry, firm, 'DISLIKE')
 }
 
-/** Counts that everybody has must have one's own. */
+/** True if the public counts lack the viewer's own mark. */
 function lacksOwn({ viewerMark, likeCount, dislikeCount }: Lookup['thumbups'][number]): boolean {
   return (viewerMark === 'LIKE' && (likeCount ?? 1) < 1) || (viewerMark === 'DISLIKE' && (dislikeCount ?? 1) < 1)
 }

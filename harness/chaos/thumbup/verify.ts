@@ -1,7 +1,6 @@
 /**
- * After quiet: is every mark that was acknowledged where it belongs, and does everything that is made of marks add up? States,
- * counts, likes, likers and owners' sums as the API shows them, against a recount of what was sent; rows and counts of the
- * record store; the count cache against the record store; and the outgoing events.
+ * The checks after quiet. States, counts, likes, likers and owner sums of the API are compared with a recount of the sent marks. Rows and
+ * counts of the record store are checked, then the count cache against the record store, then the outgoing events.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Subject, SubjectCounts, ViewerId } from '../../../core/domain.ts'
@@ -17,13 +16,13 @@ import { finalOf, recount, type Ledger } from './ledger.ts'
 import { BUSINESS } from './writer-options.ts'
 
 export type MarkVerification = {
-  /** Sentences; empty if nothing acknowledged is lost, stale, or counted wrongly. */
+  /** Sentences. Empty if no acknowledged mark is lost, stale, or counted wrongly. */
   losses: string[]
-  /** Sentences: subjects and owners whose counts are not what is stored. */
+  /** Sentences about subjects and owners with counts that differ from their rows. */
   drift: string[]
-  /** Sentences: cached counts and sums that differ from the record store's. */
+  /** Sentences about cached counts and sums that differ from the record store. */
   cache: string[]
-  /** Sentences: transitions, and versions of counts, that no event told. */
+  /** Sentences about transitions, and versions of counts, without an event. */
   gaps: string[]
   keys: number
   rows: number
@@ -38,7 +37,7 @@ const IDS_MAX = 200
 const CALLS_AT_ONCE = 4
 const ASK_MAX_MS = 30_000
 const AGAIN_MS = 200
-/** The default of `thumbup.hotTtlMs`: a gateway may show counts of a hot subject that are this old. */
+/** The default of `thumbup.hotTtlMs`: the counts of a hot subject may be this old. */
 const HOT_TTL_MS = 1_000
 
 const STATES = `query ($ids: [ID!]!) { thumbups(business: "${BUSINESS}", ids: $ids) { id viewerMark likeCount dislikeCount } }`
@@ -156,7 +155,7 @@ async function verifyShown(
   })
 }
 
-/** Sentences: counts and sums in the cache that the record store does not have. The cache may lack any. */
+/** Sentences about cached counts and sums that differ from the record store. The cache may lack any of them. */
 async function differencesOfCache(
   records: MarkRecords,
   cache: CountCache,
@@ -186,7 +185,7 @@ async function each<T>(items: readonly T[], work: (item: T) => Promise<void>): P
   )
 }
 
-/** An answer that lacks a store which is just back is asked again. */
+/** Repeats a degraded answer, because a store may have just recovered. */
 async function ask<Data>(gateway: Role, viewer: string, query: string, variables: object): Promise<Data> {
   for (const deadline = Date.now() + ASK_MAX_MS; ; await sleep(AGAIN_MS)) {
     const { end }: Call<Data> = await call<Data>(gateway, 'verify', viewer, query, variables)

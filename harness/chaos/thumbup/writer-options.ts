@@ -1,4 +1,4 @@
-/** What writers of marks are told, and what both writing and reading lanes need. */
+/** The options of the writers of marks, and the parts that writing and reading lanes share. */
 import { randomBelow } from '../../../core/random.ts'
 import type { Call } from '../calls.ts'
 import type { Lane } from '../lane.ts'
@@ -11,16 +11,16 @@ export type MarkWriterOptions = {
   subjects: number
   /** Milliseconds between two calls of a lane, at most. */
   pauseMaxMs: number
-  /** Nothing is written; then other lanes may write of the same viewers. Default false. */
+  /** The lanes only read, so other lanes may write for the same viewers. Default false. */
   readsOnly?: boolean
   /** Hears of every call. */
   onCall(call: Call): void
-  /** A sentence: what was answered is wrong. */
+  /** Reports a wrong answer as a sentence. */
   onWrong(sentence: string): void
 }
 
 export const BUSINESS = 'video'
-/** Subjects that crowds come to. */
+/** Subjects of the crowds. */
 export const HOT_SUBJECTS = ['hot-1', 'hot-2']
 /** A registration is not journaled: it may fail while the record store is down, and is sent again. */
 export const REGISTER = 'register'

@@ -1,7 +1,7 @@
 /**
- * The load: lanes of calls to gateways, each with viewers and subjects' owners of its own. Storms of one viewer who likes and
- * undoes, crowds of viewers on one subject, single marks, owners registered meanwhile; and reads that must never show a
- * viewer less than what he was told is done.
+ * The load: lanes of calls to gateways, each with its own viewers and owners of subjects. They send storms of likes and undos of one
+ * viewer, crowds of viewers on one subject, single marks, and registrations of owners. Their reads must never show less than the
+ * acknowledged marks.
  */
 import type { Role } from '../../deployment/role.ts'
 import { makeLane, runLane, type Lane, type RunningLane } from '../lane.ts'
@@ -11,7 +11,7 @@ import { makeReading } from './reading.ts'
 import type { MarkWriterOptions } from './writer-options.ts'
 
 export type MarkWriters = {
-  /** Resolves when the last call was answered; rejects if no gateway answers in 30 s. */
+  /** Resolves when the last call was answered. Rejects if no gateway answers in 30 s. */
   stop(): Promise<void>
 }
 

@@ -4,7 +4,7 @@
  * immediate calls: no call fails, and none sees half of another. The simulator has its own port to the state
  * (`harness/simulation/thumbup/model-store.ts`).
  *
- * The faults that can be planted are faults an adapter could have.
+ * An adapter could have each of the faults that can be planted.
  */
 import type { BusinessNumber, MarkKey, MarkPlace, MarkRecord, ViewerId } from '../../../core/domain.ts'
 import { keyText } from '../../../core/progress-key.ts'

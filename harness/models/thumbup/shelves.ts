@@ -1,4 +1,4 @@
-/** What the model of the mark store holds: a shelf per viewer and business, with an entry per marked subject. */
+/** The data of the model of the mark store: a shelf per viewer and business, with an entry per marked subject. */
 import type { Mark, MarkKey, MarkPlace, MarkRecord } from '../../../core/domain.ts'
 import { regionOf } from '../../../core/regions.ts'
 import { compareMarkPlaces } from '../../../subgraphs/thumbup/model/places.ts'
@@ -35,7 +35,7 @@ export type Shelf = {
 
 type Owner = { viewer: string; business: number }
 
-/** All of them. Each function on it is one instant. */
+/** The whole state. Each function on it is one instant. */
 export type Shelves = {
   regions: number
   faults: MarkStoreFaults

@@ -49,7 +49,7 @@ export function makePageRules(truths: Truths, fail: Fail) {
     }
   }
 
-  /** The asking viewer sees their own current mark, whatever the public list shows. */
+  /** The asking viewer sees their own current mark, even if the public list is older. */
   function checkOwnPlace(key: MarkKey & { viewer: ViewerId }, before: MarkPlace | undefined, page: MarkPage, since: number): void {
     const truth = truths.of(key)
     if (truths.isDoubtful(truth, since)) return
