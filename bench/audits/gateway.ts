@@ -10,7 +10,7 @@ import { remoteTransport } from '../../gateway/transports/remote-transport.ts'
 
 export type AuditedGateway = { url: string; close(): Promise<void> }
 
-/** As in production but for error messages: those of development say what went wrong. No limits but the body's. */
+/** As in production, except for error messages, which have the details of development mode. The only limit is the size of the body. */
 export async function startAuditedGateway(supergraph: string, port: number): Promise<AuditedGateway> {
   const subgraphs = remotesOf(supergraph).map((remote) => ({ name: remote.name, transport: remoteTransport(remote) }))
   const engine = makeEngine(supergraph, subgraphs, { tokensMax: 100_000 })

@@ -1,9 +1,8 @@
 /**
- * Is every play that was acknowledged seen from then on, whatever is killed or cut off? 100 kills (6 with --quick) of gateways,
- * workers, Redis, Kafka and MariaDB and 25 network cuts (3) of 0.5 to 5 s, two at a time, while viewers watch, are served and ask
- * for more, through the API, the log and a server whose clock is hours behind; then quiet: all of it is looked for in `unseen`, in
- * `seen`, and in staging and the filters themselves. Meanwhile the viewers' old sets are moved from a legacy Redis, by a command that is
- * killed ten times (3).
+ * Does an acknowledged play stay hidden under kills and network cuts? The run has 100 kills (6 with --quick) of gateways, workers, Redis,
+ * Kafka and MariaDB, and 25 network cuts (3) of 0.5 to 5 s, two at a time. Meanwhile viewers play, are served and ask for more, through the
+ * API, the log and a server with a clock hours behind. After quiet every play is looked for in `unseen`, in `seen`, in staging and in the
+ * filters. The viewers' old sets are migrated from a legacy Redis at the same time, by a command that is killed ten times (3).
  *
  *     npm run bench -- chaos-seen [--quick] [--json]
  */

@@ -1,14 +1,14 @@
 /**
- * What does the hot tier hold while a million viewers play for a month, and how long does the job of an hour take?
+ * How much does the hot tier hold while a million viewers play for a month, and how long does the job of an hour take?
  *
  *     npm run bench -- existence-month [--quick] [--json]
  *
- * Time is simulated, the job is the real one (`existence/hours.ts`); who plays when is in `existence/population.ts`.
+ * Time is simulated, and the job is the real one (`hours.ts`). The plays are in `population.ts`.
  *
- * 1. The month, over its end, on stores in memory (`existence/memory-stores.ts`): entries of the hot tier, plays : filter writes.
+ * 1. The month, over its end, on stores in memory (`memory-stores.ts`): entries of the hot tier, plays : filter writes.
  * 2. Hours of the same million viewers on LMDB: bytes of the hot tier's tables, and how long the job takes for a slot.
- * 3. Hours of fewer viewers on Redis and MariaDB: bytes of Redis, and the same. What Redis forgets by its own clock, two hours after
- *    the last fold of a viewer, the benchmark removes when simulated time is there.
+ * 3. Hours of fewer viewers on Redis and MariaDB: bytes of Redis, and the same. Redis expires some keys by its own clock, two hours
+ *    after the last fold of a viewer. The benchmark removes them at that simulated time.
  */
 import { Redis } from 'ioredis'
 import { regionOf } from '../../core/regions.ts'
@@ -116,7 +116,7 @@ async function onServers(viewers: number, hours: number): Promise<Measure[]> {
   }
 }
 
-/** A viewer's key that holds only his count of folds goes when none of his was folded for two hours. */
+/** A viewer's key with only the count of folds expires two hours after the last fold. */
 function makeForgetting(redis: Redis) {
   const layout = makeSeenLayout('tm', REGIONS)
   const lastFold = new Map<string, number>()
@@ -129,9 +129,9 @@ function makeForgetting(redis: Redis) {
   }
 }
 
-/** The tier is as large as the plays of the last two hours at most, and is not larger at the end than it was at first. */
+/** The tier holds at most the plays of the last two hours, and is not larger at the end than at the beginning. */
 function hotMeasures(of: string, unit: string, { hours }: HoursReport): Measure[] {
-  // Before the first hour there is none.
+  // Before the first hour there are no plays.
   const shares = hours.slice(1).map(({ before }, at) => before / lastTwo(hours, at + 1))
   const days = Math.floor(hours.length / DAY)
   const peakOf = (from: number, count: number): number => {

@@ -1,15 +1,15 @@
 /**
- * What does it cost to know what fifty million viewers have watched, and how fast is it asked?
+ * How much space do the plays of fifty million viewers take, and how fast are queries?
  *
  *     npm run bench -- existence [--quick] [--json] [--bloom-module redisbloom.so]
  *
- * 1. Bytes of a record, a viewer, and of all, against the sorted set of raw ids and the floor (`existence/sizes.ts`).
+ * 1. Bytes of a record, a viewer, and of all, against the sorted set of raw ids and the floor (`sizes.ts`).
  * 2. `unseen` with 2,000 and 10,000 candidates, filters in memory and not, on both shapes, in turn with the legacy design and
- *    with RedisBloom, where its module is given (`existence/reads.ts`, `existence/peers.ts`), and over HTTP (`existence/http.ts`).
- * 3. Candidates a second of one core (`existence/probing.ts`).
- * 4. How evenly shards and expiry are spread (`existence/spread.ts`).
+ *    with RedisBloom, if its module is given (`reads.ts`, `peers.ts`), and over HTTP (`http.ts`).
+ * 3. Candidates per second of one core (`probing.ts`).
+ * 4. The spread of shards and expiry (`spread.ts`).
  *
- * Redis and MariaDB are its own, on this machine, with everything durable as shipped; that of the peers persists nothing.
+ * Redis and MariaDB run only for this benchmark, on this machine, durable as shipped. The Redis of the peers persists nothing.
  * RedisBloom 2.4 runs in Redis 7.0; Debian has no package of it.
  */
 import { Redis } from 'ioredis'
@@ -24,7 +24,7 @@ import { RECORDS_OF_SOURCES, makeViewer } from './viewers.ts'
 import type { BenchOptions, Measure } from '../support/report.ts'
 
 export async function bench({ quick, bloomModule, progress }: BenchOptions): Promise<Measure[]> {
-  // p99 of fewer would be that of one or two collections of garbage.
+  // With fewer calls, one or two garbage collections would decide the p99.
   const calls = quick ? 600 : 2_000
   progress('viewers with 10,000 records each')
   const viewers = Array.from({ length: quick ? 20 : 100 }, (_, number) => makeViewer(number, RECORDS_OF_SOURCES))

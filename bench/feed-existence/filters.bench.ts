@@ -1,14 +1,15 @@
 /**
- * Which filter of what was seen is the smaller and the quicker: Golomb-coded hashes (`subgraphs/feed-existence/filter/filter.ts`) or a growing Bloom filter
- * (`bench/feed-existence/filters/bloom-filter.ts`), for viewers of 10 to 100,000 records a month, at 0.2509% each, which is 1% for four months? CPU
- * time of one core; ids of 10 digits.
+ * Which filter of seen subjects is smaller and faster: Golomb-coded hashes (`subgraphs/feed-existence/filter/filter.ts`) or a growing Bloom
+ * filter (`bench/feed-existence/filters/bloom-filter.ts`), for viewers of 10 to 100,000 records a month, at 0.2509% each, which is 1% for
+ * four months? CPU time of one core; ids of 10 digits.
  *
  *     npm run bench -- filters [--quick] [--json]
  *
  * - Golomb "open": folded 64 times, with room for 50,000. "closed": the same after the month has ended.
- * - Bloom "grown": folded 64 times. "sized": made at once of just these records, which no viewer's month can be; the floor of Bloom.
- * - A candidate is asked in all four filters, each of that many records, and has been seen in none of them. "cold" is the time of
- *   a call whose four filters came from a store: opened, then asked for 2,000 candidates.
+ * - Bloom "grown": folded 64 times. "sized": made at once for exactly these records, the minimum of Bloom. No real month is known in
+ *   advance like that.
+ * - A candidate is looked up in all four filters, each of that many records, and is in none of them. "cold" is the time of a call
+ *   with four filters from a store: they are opened, then asked for 2,000 candidates.
  * - Bytes are compared with the raw ids (25 bytes each, and a sorted set of Redis takes more).
  */
 import assert from 'node:assert/strict'
@@ -63,7 +64,7 @@ function folded(hashes: SeenHashes, fold: (blob: Buffer | undefined, hashes: See
 
 let nextId = 1_000_000_000
 
-/** Ids that nobody else has. */
+/** Ids that no other viewer has. */
 function freshIds(count: number): string[] {
   return Array.from({ length: count }, () => String((nextId += 7)))
 }
@@ -140,7 +141,7 @@ function ofKind({ name, build, fold, open }: Kind, records: number, quick: boole
   ]
 }
 
-/** 50 million viewers with 10,000 records in four months, of which the last is not closed yet. */
+/** 50 million viewers with 10,000 records in four months. The last month is not closed yet. */
 function extrapolated(): Measure {
   const months = Array.from({ length: FILTERS }, (_, month) => {
     const blob = folded(hashSeen(1, freshIds(2_500)), golombFold)
@@ -155,7 +156,7 @@ function sizeTarget(name: string, records: number): Pick<Measure, 'target' | 'at
   return name === 'Golomb closed' && records >= 1_000 && records <= 10_000 ? { target: 12, atMost: true } : {}
 }
 
-/** Milliseconds of one run, the best of some rounds, each of which handles so many records. */
+/** Milliseconds of one run: the best of some rounds. Each round handles this many records. */
 function best(rounds: number, recordsPerRound: number, records: number, run: () => void): number {
   const runs = Math.max(1, Math.ceil(recordsPerRound / records))
   let least = Infinity
@@ -171,7 +172,7 @@ function randomPairs(count: number): SeenHashes {
   return Uint32Array.from({ length: count * 2 }, () => Math.random() * 2 ** 32)
 }
 
-/** The same four closed sets, opened in three ways, asked for 2,000 candidates; all must find the same. */
+/** The same four closed sets, opened in three ways and asked for 2,000 candidates. All three must find the same. */
 function waysToAsk(quick: boolean): Measure[] {
   const ways: [string, (values: Float64Array, width: number) => OtherProbe][] = [
     ['bitmap and buckets (ours)', openSet],
@@ -198,7 +199,7 @@ function waysToAsk(quick: boolean): Measure[] {
   return measures
 }
 
-/** What a call costs besides probing: from strings to hashes. */
+/** The cost of a call besides probing: from strings to hashes. */
 function hashing(quick: boolean): Measure[] {
   const count = quick ? 100_000 : 500_000
   const kinds: [string, string[]][] = [
@@ -213,7 +214,7 @@ function hashing(quick: boolean): Measure[] {
   }))
 }
 
-/** Four months of a viewer, three of them closed; ids that he never saw. */
+/** Four months of a viewer, three of them closed, and unseen ids. */
 function falseAnswers(viewer: string, records: number, probes: number): Measure[] {
   return [true, false].map((isGolomb) => {
     const months = Array.from({ length: FILTERS }, (_, month) => {

@@ -1,12 +1,12 @@
 /**
- * Does anything come back that was watched, in half a year of recorded plays on a worker that fails, across the ends of hours,
- * months and the year; does it come back when its months are over; what share of what was never played is hidden; how many
- * filters are written for how many plays? On embedded stores, with the clock as a parameter (`half-year/plan.ts` says how the rows
- * are spread, `half-year/replay.ts` what is asked for, and when).
+ * Does a watched subject come back during half a year of recorded plays with a failing worker, across the ends of hours, months and the
+ * year? Does it come back after its live months? Which share of new subjects is hidden? And how many filters are written for how many
+ * plays? On embedded stores, with the clock as a parameter (`half-year/plan.ts` spreads the rows, and
+ * `half-year/replay.ts` sends the requests).
  *
  *     npm run bench -- half-year [--quick] [--json] [--file interactions.tsv.gz]
  *
- * Without --file the rows are a sample of the same form. A target that is missed is a play that came back.
+ * Without --file the rows are a sample of the same form. A missed target is a play that came back.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -1,6 +1,6 @@
 /**
- * Hours of a population in simulated time, with the real job: what is played is staged; a minute after each hour the job folds the slot
- * of it. The clock stands still while something is done, so that what a run takes is what it takes on this machine.
+ * Hours of a population in simulated time, with the real job: what is played is staged; a minute after each hour the job folds the slot of
+ * it. The simulated clock stands still during work, so a run's duration is its real time on this machine.
  */
 import type { Clock } from '../../core/clock.ts'
 import type { Play } from '../../core/domain.ts'

@@ -1,7 +1,7 @@
 /**
- * The stores of what was seen in plain maps, as small and as quick as they can be, for what a million viewers do in a month: a
- * real store would take hours for it. Only what the job and the staging of plays call. Filters are held as latin-1 strings:
- * small Buffers share slabs, and one that is left keeps its whole slab.
+ * The stores of feed existence in plain maps, as small and fast as possible, for a month of a million viewers. A real store would take
+ * hours. Only what the job and the staging of plays call. Filters are held as latin-1 strings: small Buffers share slabs, and one that is
+ * left keeps its whole slab.
  */
 import type { ViewerId } from '../../core/domain.ts'
 import { shardOf } from '../../subgraphs/feed-existence/model/time-ring.ts'

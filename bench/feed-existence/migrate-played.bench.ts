@@ -1,9 +1,9 @@
 /**
- * What does moving viewers from a Redis of sorted sets cost those who are online? A million entries of 5,000 viewers (100,000 of
- * 1,000 with --quick) are folded in by the job of a process that answers requests as well, on the embedded stores, at the
- * default pace, 50 viewers to a shard (50 million would be 10,000 to each of 5,000). Requests ask for 500 candidates, a tenth of them in the viewer's old set; plays are written to both sides.
- * Viewers are moved in lots, and between any two lots as long a time passes in which nobody is: so both figures are of the same
- * minutes of the machine. Each time an hour begins, so that what was played in the last one is folded in both.
+ * How much does a migration from a Redis of sorted sets slow down requests? A million entries of 5,000 viewers (100,000 of 1,000 with
+ * --quick) are folded in by the job of a process that answers requests as well, on the embedded stores, at the default pace, 50 viewers to
+ * a shard (50 million would be 10,000 to each of 5,000). Requests ask for 500 candidates, a tenth of them in the viewer's old set; plays
+ * are written to both sides. Viewers are migrated in lots, with pauses of equal length between lots, so both figures come from the same
+ * minutes of the machine. A new hour begins before each lot and each pause, so both include the fold of the previous hour.
  *
  *     npm run bench -- migrate-played [--quick] [--json]
  */

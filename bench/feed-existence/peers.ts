@@ -1,7 +1,7 @@
 /**
- * What feed existence replaces, and what else there is: the legacy design, one sorted set of raw ids per viewer, asked by ZSCORE
- * or ZMSCORE; and RedisBloom, a filter of the same rate per viewer and month, made for just as many records as it gets, which nobody
- * knows beforehand.
+ * The legacy design and an alternative. The legacy design has one sorted set of raw ids per viewer, read by ZSCORE or ZMSCORE. RedisBloom
+ * has a filter of the same rate per viewer and month, made for exactly as many records as it gets, a number that is unknown
+ * beforehand.
  */
 import type { Redis } from 'ioredis'
 import { ID_BYTES, MONTHS, RATE, type MadeViewer } from './viewers.ts'

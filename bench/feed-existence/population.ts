@@ -1,6 +1,7 @@
 /**
- * What so many viewers play, hour by hour: nine in ten come on 4 hours of a month, nine in a hundred on 20, one in a hundred on
- * 100, and play 1 to 7 subjects in such an hour, the last ones 4 to 16; in the evening five times as many as at night.
+ * Plays of a population, hour by hour. Nine in ten viewers come in 4 hours of a month, nine in a hundred in 20, and one in a hundred in
+ * 100. They play 1 to 7 subjects in such an hour, and the last group plays 4 to 16. In the evening there are five times as many plays as at
+ * night.
  */
 import type { Play } from '../../core/domain.ts'
 import { randomBelow, type Random } from '../../core/random.ts'
@@ -12,7 +13,7 @@ const KINDS = [
   { share: 0.01, hoursPerMonth: 100, least: 4, most: 16 },
 ]
 const HOURS_OF_MONTH = 720
-/** Of an hour of the day, times the mean. */
+/** The factor of each hour of the day, relative to the mean. */
 const CURVE = Array.from({ length: 24 }, (_, hour) => 1 + (2 / 3) * Math.cos(((hour - 20) / 12) * Math.PI))
 
 export type Session = { viewer: string; plays: number }
@@ -24,7 +25,7 @@ export function makePopulation(viewers: number, random: Random) {
     return Math.floor(mean) + (random() < mean % 1 ? 1 : 0)
   }
   return {
-    /** The visits of an hour, in any order; the same viewer may come twice. */
+    /** The visits of an hour, in any order. The same viewer may come twice. */
     sessions(hourOfDay: number): Session[] {
       const all: Session[] = []
       let first = 0

@@ -1,8 +1,8 @@
 /**
- * How many candidates can one core ask for? Each is asked in the four filters of a viewer with 10,000 records, which are in memory: by
- * the filters alone, and with hashing. "Candidates" are ids, "probes" candidates times filters. Nothing
- * here waits for anything: what makes a call take longer is whoever else is on the machine, or the collector, so that it is the
- * quickest quarter of calls that tells: the first quartile of their times, not their mean. What a whole call of the service takes is in `reads.ts`.
+ * How many candidates can one core ask for? Each is asked in the four filters of a viewer with 10,000 records, which are in memory: by the
+ * filters alone, and with hashing. "Candidates" are ids, "probes" candidates times filters. No call waits for anything. Only other
+ * processes and the garbage collector make a call slower, so the first quartile of the times counts, not the mean. `reads.ts` measures a
+ * whole call of the service.
  */
 import type { MonthFilter } from '../../subgraphs/feed-existence/read/filter-loads.ts'
 import { openFilter } from '../../subgraphs/feed-existence/filter/filter.ts'
@@ -11,7 +11,7 @@ import { askAll } from '../../subgraphs/feed-existence/read/probes.ts'
 import type { Measure } from '../support/report.ts'
 import { BUSINESS, MONTHS, candidatesOf, lastOf, type MadeViewer } from './viewers.ts'
 
-/** Calls that are not counted. */
+/** Warm-up calls. */
 const WARM_UP = 100
 const PER_SECOND_MIN = 20
 
@@ -24,7 +24,7 @@ export function measureProbing(viewers: readonly MadeViewer[], calls: number): M
     const rounds = Math.ceil((calls * 2_000) / count)
     const perSecond = <C>(make: (call: number) => C, ask: (filters: Filters, made: C) => unknown): number => {
       const samples = Array.from({ length: WARM_UP + rounds }, (_, call) => {
-        // Made here and now, as requests come.
+        // Created just before the call, as for a request.
         const made = make(call)
         const begun = performance.now()
         ask(opened[call % opened.length] as Filters, made)

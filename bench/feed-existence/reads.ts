@@ -1,11 +1,11 @@
 /**
- * `unseen` with thousands of candidates, one call after the other, on both shapes: with the viewer's filters in memory, and with
- * filters that each call reads from the record store (which holds them in both shapes; what was issued and staged comes from
- * the hot store in any case). By the service, by GraphQL in the process, and over HTTP from a `tidemark start`; in turn with
- * the peers, which are asked for the same candidates of the same viewers.
+ * `unseen` with thousands of candidates, one call after the other, on both shapes: with the viewer's filters in memory, and with filters
+ * that each call reads from the record store. Issued and staged subjects always come from the hot store. The calls go
+ * to the service, to GraphQL in the process, and over HTTP to a `tidemark start`. In turn the peers get the same candidates of the same
+ * viewers.
  *
- * CPU is that of this process, and of Redis where it is asked; of a viewer's 10,000 records each candidate is asked in four
- * filters.
+ * CPU time is that of this process, and of Redis if it takes part. Each candidate is looked up in four filters of a viewer with 10,000
+ * records.
  */
 import { graphql } from 'graphql'
 import type { Redis } from 'ioredis'
@@ -29,13 +29,13 @@ const STAGED = 40
 /** p99, milliseconds, for 2,000 candidates. */
 const WARM_MAX_MS = 5
 const COLD_MAX_MS = 10
-/** Calls of 2,000 that are not counted. */
+/** Warm-up calls of 2,000 candidates. */
 const WARM_UP = 200
 const SCOPES = [SCOPE_EXISTENCE_BULK]
 const UNSEEN =
   'query Unseen($ids: [ID!]!) { unseen(business: "video", candidates: $ids) { ids droppedIssued droppedStaged droppedFiltered } }'
 
-/** What the viewers have watched is in filters and, the last of it, staged; the hot store knows what they were served. */
+/** Played subjects are in filters, and the last ones are staged. Served subjects are in the hot store. */
 export async function putViewers({ hot, records }: Pick<SeenStores, 'hot' | 'records'>, viewers: readonly MadeViewer[]): Promise<void> {
   const now = systemClock.now()
   for (const { name, ids, months } of viewers) {
@@ -52,7 +52,7 @@ export async function putViewers({ hot, records }: Pick<SeenStores, 'hot' | 'rec
 
 export type Shape = { name: string; stores: SeenStores; redis?: Redis | undefined }
 
-/** `calls`: of 2,000 candidates; of 10,000 there are a quarter as many. */
+/** `calls`: calls with 2,000 candidates. There are a quarter as many with 10,000. */
 export async function measureReads(shape: Shape, viewers: readonly MadeViewer[], calls: number): Promise<Measure[]> {
   const measures: Measure[] = []
   for (const isCold of [false, true]) {
@@ -109,7 +109,7 @@ async function timed(
   for (let call = -Math.ceil((WARM_UP * COUNT_USUAL) / count); call < calls; call++) {
     if (call === 0 && redis !== undefined) redisBefore = await redisCpuMs(redis)
     const viewer = viewers[Math.abs(call) % viewers.length] as MadeViewer
-    // Made here, as requests come: what is long in memory already would be slower to read, and a burden for the collector.
+    // Created just before the call, as for a request: old objects would be slower to read and a burden for the collector.
     const candidates = candidatesOf(viewer, call + WARM_UP, count)
     const [begun, cpuBegun] = [performance.now(), cpuMs()]
     const left = await ask(viewer, candidates)
@@ -117,7 +117,7 @@ async function timed(
       samples.push(performance.now() - begun)
       cpu.push(cpuMs() - cpuBegun)
     }
-    // One in twenty was watched; of the others one in a hundred may be left out.
+    // One in twenty was played. One in a hundred of the others may be hidden.
     if (left > count * 0.95 || left < count * 0.93) throw new Error(`${of}: ${left} of ${count} are left, which cannot be`)
   }
   const { p50Ms, p99Ms } = timingsOf(samples)
@@ -149,7 +149,7 @@ function bySubgraph({ service }: ExistenceSubgraph): Ask {
     (await complete((without) => service.unseen({ id: name, scopes: SCOPES }, 'video', candidates, [], without))).ids.length
 }
 
-/** Parsed, validated and executed by graphql-js, each time anew; the gateway does the first two once. */
+/** graphql-js parses, validates and executes each call. The gateway does the first two once. */
 function byGraphql(subgraph: ExistenceSubgraph): Ask {
   return async ({ name }, candidates) => {
     const degraded: Degraded = new Set()

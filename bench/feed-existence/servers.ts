@@ -24,18 +24,18 @@ export const SHAPE = { slots: 6, shards: 5_000 }
 
 export type EmbeddedStores = SeenStores & {
   folder: string
-  /** Of the file. */
+  /** Bytes of the file. */
   bytes(): number
-  /** Of the table of filters. */
+  /** Bytes of the table of filters. */
   filterBytes(): number
-  /** Of the tables of the hot tier. */
+  /** Bytes of the tables of the hot tier. */
   hotFigures(): { entries: number; bytes: number }
   close(): Promise<void>
 }
 
 const HOT_TABLES = ['seen', 'seen-ring', 'seen-layouts']
 
-/** `given`: a folder of whoever removes it; absent: one of its own. */
+/** `given`: a folder that the caller removes. Absent: a temporary folder. */
 export function openEmbeddedStores(clock: Clock = systemClock, given?: string): EmbeddedStores {
   const folder = given ?? mkdtempSync(join(tmpdir(), 'tidemark-bench-'))
   const environment = openEnvironment(folder, { regions: REGIONS, sizeMaxGb: 64 })
@@ -56,7 +56,7 @@ export function openEmbeddedStores(clock: Clock = systemClock, given?: string): 
   }
 }
 
-/** What `mdb_stat` says, as the library names it. */
+/** The figures of `mdb_stat`, with the names of the library. */
 type TableFigures = { pageSize: number; treeBranchPageCount: number; treeLeafPageCount: number; overflowPages: number; entryCount: number }
 
 function tableFigures(environment: Environment, names: readonly string[]): { entries: number; bytes: number } {
@@ -69,7 +69,7 @@ function tableFigures(environment: Environment, names: readonly string[]): { ent
 
 export type DistributedStores = SeenStores & { redisUrl: string; database: Database; close(): Promise<void> }
 
-/** Without Kafka: no play comes from the log here. */
+/** Without Kafka, because no play comes from the log here. */
 export async function openDistributedStores(): Promise<DistributedStores> {
   const servers = await makeOwnServers()
   await startOwnServers(servers, ['redis', 'mariadb'])

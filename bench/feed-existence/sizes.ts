@@ -1,8 +1,8 @@
 /**
- * How many bytes does a viewer take: as our filters, as the sorted set of 25-byte ids that they replace (`MEMORY USAGE` of a real
- * Redis), as filters of RedisBloom where its module is given, and at the least (log2(1/p) bits for each record, p being what a
- * live month may answer falsely). And what do the record stores make of it: filters are written as the job writes
- * them, month by month and fold by fold, viewers in any order, into MariaDB and LMDB, whose tables are measured afterwards.
+ * How many bytes does a viewer take? The benchmark compares our filters, the sorted set of 25-byte ids that they replace (`MEMORY USAGE` of
+ * a real Redis), filters of RedisBloom if its module is given, and the minimum (log2(1/p) bits per record, p being the false-positive rate
+ * of a live month). How many bytes do the record stores take? Filters are written as by the job, month by month and fold by fold, viewers
+ * in any order. Then the tables of MariaDB and LMDB are measured.
  */
 import { randomBelow, seededRandom } from '../../core/random.ts'
 import type { FilterWrite, SeenRecords } from '../../subgraphs/feed-existence/stores/record-store.ts'
@@ -62,9 +62,9 @@ export async function measureSizes(legacy: LegacyPeer, bloom: BloomPeer | undefi
   return measures
 }
 
-/** What the record stores take for viewers of the sources, everything included but their logs. */
+/** The bytes that the record stores take for viewers with 10,000 records, everything included except logs. */
 export async function measureStored(embedded: EmbeddedStores, distributed: DistributedStores, viewers: number): Promise<Measure[]> {
-  // Bytes of a filter are as good as random: a few viewers stand for all.
+  // The bytes of a filter are nearly random, so a few viewers stand for all.
   const made = Array.from({ length: 20 }, (_, number) => makeViewer(number, RECORDS_OF_SOURCES))
   const net = made.reduce((sum, viewer) => sum + bytesOf(viewer), 0) / made.length
   await fill(distributed.records, made, viewers)
@@ -94,7 +94,7 @@ function bytesOf({ months }: MadeViewer): number {
   return months.reduce((sum, states) => sum + lastOf(states).length, 0)
 }
 
-/** The oldest month first; every viewer's filter of a month is written in all states that it went through. */
+/** The oldest month first. Every viewer's filter of a month is written in all its states. */
 async function fill(records: SeenRecords, made: readonly MadeViewer[], viewers: number): Promise<void> {
   const random = seededRandom(3)
   for (let back = MONTHS - 1; back >= 0; back--) {

@@ -11,7 +11,7 @@ const DAY_MS = 24 * HOUR_MS
 const IDLE = { fromHour: 0, hours: 5, utcOffsetMinutes: 0 }
 
 export function measureSpread(quick: boolean): Measure[] {
-  // Of fewer viewers, chance alone takes the fullest shard further from the mean.
+  // With fewer viewers, chance alone makes the fullest shard differ more from the mean.
   const viewers = quick ? 2_500_000 : 10_000_000
   return [...ofShards(viewers, quick), ...ofExpiry(quick ? 1_000_000 : 10_000_000)]
 }

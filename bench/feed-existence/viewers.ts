@@ -1,6 +1,6 @@
 /**
- * Viewers as the benchmarks of feed existence see them: so many records of 25-byte ids, spread over the four live months, of
- * which three are closed and the last one is open. Filters are made as the job makes them, a fold at a time.
+ * Viewers as the benchmarks of feed existence see them: so many records of 25-byte ids, spread over the four live months. Three months are
+ * closed, and the last one is open. Filters are made as the job makes them, a fold at a time.
  */
 import { addToFilter, rateOfEach } from '../../subgraphs/feed-existence/filter/filter.ts'
 import { hashSeen, type SeenHashes } from '../../subgraphs/feed-existence/filter/hash.ts'
@@ -11,7 +11,7 @@ export const MONTHS = 4
 export const BUDGET = 0.01
 export const RATE = rateOfEach(BUDGET, MONTHS)
 export const ID_BYTES = 25
-/** The viewer of the sources: 10,000 records, 50 million times. */
+/** The viewer of the requirements: 10,000 records, 50 million times. */
 export const RECORDS_OF_SOURCES = 10_000
 export const VIEWERS_OF_SOURCES = 50e6
 
@@ -22,7 +22,7 @@ export function idAt(index: number): string {
 
 const NONE: SeenHashes = new Uint32Array(0)
 
-/** How a month's filter grows over its folds; the last one is the closed filter where the month is over. */
+/** The filters of a month after each fold. The last one is the closed filter if the month is over. */
 export function growMonth(ids: readonly string[], folds: number, isOver: boolean): Buffer[] {
   const size = Math.max(1, Math.ceil(ids.length / folds))
   const states: Buffer[] = []
@@ -36,7 +36,7 @@ export function growMonth(ids: readonly string[], folds: number, isOver: boolean
 export type MadeViewer = {
   name: string
   ids: string[]
-  /** The newest month first; of each, how it grew. */
+  /** The filters of each month after each fold, the newest month first. */
   months: Buffer[][]
 }
 
@@ -52,7 +52,7 @@ export function lastOf(states: readonly Buffer[]): Buffer {
   return states.at(-1) as Buffer
 }
 
-/** Calls of so many candidates, of which one in twenty was watched; no two calls are equal. As they are when JSON was just parsed. */
+/** Calls with this many candidates. One in twenty was played, and no two calls are equal. The strings are fresh, as after a JSON parse. */
 export function candidatesOf(viewer: MadeViewer, call: number, count: number): string[] {
   const fresh = 500_000_000_000 + call * count
   const ids = Array.from({ length: count }, (_, index) =>

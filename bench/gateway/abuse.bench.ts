@@ -54,7 +54,7 @@ export async function bench({ quick, only, minutes = MINUTES, progress }: BenchO
 async function plannedAttacks(shapes: readonly Shape[], only = ''): Promise<Planned[]> {
   const wanted = (await allAttacks()).filter(({ attack }) => attack.title.includes(only))
   const planned = wanted.flatMap((placed) => shapes.map((shape) => ({ ...placed, shape })))
-  // A subgraph alone on the distributed shape stands on the same code: once is enough.
+  // A standalone subgraph runs the same code in the distributed shape, so one run is enough.
   return planned.filter(({ attack, shape }) => attack.role === 'start' || shape === 'embedded')
 }
 

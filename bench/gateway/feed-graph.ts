@@ -63,7 +63,7 @@ const SUBGRAPHS = {
 const MERGED = `type Query { feed: [Video!]! } ${PROGRESS} ${MARK}
 type Video { id: ID! title: String! viewerProgress: Progress likeCount: Int! viewerMark: Mark! viewerSeen: Boolean! }`
 
-/** What the subgraphs are made of: for gateways that make schemas themselves. Only the resolvers of its own fields each. */
+/** The sources of the subgraphs, for gateways that build schemas themselves. Each has only the resolvers of its own fields. */
 export function feedModules(): { name: string; sdl: string; resolvers: Resolvers }[] {
   return Object.entries(SUBGRAPHS).map(([name, sdl]) => ({ name, sdl: HEAD + sdl, resolvers: resolversFor(sdl) }))
 }
@@ -80,7 +80,7 @@ export function feedSubgraphs(): { name: string; schema: GraphQLSchema }[] {
   return feedModules().map(({ name, sdl }) => ({ name, schema: withResolvers(buildSubgraphSchema(parse(sdl))) }))
 }
 
-/** Nobody listens at these URLs: some gateways want one for each subgraph. */
+/** No server listens at these URLs, but some gateways require one per subgraph. */
 export function feedSupergraph(): string {
   return composeSupergraph(feedModules().map(({ name, sdl }) => ({ name, sdl, url: `http://127.0.0.1:9/${name}` })))
 }

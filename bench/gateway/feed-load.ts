@@ -1,10 +1,10 @@
 /**
  * Servers of the feed benchmarks, each a process of its own, loaded in turn.
  *
- * A ratio of requests per second means something only if both servers were busy all the time. On a machine that others
- * use they are not: a starved ceiling once made the engine look faster than it. So the servers are loaded in turn in many
- * short rounds, only rounds next to each other are compared, the median counts, and every figure stands beside its check:
- * `busy` is the share of a core the server had; the ratio of CPU time per request is what waiting does not change.
+ * A ratio of requests per second is meaningful only if both servers were busy all the time. On a shared machine they are not: a starved
+ * ceiling once made the engine look faster than the ceiling. The servers are therefore loaded in turn in many short rounds. Only adjacent
+ * rounds are compared, and the median counts. Every figure has a check beside it: `busy` is the share of a core that the server had.
+ * Waiting does not change the ratio of CPU time per request.
  */
 import { fork } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
@@ -70,7 +70,7 @@ async function startServer(kind: FeedServerKind): Promise<Server> {
     child.send('usage')
     return (await nextMessage(child, 'usage')).cpuMicros
   }
-  // Not SIGTERM: some catch it, and then stay.
+  // Not SIGTERM, which some servers catch and ignore.
   return { kind, url: url.url, usage, stop: () => child.kill('SIGKILL') }
 }
 
@@ -123,7 +123,7 @@ async function load(server: Server, seconds: number): Promise<Round> {
   return { rps: requests.total / (wallMs / 1_000), cpuMicros: cpuMicros / requests.total, busy: cpuMicros / (wallMs * 1_000) }
 }
 
-/** What each kind did, for reading. */
+/** The figures of each kind, as text. */
 export function figuresOf<Kind extends FeedServerKind>(kinds: readonly Kind[], rounds: Rounds<Kind>): Measure[] {
   return kinds.flatMap((kind): Measure[] => [
     { metric: `feed: ${kind} requests`, value: medianOf(rounds, (round) => round[kind].rps), unit: 'per second' },

@@ -82,6 +82,6 @@ async function startGateway(): Promise<string> {
 }
 
 const kind = process.argv[2]
-// As `tidemark start` does; the ceiling is to have it as well.
+// As in `tidemark start`. The ceiling gets the same.
 makeAllYoung()
 if (kind === 'ceiling' || kind === 'engine' || kind === 'gateway') reportToParent(await start(kind))

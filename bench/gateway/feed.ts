@@ -1,6 +1,6 @@
 /**
- * What does federation cost? The feed query (50 items, 6 fields, 200 loader lookups) over four subgraphs in one process,
- * compared with its ceiling: bare node:http and graphql-jit on the same resolvers as one merged schema.
+ * How much does federation cost? The feed query (50 items, 6 fields, 200 loader lookups) over four subgraphs in one process, compared with
+ * its ceiling: bare node:http and graphql-jit on the same resolvers as one merged schema.
  *
  *   node bench/gateway/feed.ts [--quick] [--json]
  *
@@ -13,14 +13,14 @@ import { figuresOf, loadInTurn, medianOf } from './feed-load.ts'
 import type { BenchOptions, Measure } from '../support/report.ts'
 import { resultOf, tableOf, versions } from '../support/report.ts'
 
-/** The least parts of the ceiling that are acceptable. */
+/** The minimum shares of the ceiling. */
 const ENGINE_RATIO_MIN = 0.5
 const GATEWAY_RATIO_MIN = 0.5
 
 const KINDS = ['ceiling', 'engine', 'gateway'] as const
 type Kind = (typeof KINDS)[number]
 
-/** `quick`: fewer and shorter rounds, done within 45 seconds. */
+/** `quick`: fewer and shorter rounds, within 45 seconds. */
 export async function runFeedBench({ quick, progress }: BenchOptions): Promise<Measure[]> {
   const rounds = await loadInTurn(KINDS, { ...(quick ? { rounds: 5, seconds: 1.5 } : { rounds: 9, seconds: 4 }), progress })
   return [...figuresOf(KINDS, rounds), ...ratios('engine', rounds, ENGINE_RATIO_MIN), ...ratios('gateway', rounds, GATEWAY_RATIO_MIN)]

@@ -1,15 +1,15 @@
 /**
- * What does a gateway cost when its subgraphs are remote? The workload of the public graphql-gateways-benchmark (one query,
- * 7 calls of 4 subgraphs in 4 waves, an answer of 87 KB, 50 connections), CPU of the gateway's process per request.
+ * How much does a gateway cost when its subgraphs are remote? The workload of the public graphql-gateways-benchmark (one query, 7 calls of
+ * 4 subgraphs in 4 waves, an answer of 87 KB, 50 connections), CPU of the gateway's process per request.
  *
  *   npm run bench -- gateway-remote [--quick] [--hive-router PATH]
  *
- * `ours` and `floor` come in two kinds: identical calls under way at the same time are one call (what 50 clients that ask
- * the same make cheap), and `apart`, where every request makes all its calls. The floor is the least that JavaScript can do
- * (bench/gateway/remote/floor.ts). `changing` is `apart` with subgraphs no two answers of which are the same, so that nothing that
- * was made of one answer serves for another. Ours and the floor run with Node's options as `npm start` has them. Others run if
- * they are there: Hive Router's binary (`--hive-router`, or `hive_router` on the PATH), and the gateways of bench/gateway/peers
- * after `npm ci` there. Measured is a second start: see "Memory" in docs/operating/deploy.md.
+ * `ours` and `floor` come in two kinds. In the plain kind identical concurrent calls are one call, which is cheap with 50 clients that send
+ * the same query. In `apart` every request makes all its calls. The floor is the minimum work in JavaScript
+ * (bench/gateway/remote/floor.ts). `changing` is `apart` with subgraphs that never repeat an answer, so no work for one answer can be
+ * reused for another. Ours and the floor run with Node's options as `npm start` has them. Others run if they are there: Hive Router's
+ * binary (`--hive-router`, or `hive_router` on the PATH), and the gateways of bench/gateway/peers after `npm ci` there. Measured is a
+ * second start: see "Memory" in docs/operating/deploy.md.
  *
  * All processes share the machine, so requests per second say little; they are loaded in turn, in rounds, and the median
  * of CPU per request counts, which waiting does not change.
@@ -32,7 +32,7 @@ const HIVE_SHARE_MAX = 0.25
 const MEMORY_MAX_MB = 200
 
 const OWN = ['floor', 'floor-apart', 'floor-apart-changing', 'ours', 'ours-apart', 'ours-apart-changing']
-/** What the memory of ours is promised for. */
+/** The setup of our promise about memory. */
 const SMALL: ReadonlySet<string> = new Set(['ours', 'ours-apart'])
 
 /** `changing`: over subgraphs whose answers never repeat. */
@@ -84,7 +84,7 @@ export async function bench({ quick, hiveRouter, progress }: BenchOptions): Prom
 }
 
 function peers(hiveRouter: string | undefined, folder: string, progress: (text: string) => void): Peer[] {
-  // As the start script: what Node compiled is kept, and a process that starts again need not read TypeScript.
+  // As in the start script: Node keeps compiled code, so a restarted process does not parse TypeScript again.
   const env = { NODE_OPTIONS: shippedOptions(), NODE_COMPILE_CACHE: join(folder, 'compiled') }
   const own = OWN.map((kind): Peer => {
     const changing = kind.endsWith('-changing')
@@ -156,7 +156,7 @@ async function expectSameAnswers(gateways: ReadonlyMap<string, Measured>): Promi
   }
 }
 
-/** The order of keys is not told by JSON, and not all gateways keep it. */
+/** JSON does not define the order of keys, and not all gateways keep it. */
 function sorted(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(sorted)
   if (typeof value !== 'object' || value === null) return value
@@ -182,7 +182,7 @@ function measuresOf(measured: ReadonlyMap<string, readonly Round[]>, gateways: R
   const hive = cpu('hive-native')
   const limits = new Map([
     ['ours', Math.min(cpu('hive-router') ?? Infinity, (hive ?? Infinity) * HIVE_SHARE_MAX)],
-    // Hive gateway makes identical calls one, so only the first is to be compared with it.
+    // Hive gateway merges identical calls, so only the plain kind is comparable.
     ['ours-apart', cpu('hive-router-apart') ?? Infinity],
   ])
   return [...measured.keys()].flatMap((kind): Measure[] => {

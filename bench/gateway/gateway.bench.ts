@@ -1,6 +1,6 @@
 /**
- * What does our gateway cost beside others? The feed query (50 items, 6 fields, 200 loader lookups) with the same resolvers
- * for all, all subgraphs in the gateway's process, each gateway in a process of its own:
+ * How much does our gateway cost compared with others? The feed query (50 items, 6 fields, 200 loader lookups) with the same resolvers for
+ * all, all subgraphs in the gateway's process, each gateway in a process of its own:
  *
  *   gateway      ours, all of it: front, viewer, metrics, engine
  *   ceiling      bare node:http and graphql-jit on one merged schema
@@ -9,7 +9,7 @@
  *
  *   npm run bench -- gateway [--quick]
  *
- * The others are in a package of their own, bench/gateway/peers, that is installed when it is missing.
+ * The others are in their own package, bench/gateway/peers, which is installed if it is missing.
  */
 import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
@@ -19,14 +19,14 @@ import { figuresOf, loadInTurn, medianOf } from './feed-load.ts'
 import type { BenchOptions, Measure } from '../support/report.ts'
 
 const CEILING_RATIO_MIN = 0.7
-/** Times the CPU that we take per request. */
+/** As multiples of our CPU time per request. */
 const HIVE_RATIO_MIN = 5
 const APOLLO_RATIO_MIN = 10
 
 const KINDS = ['ceiling', 'gateway', 'hive-native', 'apollo'] as const
 type Kind = (typeof KINDS)[number]
 
-/** `quick`: fewer and shorter rounds, done within 45 seconds. */
+/** `quick`: fewer and shorter rounds, within 45 seconds. */
 export async function bench({ quick, progress }: BenchOptions): Promise<Measure[]> {
   installOthers(progress)
   const rounds = await loadInTurn(KINDS, { ...(quick ? { rounds: 3, seconds: 2 } : { rounds: 9, seconds: 4 }), progress })

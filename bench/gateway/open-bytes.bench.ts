@@ -91,7 +91,7 @@ async function productBytes(count: number): Promise<{ socket: number; subject: n
   }
 }
 
-/** The first sockets make code and caches that stay: they are not counted. */
+/** The first sockets create code and caches that stay. They are not counted. */
 async function socketBytes(heap: Heap, url: string, count: number): Promise<{ perSocket: number; sockets: WebSocket[] }> {
   const warm = await openSockets(url, count / 5)
   const before = await heap.bytes()

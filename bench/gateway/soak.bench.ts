@@ -1,7 +1,7 @@
 /**
- * Does the gateway forget? 100,000 operations of which no two are alike, over HTTP, against one subgraph in its process and
- * one behind HTTP, while the supergraph is reloaded ten times under load. Every operation is parsed, validated,
- * planned and compiled, and every reload leaves an engine behind: all of it must be gone afterwards.
+ * Does the gateway release its memory? 100,000 operations of which no two are alike, over HTTP, against one subgraph in its process and one
+ * behind HTTP, while the supergraph is reloaded ten times under load. Every operation is parsed, validated, planned and compiled, and every
+ * reload leaves an engine behind. All of this memory must be released afterwards.
  *
  *   npm run bench -- soak [--quick]
  *
@@ -28,7 +28,7 @@ const AT_MOST = { target: 1.15, atMost: true }
 const CONNECTIONS = 16
 const RELOADS = 10
 const RELOAD_MAX_MS = 30_000
-/** V8's young generation has its full size from the start: it would grow into what is compared. */
+/** V8's young generation has its full size from the start, because its growth would distort the comparison. */
 const FLAGS = ['--expose-gc', '--min-semi-space-size=64', '--max-semi-space-size=64']
 const MEGABYTE = 1_048_576
 
@@ -130,7 +130,7 @@ function makeLoad(url: string) {
   }
 }
 
-/** With garbage collected, once old engines are released. */
+/** After a garbage collection, once old engines are released. */
 async function settledState(gateway: ChildProcess): Promise<State> {
   for (let round = 0; (await stateOf(gateway, false)).engines > 1 && round < 100; round += 1) await wait(100)
   await stateOf(gateway, true)

@@ -1,12 +1,11 @@
 /**
- * Does a Redis Cluster that is being rebuilt lose anything, or keep anybody waiting? Under load, through a gateway and a
- * job: slots move from master to master, and masters hand over to their replicas. Then quiet, and a look for every
- * acknowledged write, through the API and in the record store. Prints how the regions are spread over the masters.
+ * Does a changing Redis Cluster lose writes or delay calls? Under load through a gateway and a job, slots move from master to master, and
+ * masters hand over to their replicas. After quiet every acknowledged write is looked for, through the API and in the record store. Prints
+ * how the regions are spread over the masters.
  *
  *     npm run bench -- cluster [--quick] [--json]
  *
- * A master that is killed instead may take the last writes with it that its replica had not yet got: Redis replicates
- * after it answers. test/stores/redis/cluster.test.ts kills one.
+ * A killed master may lose its last writes, because Redis replicates after it answers. test/stores/redis/cluster.test.ts kills one.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Redis } from 'ioredis'
@@ -107,7 +106,7 @@ async function rebuildUnderLoad(
   ]
 }
 
-/** How many regions each master serves. */
+/** The number of regions of each master. */
 async function spreadOf(nodes: readonly Redis[]): Promise<number[]> {
   const masters = await mastersOf(nodes)
   return Promise.all(
@@ -115,7 +114,7 @@ async function spreadOf(nodes: readonly Redis[]): Promise<number[]> {
   )
 }
 
-/** As an operator does before he takes a node away: the replica catches up, and takes over. */
+/** As an operator does before the removal of a node: the replica catches up and takes over. */
 async function handOver(nodes: readonly Redis[], turn: number): Promise<void> {
   await until('every master has its replica', () => haveReplicas(nodes))
   const { id } = (await mastersOf(nodes))[turn] as Member

@@ -1,8 +1,8 @@
 /**
- * How fast is the distributed shape, and what does the write-back make of it? A replay of 1,000,000 reports (120,000 with
- * --quick) in batches of 500 through a gateway and a job, on Redis (append-only file synced before each answer), Kafka and
- * MariaDB of its own, all on this machine, load generator included. Afterwards every timeline and the count of rows are
- * compared with a plain sort of the same reports. Beside it, on the same servers, the raw limits.
+ * How fast is the distributed shape, and how many rows does the write-back save? A replay of 1,000,000 reports (120,000 with --quick) in
+ * batches of 500 through a gateway and a job, on Redis (append-only file synced before each answer), Kafka and MariaDB of its own, all on
+ * this machine, load generator included. Afterwards every timeline and the count of rows are compared with a plain sort of the same
+ * reports. Beside it, on the same servers, the raw limits.
  *
  *     npm run bench -- distributed [--quick] [--json] [--file interactions.tsv.gz]
  *
@@ -91,7 +91,7 @@ async function prepare(source: ReplaySource): Promise<{ bodies: Buffer[]; report
   return { bodies, reports, pairs: pairs.size }
 }
 
-/** Accepted without one of the stores is accepted; `onDegraded` is told without which. */
+/** A report that is accepted without one of the stores counts as accepted. `onDegraded` gets the names of the missing stores. */
 async function sendAll({ gateways }: Deployment, bodies: readonly Buffer[], onDegraded: (stores: string) => void): Promise<LoadReport> {
   let next = 0
   return runLoad({
@@ -109,7 +109,7 @@ async function sendAll({ gateways }: Deployment, bodies: readonly Buffer[], onDe
   })
 }
 
-/** What the write-back did, of all roles together. */
+/** The figures of the write-back, summed over all roles. */
 async function readFlow({ roles }: Deployment) {
   const metrics = await Promise.all(roles.map(metricsOf))
   const sum = (name: string) => metrics.reduce((total, each) => total + (each?.get(name) ?? 0), 0)

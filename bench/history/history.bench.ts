@@ -140,7 +140,7 @@ function pages(service: Service, durationMs: number): LoadOptions {
   }
 }
 
-/** Pages of the mapped data file are the kernel's to drop; what must not grow is the process's own memory. */
+/** The kernel can drop pages of the mapped data file. Only the private memory of the process must not grow. */
 async function measureMemory(service: Service, durationMs: number): Promise<{ ratio: number; endMb: number }> {
   const steps = 10
   const samples: number[] = []

@@ -1,6 +1,6 @@
 /**
- * What does a full set of roles cost while nobody asks for anything? Gateway, subgraph and job on Redis, Kafka and MariaDB,
- * each measured by the CPU time that the system counted for its process over 20 s (10 s with --quick).
+ * How much CPU time does a full set of roles take without requests? Gateway, subgraph and job on Redis, Kafka and MariaDB, each measured by
+ * the CPU time that the system counted for its process over 20 s (10 s with --quick).
  *
  *     npm run bench -- idle [--quick] [--json]
  */
@@ -11,7 +11,7 @@ import { startDeployment } from '../../harness/deployment/deployment.ts'
 import type { Role } from '../../harness/deployment/role.ts'
 import type { BenchOptions, Measure } from '../support/report.ts'
 
-/** What start-up leaves to do: compiling, the first join of the group. */
+/** The work after the start: compiling, the first join of the group. */
 const SETTLE_MS = 8_000
 const CORE_PERCENT_MAX = 2
 

@@ -1,6 +1,6 @@
 /**
- * Does anything acknowledged get lost when the service is killed? 200 kills (10 with --quick) at random moments of a
- * replay, each followed by a restart and a look at every timeline; then quiet, and a look at the record store.
+ * Does a killed service lose acknowledged writes? 200 kills (10 with --quick) at random moments of a replay, each followed by a restart and
+ * a look at every timeline; then quiet, and a look at the record store.
  *
  *     npm run bench -- kill [--quick] [--json]
  */

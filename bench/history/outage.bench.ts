@@ -1,7 +1,7 @@
 /**
- * What do clients notice when a store is down? Each of the three is killed for 60 s (2.5 to 6 s with --quick) under load:
- * every call must be answered without error, what an answer had to do without must be named in `extensions.degraded`, and
- * afterwards everything acknowledged must be in its place.
+ * How do clients notice a store outage? Each of the three stores is killed for 60 s (2.5 to 6 s with --quick) under load. Every call must
+ * be answered without error, and a degraded answer must name the store in `extensions.degraded`. Afterwards every acknowledged write must
+ * be stored.
  *
  *     npm run bench -- outage [--quick] [--json]
  */
@@ -18,7 +18,7 @@ import { startWriters } from '../../harness/chaos/history/writers.ts'
 import type { BenchOptions, Measure } from '../support/report.ts'
 
 const HISTORY = { flushKeysMax: 50, flushAgeMaxMs: 300, sweepAfterMs: 2_000, sweepEveryMs: 500, timelineCap: 40 }
-/** More than a hot timeline holds, so that pages need the record store. */
+/** More entries than a hot timeline holds, so that pages need the record store. */
 const SUBJECTS = 60
 const VIEWERS = 60
 const LANES = 6
@@ -27,12 +27,12 @@ const QUIET_MAX_MS = 180_000
 
 type Outage = {
   server: OwnServerName
-  /** As `extensions.degraded` calls it. */
+  /** The name in `extensions.degraded`. */
   store: string
   title: string
-  /** With --quick. A log that is down is noticed when a flush has tried for five seconds. */
+  /** With --quick. A log outage is noticed after a flush has retried for five seconds. */
   quickMs: number
-  /** Must this call's answer name the store? */
+  /** True if the answer of this call must name the store. */
   concerns(call: Call, ledger: Ledger): boolean
 }
 
@@ -165,7 +165,7 @@ async function lossesOf({ gateways, openStores }: Deployment, ledger: Ledger): P
   }
 }
 
-/** Statements a second that clients sent to the database meanwhile; undefined if it is the database that is down. */
+/** Statements per second that clients sent to the database meanwhile. Undefined if the database is down. */
 async function whileCounting(database: Database, { server }: Outage, work: () => Promise<unknown>): Promise<number | undefined> {
   if (server === 'mariadb') {
     await work()

@@ -1,12 +1,12 @@
 /**
- * Is SIEVE the better policy for the local cache, and is the sketch quick enough? Hit ratios of SIEVE, LRU and Belady's
- * optimum on Zipf streams over 100,000 keys, with and without scans, at three sizes of cache; reads (a get, and a set
- * after a miss) a second of CPU of the two real ones, in turn; then the sketch of hot keys, and what a whole cached lookup costs.
+ * Is SIEVE the better policy for the local cache, and is the sketch quick enough? Hit ratios of SIEVE, LRU and Belady's optimum on Zipf
+ * streams over 100,000 keys, with and without scans, at three sizes of cache; reads (a get, and a set after a miss) a second of CPU of the
+ * two real ones, in turn; then the sketch of hot keys, and the cost of a whole cached lookup.
  *
  *     npm run bench -- cache-policy [--quick] [--json]
  *
- * Without expiry, which LRU here has not: what it adds is in the cost of a lookup. The rows with changing fashions have no
- * target: where popularity moves and the cache is large, LRU is the better one.
+ * Expiry is off, because the LRU here has none. Its cost is part of the cost of a lookup. The rows with changing fashions have no target:
+ * LRU is better if popularity moves and the cache is large.
  */
 import type { CachedLoad } from '../../loaders/lookup/cache-fill.ts'
 import { makeCachedLookup } from '../../loaders/lookup/cached.ts'

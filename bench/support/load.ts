@@ -13,7 +13,7 @@ export type LoadOptions = {
   headers?: Record<string, string> | (() => Record<string, string>)
   /** The body of the next request; undefined ends the load before its time. */
   body(): string | Buffer | undefined
-  /** Looks at every answer's body; throws if it is not what was asked for. */
+  /** Checks every answer's body. Throws if it is wrong. */
   check?(body: string): void
 }
 

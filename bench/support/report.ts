@@ -1,4 +1,4 @@
-/** What a benchmark returns, and how it is shown: a table for people, one JSON object for programs. */
+/** The result of a benchmark, and its two forms: a table for people, one JSON object for programs. */
 import { readFileSync } from 'node:fs'
 import { cpus } from 'node:os'
 import { join } from 'node:path'
@@ -7,15 +7,15 @@ export type Measure = {
   metric: string
   value: number
   unit: string
-  /** At least this; absent if the figure is there to be read only. */
+  /** The minimum. Absent if the figure has no target. */
   target?: number
-  /** With `target`: at most instead of at least. */
+  /** With `target`: the target is a maximum. */
   atMost?: boolean
 }
 
 export type BenchOptions = {
   quick: boolean
-  /** Recorded interactions to replay, if any are named. */
+  /** A file of recorded interactions to replay. */
   file?: string | undefined
   /** A part of the titles of the attacks to run, for `abuse`. */
   only?: string | undefined

@@ -1,7 +1,7 @@
 /**
- * What does an archived mark take, and how fast is the archive read? Every row is archived twice, in its viewer's blocks and
- * in its subject's, where the table has one row and the index of the subject's likers beside it: 60 to 80 bytes together,
- * with integer ids. Recorded interactions by --file, else a sample of 100,000.
+ * How many bytes does an archived mark take, and how fast is the archive read? Every row is archived twice, in its viewer's blocks and in
+ * its subject's, where the table has one row and the index of the subject's likers beside it: 60 to 80 bytes together, with integer ids.
+ * Recorded interactions by --file, else a sample of 100,000.
  *
  *     npm run bench -- archive [--quick] [--json] [--file interactions.tsv.gz]
  */
@@ -34,7 +34,7 @@ export async function bench({ quick, file, progress }: BenchOptions): Promise<Me
   return measures
 }
 
-/** Of full blocks, which those of heavy viewers and popular subjects are: each viewer's first mark, a thousand viewers to a block. */
+/** Speeds with full blocks, as heavy viewers and popular subjects have them: each viewer's first mark, a thousand viewers per block. */
 function speeds(what: string, rows: readonly MarkRow[], rounds: number): Measure[] {
   const firsts = [...new Map(rows.map((row) => [row.viewer, row])).values()]
   const sets: ArchivedMark[][] = []

@@ -1,6 +1,6 @@
 /**
- * Who thinks what of which subjects, for the benchmarks of marks: recorded interactions as `tidemark replay --marks` sends
- * them, or a sample of the same form. Given as often as it is asked for, always the same.
+ * Marks of viewers on subjects, for the benchmarks of marks: recorded interactions as `tidemark replay --marks` sends them, or a sample of
+ * the same form. Every read of it gives the same marks.
  */
 import { marksOf, type WireMark } from '../../cli/replay/marks-of-rows.ts'
 import { readMarks } from '../../cli/replay/replay-marks.ts'
@@ -8,7 +8,7 @@ import { randomBelow, seededRandom } from '../../core/random.ts'
 import { sampleRows } from '../../harness/samples/sample-file.ts'
 
 export const BUSINESS = 'video'
-/** As the configuration numbers it. */
+/** Its number in the configuration. */
 export const BUSINESS_NUMBER = 1
 
 export type Dataset = {
@@ -46,7 +46,7 @@ async function* sample(rows: number): AsyncGenerator<WireMark> {
   for (const row of sampleRows(rows)) yield* marksOf(row, BUSINESS)
 }
 
-/** What one page asks for: half of it the viewer has marked, if he has marked so many. */
+/** The subjects of one page. The viewer has marked half of them, if there are enough. */
 export type PageRequest = { viewer: string; oids: string[] }
 
 export function makePageRequests({ viewers, subjects, markedBy }: Dataset, count: number, size: number): PageRequest[] {

@@ -1,7 +1,7 @@
 /**
- * What does somebody who counts notice when the binary log stalls? Marks are written all the time; the connection to the
- * binary log is cut in silence and mended; the service's own events must take over within the bound, and hand back, with no
- * change of counts lost and none counted twice.
+ * How does a counting consumer notice a stalled binary log? Marks are written all the time, while the connection to the binary log is cut
+ * silently and repaired. The service's own events must take over within the bound and hand back. No change of counts may be lost or counted
+ * twice.
  *
  *     npm run bench -- feed-stall [--quick] [--json]
  */

@@ -1,6 +1,6 @@
 /**
- * One subject takes half of 20,000 reads a second. Every read is a lookup of its own through the count reads of a gateway, on
- * a real Redis whose own statistics say what it was asked: first straight from the count cache, then as configured.
+ * One subject takes half of 20,000 reads a second. Every read is a separate lookup through the count reads of a gateway. It runs on a real
+ * Redis, and its statistics give the number of commands: first directly from the count cache, then as configured.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Redis } from 'ioredis'

@@ -5,7 +5,7 @@
  *   single   per page two pipelines of commands with a key or member each: ZSCORE, ZSCORE, HGET; GET
  *   multi    per page one pipeline of ZMSCORE, ZMSCORE and HMGET, and one MGET: what our adapter sends, and so the harder peer
  *
- * It answers each `{ form, atOnce, durationMs }` with what it did, and ends when its parent goes.
+ * It answers each `{ form, atOnce, durationMs }` with its figures, and ends with its parent.
  */
 import { fork } from 'node:child_process'
 import { pathToFileURL } from 'node:url'

@@ -200,7 +200,7 @@ async function ask<Data>({ url }: Served, viewer: string, query: string, variabl
   return { data: errors === undefined ? data : null, degraded: extensions?.degraded ?? [] }
 }
 
-/** Each once, `callers` at a time. `one` gives the answer, the part of it that must be there, and how many are expected in that. */
+/** Each once, `callers` at a time. `one` returns the answer, its required part, and the expected number of entries in that part. */
 async function readAll<Part>(
   callers: number,
   facts: readonly Facts[],

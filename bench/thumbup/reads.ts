@@ -18,7 +18,7 @@ const AT_ONCE = 16
 const PAGES = 2_000
 const WARM_UP_SECONDS_MAX = 30
 const RATIO_MIN = 0.4
-/** The target is against pipelined reads; that several keys share a command is already what we do about them. */
+/** The target is relative to pipelined reads. Sharing a command among several keys is part of our own work. */
 const PEERS = { single: 'pipelined reads', multi: 'pipelined multi-gets' }
 
 export const PAGE_QUERY =
@@ -89,7 +89,7 @@ export async function measureReads(
   }
 }
 
-/** Until a second passes in which no viewer was unknown any more, and no count was read from the record store. */
+/** Until a second passes without an unknown viewer and without a count from the record store. */
 async function warmUp(deployment: Deployment, load: (durationMs: number) => Promise<unknown>): Promise<void> {
   await load(2_000)
   for (let second = 0, before = -1; second < WARM_UP_SECONDS_MAX; second++) {

@@ -1,8 +1,8 @@
 /**
- * Does what happens to one tenant's stores concern another? Two businesses are under the same load: "video" on the common
- * stores, "article" on a Redis and a MariaDB of its own; "comic" has a quota and shares the stores of "video". In turn, each
- * disturbance between two healthy times, the database of "article" is stopped, is frozen (it answers nobody), and "comic" is flooded
- * beyond its quota. The calls of "video" must be answered as fast as before, those of "article" without error.
+ * Do problems of one tenant's stores affect another tenant? Two businesses are under the same load: "video" on the common stores, "article"
+ * on a Redis and a MariaDB of its own; "comic" has a quota and shares the stores of "video". In turn, each disturbance between two healthy
+ * times, the database of "article" is stopped, is frozen (it answers nobody), and "comic" is flooded beyond its quota. The calls of "video"
+ * must be answered as fast as before, those of "article" without error.
  *
  *     npm run bench -- tenants [--quick] [--json]
  */
@@ -15,7 +15,7 @@ import type { BenchOptions, Measure } from '../support/report.ts'
 
 const TENANT = { number: 2, name: 'article', entity: 'Article' }
 const THUMBUP = { flushAgeMaxMs: 200, windowMs: 500, sweepAfterMs: 2_000, sweepEveryMs: 500, publishEveryMs: 500 }
-/** Calls a second to each of the two, whatever their answers take. */
+/** Calls per second to each of the two, independent of the duration of answers. */
 const RATE = 40
 const VIEWERS = 200
 const SUBJECTS = 500
@@ -165,7 +165,7 @@ function one(gateway: Role, business: string, count: number): Promise<Call> {
     const mark = (['LIKE', 'DISLIKE', 'NONE'] as const)[count % 3]
     return call(gateway, 'mark', viewer, MARK, { business, id: id(0), mark })
   }
-  // The last ones nobody ever asked for: no cache has their counts.
+  // The last ones were never requested, so no cache has their counts.
   const ids = Array.from({ length: IDS }, (_, offset) => (offset < IDS - FRESH ? id(offset) : `new-${asked++}`))
   return call(gateway, 'lookup', viewer, LOOK_UP, { business, ids })
 }

@@ -1,14 +1,14 @@
 /**
- * How fast is thumbup, and what does Redis have to do for it?
+ * How fast is thumbup, and how much work does Redis have?
  *
  *     npm run bench -- thumbup [--quick] [--json] [--file interactions.tsv.gz]
  *
- * 1. Pages of 50 subjects through a gateway on Redis, in turn with raw pipelines that read the same keys (`thumbup/reads.ts`).
- * 2. Marks in batches through a gateway, on both shapes: how many a second, and how few updates of counts they become (`thumbup/writes.ts`).
- * 3. One subject takes half of 20,000 reads a second (`thumbup/hot.ts`). What the local cache keeps is `npm run bench -- cache-policy`.
+ * 1. Pages of 50 subjects through a gateway on Redis, in turn with raw pipelines that read the same keys (`reads.ts`).
+ * 2. Marks in batches through a gateway, on both shapes: marks per second, and updates of counts per mark (`writes.ts`).
+ * 3. One subject takes half of 20,000 reads per second (`hot.ts`). `npm run bench -- cache-policy` measures the local cache.
  *
- * Redis (append-only file synced before each answer), Kafka and MariaDB are its own, on this machine, load generator included.
- * Without --file who likes what is a sample of the same form.
+ * Redis (append-only file synced before each answer), Kafka and MariaDB run only for this benchmark, on this machine with the load
+ * generator. Without --file the marks are a sample of the same form.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { callApi } from '../../conformance/api-client.ts'

@@ -1,6 +1,6 @@
 /**
- * Marks in batches of 100 to 500 through the gateway, as fast as they are taken, and what the job makes of them: a subject
- * has one update of its counts per window, however many marks it got.
+ * Marks in batches of 100 to 500 through the gateway, as fast as they are accepted, and their write-back: a subject gets one update of its
+ * counts per window, for any number of marks.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { callApi, readMetrics } from '../../conformance/api-client.ts'
@@ -18,7 +18,7 @@ const SETTLED_MAX_MS = 120_000
 const LOOK = 'query Look($business: String!, $ids: [ID!]!) { thumbups(business: $business, ids: $ids) { viewerMark } }'
 const MARK = 'mutation Mark($inputs: [MarkInput!]!) { markBatch(inputs: $inputs) { outcome } }'
 
-/** `job`: where the job's metrics are; the gateway's own address where it runs the job itself. */
+/** `job`: the address of the job's metrics, or the gateway's own address if it runs the job. */
 export async function measureWrites(shape: string, { url, job }: { url: string; job: string }, seconds: number): Promise<Measure[]> {
   const batches = makeBatches()
   let [next, sent] = [0, 0]
@@ -62,7 +62,7 @@ export async function measureWrites(shape: string, { url, job }: { url: string; 
   ]
 }
 
-/** Each viewer looks at something, as whoever marks does: then his marks are in the hot store. */
+/** Each viewer reads something first, as before a mark. Then their marks are in the hot store. */
 async function makeKnown(url: string): Promise<void> {
   let next = 0
   const looker = async (): Promise<void> => {
@@ -90,7 +90,7 @@ function makeBatches(): { body: Buffer; count: number }[] {
   })
 }
 
-/** The figures once nothing waits to be persisted. */
+/** The figures after everything is persisted. */
 export async function settled(job: string): Promise<Map<string, number>> {
   for (const end = performance.now() + SETTLED_MAX_MS; ; await sleep(200)) {
     const metrics = await readMetrics(job)

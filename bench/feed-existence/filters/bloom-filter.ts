@@ -1,12 +1,12 @@
 /**
- * A growing Bloom filter, the peer of `subgraphs/feed-existence/filter/filter.ts`: what the sources use, over the same hashes and in the same kind of
- * blob. Classic: position i of a key is h1 + i * h2 (Kirsch and Mitzenmacher), scaled
+ * A growing Bloom filter, the peer of `subgraphs/feed-existence/filter/filter.ts`: it has the same
+ * hashes and the same kind of blob. The design is classic: position i of a key is h1 + i * h2 (Kirsch and Mitzenmacher), scaled
  * from 32 bits to m by a multiplication: a division takes five times as long.
  *
- * A Bloom filter cannot be resized, for its keys are gone. So it is a chain of segments (Almeida, "Scalable Bloom Filters"),
- * each for four times as many records as the one before, the first for 32, or for what comes at once. Eight of them hold 700,000
- * records, and each has an eighth of the rate: 3 * 1.44 bits a record dearer than one that is sized rightly. (Shares that
- * shrink geometrically cost more from the fifth segment on.)
+ * A Bloom filter cannot be resized, because it does not have its keys. The filter is therefore a chain of segments (Almeida, "Scalable Bloom Filters").
+ * Each segment is for four times as many records as the one before. The first one is for 32, or for the first batch. Eight of them hold
+ * 700,000 records, and each has an eighth of the rate: 3 * 1.44 bits per record more than a filter of the right size. (Shares that shrink
+ * geometrically cost more from the fifth segment on.)
  *
  *     0        kind       1 – 4   CRC-32 of what follows
  *     per segment: m, bits (4 bytes), records it is for (4), records it has (4), positions a key (1), 3 of nothing, m / 8 bytes

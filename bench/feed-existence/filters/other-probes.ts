@@ -9,7 +9,7 @@ export type OtherProbe = { bytes: number; hasMany: (hashes: SeenHashes, found: U
 
 const RECORDS_PER_ENTRY = 3
 
-/** Of each run of values with equal first bits: the place of its first code, and the value before it. */
+/** For each run of values with equal first bits: the place of its first code, and the value before it. */
 export function openIndexed(values: Float64Array, width: number): OtherProbe {
   const k = riceBits(values.length, width)
   const code = encodeSet(values, k)

@@ -1,4 +1,4 @@
-/** The live heap of another process, by its inspector: garbage is collected first, so that what is left is kept by something. */
+/** The live heap of another process, by its inspector: garbage is collected first, so that only live objects count. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { WebSocket } from 'ws'
 

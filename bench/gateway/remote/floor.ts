@@ -49,7 +49,7 @@ export async function startFloor({ supergraph, port, dedupe, addresses }: FloorO
   await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve))
 }
 
-/** What the plan asks the subgraphs, with the wave of each call, and the answer. */
+/** The calls of the plan to the subgraphs, with the wave of each call, and the answer. */
 async function recordCalls(supergraph: string): Promise<{ calls: Call[]; answer: unknown }> {
   const calls: Call[] = []
   let ended = 0

@@ -1,9 +1,9 @@
 /**
  * `node bench/gateway/remote/gateway.ts KIND SUPERGRAPH_FILE PORT`: one of our gateways over remote subgraphs, in a process of its
  * own; prints `ready` when it listens. KIND:
- *   ours, ours-apart        the whole gateway as cli/process/serve.ts puts it together; identical calls under way are one, or each is made
- *   ours-apart-changing     the same as ours-apart; so is floor-apart-changing: what differs is the supergraph
- *   floor, floor-apart      the least that anything in JavaScript does: see floor.ts
+ *   ours, ours-apart        the whole gateway as in cli/process/serve.ts: identical concurrent calls are merged, or each is made
+ *   ours-apart-changing     the same as ours-apart over another supergraph, like floor-apart-changing
+ *   floor, floor-apart      the minimum work in JavaScript: see floor.ts
  */
 import { readFileSync } from 'node:fs'
 import { flushCompileCache } from 'node:module'
@@ -49,11 +49,11 @@ async function startOurs(): Promise<void> {
 
 if (kind.startsWith('ours')) await startOurs()
 else {
-  // Not loaded beside the others: what it needs to record the calls would count as their memory.
+  // Imported only for its own kinds, because its code for recording calls would count as memory of the others.
   const { startFloor } = await import('./floor.ts')
   await startFloor({ supergraph, port: Number(port), dedupe, addresses })
 }
-// The benchmark does not let it end by itself, which is when Node would do it.
+// Node writes it at a normal exit, but the benchmark kills the process.
 flushCompileCache()
 // With SIGTERM it ends by itself, so that --cpu-prof can write.
 process.once('SIGTERM', () => process.exit())

@@ -1,6 +1,6 @@
 /**
- * The workload of the public graphql-gateways-benchmark, with data of our own of the same sizes: four subgraphs, one query
- * that takes seven calls in four waves, and an answer of 87 KB that says the same few things again and again.
+ * The workload of the public graphql-gateways-benchmark, with data of our own of the same sizes: four subgraphs, one query with seven calls
+ * in four waves, and an answer of 87 KB with much repetition.
  */
 import { buildSubgraphSchema } from '@apollo/subgraph'
 import { parse } from 'graphql'
@@ -63,7 +63,7 @@ const GOODS: [name: string, price: number, weight: number, inStock: boolean][] =
   ['Carpet', 9_999, 800, true],
 ]
 const PRODUCTS = GOODS.map(([name, price, weight, inStock], index) => ({ upc: String(index + 1), name, price, weight, inStock }))
-/** How long each review is, and of which product. */
+/** The length of each review, and its product. */
 const REVIEWED: [length: number, upc: string][] = [
   [445, '1'],
   [289, '1'],

@@ -13,7 +13,7 @@ export type Measured = {
   stop(): Promise<void>
 }
 
-/** Linux counts CPU time in hundredths of a second, whatever the machine. */
+/** Linux counts CPU time in hundredths of a second on every machine. */
 const TICK_MS = 10
 const START_MAX_MS = 30_000
 
@@ -32,7 +32,7 @@ export type Command = {
   readonly env?: Readonly<Record<string, string>>
 }
 
-/** Resolves when the port takes connections and answers HTTP, whatever it answers. */
+/** Resolves when the port accepts connections and answers HTTP with any status. */
 export async function startProcess(command: Command, port: number): Promise<Measured> {
   const { file, args, cwd, env = {} } = command
   const child = spawn(file, args, {
@@ -80,7 +80,7 @@ async function answers(url: string): Promise<boolean> {
 /** All threads, user and system, so far. */
 export function cpuMsOf(pid: number): number {
   const stat = readFileSync(`/proc/${pid}/stat`, 'latin1')
-  // The name of the program may hold spaces; what counts comes after its bracket.
+  // The name of the program may contain spaces. The fields come after its bracket.
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
   return (Number(fields[11]) + Number(fields[12])) * TICK_MS
 }

@@ -1,7 +1,8 @@
 /**
- * `node bench/gateway/remote/subgraphs.ts PORT`: the four subgraphs in one process. A body that was answered before gets the same
- * bytes again, so that they cost next to nothing beside the gateway under test. Below `/changing` no two answers are the same: a
- * number in their extensions counts up, at the end and of one length, which is where comparing answers takes longest. `GET /calls` tells how many came so far.
+ * `node bench/gateway/remote/subgraphs.ts PORT`: the four subgraphs in one process. A repeated body gets the same bytes again, so that the
+ * subgraphs cost almost nothing compared with the gateway under test. Below `/changing` no two answers are the same: a number in their
+ * extensions counts up, at the end and of one length, which is where comparing answers takes longest. `GET /calls` returns the number of
+ * calls so far.
  */
 import { createServer } from 'node:http'
 import type { ServerResponse } from 'node:http'

@@ -63,7 +63,7 @@ async function start(path: string): Promise<void> {
   send({ kind: 'listening', url: (await server.listen()).url + GRAPHQL_PATH })
 }
 
-/** What this process alone has in memory: pages of files that it maps come and go with what others do. */
+/** The private memory of this process. Mapped file pages depend on other processes and are not counted. */
 function anonymousBytes(): number {
   try {
     return Number(/RssAnon:\s+(\d+) kB/.exec(readFileSync('/proc/self/status', 'utf8'))?.[1]) * 1_024

@@ -24,7 +24,7 @@ const REMOTE = ['title', 'author { name }', 'author { name avatar }']
 
 export type SoakOperation = { readonly query: string; readonly key: string }
 
-/** The shapes of real clients' operations, each under an alias of its own: nothing that is cached can be used twice. */
+/** Operations in the form of real clients, each with its own alias, so that no cache entry is used twice. */
 export function operationOf(index: number): SoakOperation {
   const key = `k${index}`
   const first = 1 + (index % 5)
@@ -40,7 +40,7 @@ export function operationOf(index: number): SoakOperation {
   }
 }
 
-/** Whether an answer has what was asked for and no errors. */
+/** True if an answer has the requested data and no errors. */
 export function isRight({ key }: SoakOperation, answer: string): boolean {
   return answer.startsWith(`{"data":{"${key}":`) && !answer.includes('"errors"') && !answer.includes(`"${key}":null`)
 }

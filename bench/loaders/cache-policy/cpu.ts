@@ -1,4 +1,4 @@
-/** CPU time of this process in milliseconds: others on the machine make a clock say anything, this only a little more. */
+/** CPU time of this process in milliseconds. Other processes change it only slightly, unlike the wall-clock time. */
 export function cpuMs(): number {
   const { user, system } = process.cpuUsage()
   return (user + system) / 1_000

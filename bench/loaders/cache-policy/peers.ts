@@ -1,4 +1,4 @@
-/** What SIEVE is compared with: the least recently used, and what can be had at best by whoever knows the future. */
+/** The peers of SIEVE: LRU, and the optimum with knowledge of the future. */
 
 /** LRU, linked through typed arrays as SIEVE is: a Map alone, which keeps the order of insertion, finds its oldest key slowly. */
 export function makeLru<V>(entriesMax: number) {
@@ -30,7 +30,7 @@ export function makeLru<V>(entriesMax: number) {
       putFirst(cell)
       return values[cell]
     },
-    /** For keys that it has not. */
+    /** Call it only for missing keys. */
     set(key: string, value: V): void {
       const isFull = cells.size === entriesMax
       const cell = isFull ? (newer[0] as number) : cells.size + 1
@@ -47,8 +47,8 @@ export function makeLru<V>(entriesMax: number) {
 }
 
 /**
- * Hits of Belady's optimum ("A study of replacement algorithms for a virtual-storage computer", 1966): what is evicted is
- * what is wanted last. As the caches here must take what they read, so must this one.
+ * Hits of Belady's optimum ("A study of replacement algorithms for a virtual-storage computer", 1966): it evicts the key with the furthest
+ * next use. Like the caches here, it must store every key that it reads.
  */
 export function optimalHits(stream: Uint32Array, entriesMax: number): number {
   const nextUse = nextUses(stream)
@@ -69,7 +69,7 @@ export function optimalHits(stream: Uint32Array, entriesMax: number): number {
   return hits
 }
 
-/** For each read, when its key is read next; for the last ones a number of their own after the end. */
+/** For each read, the place of the next read of its key. Last reads get a unique number after the end. */
 function nextUses(stream: Uint32Array): Float64Array {
   const uses = new Float64Array(stream.length)
   const seen = new Map<number, number>()

@@ -1,4 +1,4 @@
-/** The sketch of hot keys on a simulated clock: nanoseconds an addition, time to detect, and how right its list is. */
+/** The sketch of hot keys on a simulated clock: nanoseconds per addition, time to detect, and the accuracy of its list. */
 import { makeHotKeys, type HotKeys } from '../../../loaders/lookup/hot-keys.ts'
 import { seededRandom } from '../../../core/random.ts'
 import { systemClock } from '../../../core/clock.ts'
@@ -74,7 +74,7 @@ function detection(rounds: number): Measure[] {
   ]
 }
 
-/** Against the exact count of the last second, not of the panes: what the weighing of panes costs is in the figures. */
+/** Compared with the exact count of the last second, not of the panes, so the figures include the error of weighing the panes. */
 function accuracy(exponent: number, rounds: number): Measure[] {
   const counts = { hot: 0, found: 0, right: 0 }
   for (let round = 0; round < rounds; round++) {

@@ -24,7 +24,7 @@ export function zipfStream(random: Random, reads: number, keys: number, exponent
   return Uint32Array.from({ length: reads }, next)
 }
 
-/** As above, and each `everyReads` reads a run of `scanned` keys that nobody asks for again: an export, a crawler. */
+/** As above, and after each `everyReads` reads a run of `scanned` keys that are never read again: an export, a crawler. */
 export function withScans(stream: Uint32Array, keys: number, everyReads: number, scanned: number): Uint32Array {
   let fresh = keys
   const mixed: number[] = []
