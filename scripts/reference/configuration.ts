@@ -2,7 +2,7 @@
 import type { ZodTypeAny } from 'zod'
 import { stringify } from 'yaml'
 import { anchorOf } from '../document-links.ts'
-import { code, codes, page, prose, sentence, table, type Page } from './page.ts'
+import { cell, code, codes, page, prose, sentence, table, type Page } from './page.ts'
 import { readSettings, type Section, type Setting } from './settings.ts'
 
 /** How else a setting can be given: the path of the setting → variables and flags. */
@@ -98,7 +98,7 @@ function sectionBlocks(section: Section, first: ReadonlyMap<ZodTypeAny, Section>
   const parts = section.settings.flatMap(({ part }) => (part === undefined || sharedWith(part, first) !== undefined ? [] : [part]))
   return [
     table(
-      ['setting', 'value', 'default', 'variable, flag', 'meaning'],
+      ['setting', 'default', 'meaning, values, variable and flag'],
       section.settings.map((setting) => settingRow(setting, first, otherWays)),
     ),
     section.listDefault === undefined ? '' : `Default:\n\n\`\`\`yaml\n${stringify({ [section.path]: section.listDefault }).trim()}\n\`\`\``,
@@ -109,12 +109,11 @@ function sectionBlocks(section: Section, first: ReadonlyMap<ZodTypeAny, Section>
 
 function settingRow(setting: Setting, first: ReadonlyMap<ZodTypeAny, Section>, otherWays: OtherWays): string[] {
   const shown = shownDefault(setting)
+  const values = [...(setting.part === undefined ? [] : [partLink(setting.part, first)]), ...(setting.value === '' ? [] : [setting.value])]
   return [
     code(setting.path),
-    [...(setting.part === undefined ? [] : [partLink(setting.part, first)]), ...(setting.value === '' ? [] : [setting.value])].join(' or '),
     shown.length > DEFAULT_MAX ? 'below' : shown,
-    codes(otherWays.get(setting.path) ?? []) || '–',
-    prose(sentence(setting.meaning)),
+    cell([prose(sentence(setting.meaning)), values.join(' or '), codes(otherWays.get(setting.path) ?? [])]),
   ]
 }
 
@@ -122,7 +121,7 @@ function partLink(part: Section, first: ReadonlyMap<ZodTypeAny, Section>): strin
   const shared = sharedWith(part, first)
   const listed = shared ?? part
   const without = listed.settings.filter(({ schema }) => !part.settings.some((setting) => setting.schema === schema))
-  const link = `[${shared === undefined ? 'section' : `as ${code(shared.path)}`}](#${anchorOf(code(listed.path))})`
+  const link = `[${shared === undefined ? 'settings' : `as ${code(shared.path)}`}](#${anchorOf(code(listed.path))})`
   return without.length === 0 ? link : `${link} without ${codes(without.map(({ path }) => path.split('.').at(-1) as string))}`
 }
 

@@ -1,7 +1,7 @@
 /** docs/reference/metrics.md: every metric with its labels and the commands that serve it. */
 import { SUBGRAPH_NAMES } from '../../subgraphs/names.ts'
 import type { Features, Metric, MetricPart, MetricsOfParts } from './collect-metrics.ts'
-import { code, codes, page, prose, sentence, table, type Page } from './page.ts'
+import { cell, code, codes, page, prose, sentence, table, type Page } from './page.ts'
 
 const ALL: Features = { distributed: true, legacy: true, changes: true }
 
@@ -54,7 +54,7 @@ const SECTIONS: readonly { title: string; text: string; parts: readonly MetricPa
 
 const INTRODUCTION = [
   'This page lists every metric of `/metrics`. [Metrics and alerts](../operating/metrics-and-alerts.md) says which ones need an alert.',
-  'A process of `start` serves the metrics of requests and of all jobs. The column *served by* names the other commands. `subgraph NAME` on the embedded stores also serves the metrics of `job NAME`. With `start --workers N`, every answer has the sum over all processes.',
+  'A process of `start` serves the metrics of requests and of all jobs. The last line of a metric names the other commands that serve it. `subgraph NAME` on the embedded stores also serves the metrics of `job NAME`. With `start --workers N`, every answer has the sum over all processes.',
 ]
 
 export type MetricSources = {
@@ -98,13 +98,14 @@ function has(metrics: MetricsOfParts | undefined, name: string): boolean {
 /** `all`: to name the commands that serve each metric. */
 function metricTable(metrics: readonly Metric[], all: MetricsOfParts | undefined): string {
   return table(
-    ['metric', 'type', 'labels', ...(all === undefined ? [] : ['served by']), 'meaning'],
+    ['metric', `meaning, type, labels${all === undefined ? '' : ', served by'}`],
     metrics.map(({ name, type, labels, help }) => [
       code(name),
-      type,
-      codes(labels) || '–',
-      ...(all === undefined ? [] : [codes(commandsWith(name, all))]),
-      prose(sentence(help)),
+      cell([
+        prose(sentence(help)),
+        [type, ...(labels.length === 0 ? [] : [`labels ${codes(labels)}`])].join(', '),
+        all === undefined ? '' : codes(commandsWith(name, all)),
+      ]),
     ]),
   )
 }

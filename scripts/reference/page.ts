@@ -40,6 +40,11 @@ function escaped(text: string): string {
     .replaceAll('*', '\\*')
 }
 
+/** Lines of one cell. Empty ones are left out. */
+export function cell(lines: readonly string[]): string {
+  return lines.filter((line) => line !== '').join('<br>')
+}
+
 /** The sentence ends with a period. */
 export function sentence(text: string): string {
   return /[.!?]$/.test(text) ? text : `${text}.`

@@ -42,7 +42,7 @@ describe('configuration', () => {
     const plantedMs = z.number().int().min(1).max(90_000).default(60_000).describe('A planted setting')
     const { text } = configurationPage(configSchema.extend({ history: history.extend({ plantedMs }) }), otherWays())
     expect(committed('configuration.md')).not.toContain('plantedMs')
-    expect(text).toContain('| `history.plantedMs` | 1 to 90,000 milliseconds | `60000` (1 minute) | – | A planted setting. |')
+    expect(text).toContain('| `history.plantedMs` | `60000` (1 minute) | A planted setting.<br>1 to 90,000 milliseconds |')
   })
 
   test('a setting without a description and a section without an introduction are errors', () => {
@@ -68,7 +68,7 @@ describe('metrics', () => {
     const withPlanted = (parts: MetricSources['all']) => new Map(parts).set('thumbup job', [...(parts.get('thumbup job') ?? []), planted])
     const { text } = metricsPage({ all: withPlanted(sources.all), without: sources.without.map(withPlanted) })
     expect(committed('metrics.md')).not.toContain('tidemark_planted_total')
-    expect(text).toContain('| `tidemark_planted_total` | counter | `outcome` | `job thumbup` | A planted metric. |')
+    expect(text).toContain('| `tidemark_planted_total` | A planted metric.<br>counter, labels `outcome`<br>`job thumbup` |')
   })
 
   test('the page has every metric that the code names', () => {
