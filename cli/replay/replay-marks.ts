@@ -4,13 +4,13 @@
  * counts with the stored rows.
  */
 import { setTimeout as wait } from 'node:timers/promises'
-import { callApi, readMetrics } from '../../conformance/api-client.ts'
+import { callApi } from '../../conformance/api-client.ts'
 import { describeSending, credentialsOf, sendInBatches, stopIfHopeless, type Outcome } from './batch-sender.ts'
 import { readInteractions } from './interactions.ts'
 import { marksOf, registrationsOf, type WireMark, type WireRegistration } from './marks-of-rows.ts'
 import { runWithProgressBar } from './progress-bar.ts'
 import { verifyMarks } from './replay-marks-verify.ts'
-import { metricsOfJob, withAddresses } from './replay.ts'
+import { figuresOf, metricsOfJob, withAddresses } from './replay.ts'
 import type { ReplayOptions } from './options.ts'
 
 const MARK = `mutation Replay($inputs: [MarkInput!]!) { markBatch(inputs: $inputs) { outcome code message } }`
@@ -24,8 +24,7 @@ export async function replayMarks(file: string, given: ReplayOptions, print: (li
   const options = withAddresses(given)
   if (options.verifyOnly) return verify(file, options, print)
   if (options.wait) await metricsOfJob(options.job ?? options.url, DIRTY)
-  const addresses = options.job === undefined ? [options.url] : [options.url, options.job]
-  const before = await figuresOf(addresses)
+  const before = await figuresOf(options)
   const [early, ...late] = registrationsOf(await subjectsOf(file), options.business)
   await register(early, options)
   const report = await runWithProgressBar(`Replaying ${file} as marks`, (progress) => {
@@ -44,7 +43,7 @@ export async function replayMarks(file: string, given: ReplayOptions, print: (li
   print(describeSending('marks', report).join('\n'))
   for (const round of late) await register(round, options)
   if (options.wait) await runWithProgressBar('Waiting until everything is counted', () => waitUntilCounted(options.job ?? options.url))
-  print(describeCounting(before, await figuresOf(addresses)))
+  print(describeCounting(before, await figuresOf(options)))
   const failed = (report.outcomes['REJECTED'] ?? 0) > 0
   if (!options.verify) return !failed
   return (await verify(file, options, print)) && !failed
@@ -56,11 +55,6 @@ async function verify(file: string, options: ReplayOptions, print: (line: string
   )
   for (const sentence of verified.sentences) print(sentence)
   return verified.ok
-}
-
-/** The metrics of gateway and job together. */
-async function figuresOf(addresses: readonly string[]): Promise<Map<string, number>> {
-  return new Map((await Promise.all(addresses.map(readMetrics))).flatMap((metrics) => [...metrics]))
 }
 
 export async function* readMarks(file: string, business: string, onRead?: (fraction: number) => void): AsyncGenerator<WireMark> {

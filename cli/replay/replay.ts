@@ -24,7 +24,7 @@ export async function replay(file: string, given: ReplayOptions, print: (line: s
   const options = withAddresses(given)
   if (options.verifyOnly) return verify(file, options, print)
   if (options.wait) await metricsOfJob(options.job ?? options.url, DIRTY)
-  const before = await readMetrics(options.url)
+  const before = await figuresOf(options)
   const report = await runWithProgressBar(`Replaying ${file}`, (progress) => {
     let fraction = 0
     const reports = readReports(file, options, (read) => {
@@ -35,7 +35,7 @@ export async function replay(file: string, given: ReplayOptions, print: (line: s
   print([`rows            ${report.rows}`, ...describeSending('reports', report)].join('\n'))
   if (options.wait)
     await runWithProgressBar('Waiting until everything is in the record store', () => waitUntilQuiet(options.job ?? options.url))
-  print(describeWriteBack(before, await readMetrics(options.url)))
+  print(describeWriteBack(before, await figuresOf(options)))
   const failed = (report.outcomes['REJECTED'] ?? 0) > 0
   if (!options.verify) return !failed
   return (await verify(file, options, print)) && !failed
@@ -90,6 +90,12 @@ async function sendAll(
     return data.reportProgressBatch
   })
   return { ...sent, rows: Math.round(sent.sent / options.heartbeats) }
+}
+
+/** The metrics of gateway and job together. */
+export async function figuresOf({ url, job }: Pick<ReplayOptions, 'url' | 'job'>): Promise<Map<string, number>> {
+  const addresses = job === undefined ? [url] : [url, job]
+  return new Map((await Promise.all(addresses.map(readMetrics))).flatMap((metrics) => [...metrics]))
 }
 
 /** Resolves when neither dirty marks nor unread flush messages are left. */
