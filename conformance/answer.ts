@@ -1,9 +1,9 @@
-/** One request to the audited deployment, and its answer. An error is an answer too: an audit judges errors and does not throw them. */
+/** One request to the audited deployment and its answer. Errors in the answer are returned, not thrown: checks judge them. */
 import { CheckFailed } from './outcome.ts'
 
 export type AnswerError = { message: string; path?: readonly (string | number)[]; extensions?: { code?: string } }
 
-/** `body` is the whole answer. `data` and `errors` are its GraphQL parts. Only their being JSON is checked. */
+/** `body` is the whole answer. `data` and `errors` are its GraphQL fields: they are known to be JSON, but their shape is not checked. */
 export type Answer<Data> = { status: number; body: object; data: Data | null; errors: readonly AnswerError[] }
 
 export type RawRequest = { method?: string; headers?: Record<string, string>; body?: string }
@@ -20,7 +20,7 @@ export function askGraphQL<Data>(
   return askRaw(url, { headers: { 'content-type': 'application/json', ...headers }, body: JSON.stringify({ query, variables }) })
 }
 
-/** Throws CheckFailed if there is no answer in JSON. */
+/** Throws CheckFailed if the answer is missing or is not JSON. */
 export async function askRaw<Data>(url: string, request: RawRequest): Promise<Answer<Data>> {
   const { method = 'POST', headers = {}, body: sent } = request
   const { status, text } = await send(url, {
@@ -38,7 +38,7 @@ async function send(url: string, init: RequestInit): Promise<{ status: number; t
     const response = await fetch(url, { ...init, signal: AbortSignal.timeout(ANSWER_MAX_MS) })
     return { status: response.status, text: await response.text() }
   } catch (error) {
-    throw new CheckFailed(`an answer of ${url}`, `none: ${reasonOf(error)}`)
+    throw new CheckFailed(`an answer from ${url}`, `none: ${reasonOf(error)}`)
   }
 }
 
@@ -47,12 +47,12 @@ function parseAnswer(status: number, text: string): object {
     const answer: unknown = JSON.parse(text)
     if (typeof answer === 'object' && answer !== null) return answer
   } catch {
-    // Text that is not JSON is reported below.
+    // Reported below.
   }
   throw new CheckFailed('an answer in JSON', `status ${status} with "${text.slice(0, 200)}"`)
 }
 
-/** Fetch hides the reason in the cause. */
+/** `fetch` puts the reason of a failure into `cause`. */
 export function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
   return error.cause instanceof Error && error.cause.message !== '' ? error.cause.message : error.message

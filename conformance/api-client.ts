@@ -1,4 +1,4 @@
-/** A small GraphQL client of the running service, for the commands that talk to one. */
+/** A small GraphQL client for commands that call a running service. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { TidemarkError } from '../core/errors.ts'
 
@@ -10,12 +10,12 @@ type GraphQLAnswer<Data> = {
   extensions?: { degraded?: readonly string[] }
 }
 
-/** Milliseconds for which a degraded answer is requested again. */
+/** How long an incomplete answer is asked for again. */
 const WHOLE_WITHIN_MS = 30_000
 const AGAIN_MIN_MS = 50
 const AGAIN_MAX_MS = 2_000
 
-/** The address of the API. The path may be omitted. `flag`: the option that gave it. Throws CONFIG_INVALID. */
+/** The address of the API; `text` may omit the path. `flag`: the option that gave the address. Throws CONFIG_INVALID. */
 export function apiUrl(text: string, flag?: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined
   if (url === undefined || !/^https?:$/.test(url.protocol)) {
@@ -26,7 +26,7 @@ export function apiUrl(text: string, flag?: string): string {
   return url.href
 }
 
-/** Runs one operation. Throws with the message of the first error. A service that does not answer is SUBGRAPH_UNAVAILABLE. */
+/** Runs one operation. Throws with the message of the first error. Throws SUBGRAPH_UNAVAILABLE if the service cannot be reached. */
 export async function callApi<Data>(
   url: string,
   query: string,

@@ -1,9 +1,9 @@
 /**
- * The audited deployment: its address, a business to test with, and viewers that only the audit uses. Every check gets a viewer with an
- * empty history, so checks can run in parallel. All viewers are cleared at the end.
+ * The audited deployment: its address, the business to test, and the audit's own viewers. Every check gets a viewer with
+ * an empty history, so checks can run concurrently. All these viewers are cleared at the end.
  *
- * All times are on the deployment's clock, which the audit reads from the answer to a report without a time. A machine with a wrong clock
- * can therefore audit.
+ * Times are the deployment's: the audit derives its clock from the answer to a report without a time. A machine with a
+ * wrong clock can therefore audit.
  */
 import { randomBytes, randomInt } from 'node:crypto'
 import { setTimeout as wait } from 'node:timers/promises'
@@ -24,37 +24,37 @@ export type AuditOptions = {
   /** The address of a process that persists, if `url` does not. The audit reads its metrics. */
   job: string | undefined
   identity: Identity
-  /** Default: the first of BUSINESSES that is configured. */
+  /** Default: the first configured business of BUSINESSES. */
   business: string | undefined
-  /** The rule of the business. */
+  /** The conflict rule of the business. */
   conflict: ConflictRule
-  /** True if the business treats a report of position 0 as a glance. */
+  /** Does the business treat a report of position 0 as a glance? */
   glance: boolean
   /** Milliseconds to wait for the write-back. 0: skip the checks that depend on it. */
   waitMs: number
-  /** Milliseconds an event may take from a change to a subscriber. */
+  /** Milliseconds that an event may take from a change to a subscriber. */
   eventMaxMs: number
 }
 
-/** The write-back has drained, has work left, or cannot be observed. In the last case the audit waited for the whole time. */
+/** The write-back has drained; it has something left; or the audit cannot tell and has waited the whole time. */
 export type Quiet = { kind: 'drained' } | { kind: 'left'; what: string } | { kind: 'unknown'; why: string }
 
 export type Audit = Awaited<ReturnType<typeof makeAudit>>
 
-/** Probed if no business is given. A second configured business serves the checks that need two. */
+/** Tried in this order if no business is named. The second configured one serves the checks that need two. */
 const BUSINESSES = ['video', 'article', 'comic', 'audio']
-/** Greater than any `glanceMax`. */
+/** Greater than the glance limit of any business. */
 export const REAL_POSITION = 600_000
 const LOOK_EVERY_MS = 250
 const ASK_EVERY_MS = 100
 const UNDONE_AT_ONCE = 500
 
-/** Throws if the deployment cannot be audited: it does not answer, authenticates no viewer, or has no such business. */
+/** Throws if the deployment cannot be audited: it does not answer, rejects the viewer, or does not have the business. */
 export async function makeAudit(options: AuditOptions) {
   const { url, identity } = options
   const run = randomBytes(5).toString('hex')
   const viewers: AuditViewer[] = []
-  /** Marks by the viewer who set them. */
+  /** Per viewer that set marks: the marks to undo. */
   const marked = new Map<AuditViewer, Map<string, MarkInput>>()
   let made = 0
 
@@ -73,8 +73,9 @@ export async function makeAudit(options: AuditOptions) {
   const ahead = main.serverNow - Date.now()
   const { edges } = await main.viewer.history({ first: 1 })
   const entity = edges[0]?.node.subject.__typename
-  if (entity === undefined) throw new TidemarkError('INTERNAL', `${url} acknowledged a report and shows an empty history: nothing to audit`)
-  // A token has one viewer, so all checks share one record of that viewer's writes.
+  if (entity === undefined)
+    throw new TidemarkError('INTERNAL', `${url} acknowledged a report but shows an empty history: check that all stores run`)
+  // All checks share the one viewer of a token, and one set of the ids it reported.
   const tokenViewer =
     identity.kind === 'token'
       ? makeViewer(url, 'the viewer of the token', main.viewer.headers, { business, entity }, main.viewer.written)
@@ -99,11 +100,11 @@ export async function makeAudit(options: AuditOptions) {
       viewers.push(viewer)
       return viewer
     },
-    /** For checks that use only subjects of their own: any viewer is good enough. */
+    /** For checks that look only at subjects of their own: any viewer is suitable. */
     async anyViewer(): Promise<AuditViewer> {
       return tokenViewer ?? this.ownViewer()
     },
-    /** A caller without any identity. */
+    /** An anonymous caller. */
     nobody: makeViewer(url, 'nobody', {}, { business, entity }),
     otherBusiness(): string {
       if (other !== undefined) return other.business
@@ -113,19 +114,19 @@ export async function makeAudit(options: AuditOptions) {
       if (options.second !== undefined) return options.second
       throw new CheckSkipped('needs another process of the deployment: give its address with --second')
     },
-    /** Waits until everything written before this call is in the record store, as far as metrics show it. */
+    /** Waits until everything written before this call is in the record store, as far as the metrics show it. */
     async quiet(): Promise<Quiet> {
       if (options.waitMs === 0) throw new CheckSkipped('needs to wait for the write-back, and --wait is 0')
       return waitUntilQuiet(url, options.job ?? url, options.waitMs)
     },
-    /** Repeats a read until it returns `expected`, for data that is public after some write windows. Throws CheckFailed after `waitMs`. */
+    /** Repeats the read until it gives `expected`: all viewers see a change only some windows later. Throws CheckFailed after `waitMs`. */
     async settled<T>(what: string, read: () => Promise<T>, expected: T): Promise<void> {
-      if (options.waitMs === 0) throw new CheckSkipped('needs to wait for what everybody sees, and --wait is 0')
+      if (options.waitMs === 0) throw new CheckSkipped('needs to wait until all viewers see the change, and --wait is 0')
       await askUntil(what, read, expected, options.waitMs)
     },
-    /** Milliseconds that `settled` waits. */
+    /** Milliseconds that `settled` waits at most. */
     waitMs: options.waitMs,
-    /** Marks to be undone at the end. */
+    /** Notes marks to undo at the end. */
     noteMarks(viewer: AuditViewer, inputs: readonly MarkInput[]): void {
       const noted = marked.get(viewer) ?? new Map<string, MarkInput>()
       marked.set(viewer, noted)
@@ -134,7 +135,7 @@ export async function makeAudit(options: AuditOptions) {
         noted.set(JSON.stringify([of, its, id]), undo)
       }
     },
-    /** Reverts the audit's writes. Resolves to the number of viewers that could not be cleared. */
+    /** Removes everything the audit wrote. Resolves to the number of viewers that could not be cleared. */
     async cleanUp(): Promise<number> {
       if (tokenViewer !== undefined) return (await isDone(Promise.all(probes.map((each) => deleteWritten(each.viewer))))) ? 0 : 1
       const clearing = probes.map((each, index) => `b${index}: clearHistory(business: ${JSON.stringify(each.business)}) { clearedAt }`)
@@ -150,7 +151,7 @@ export async function makeAudit(options: AuditOptions) {
 
 type Probe = { business: string; viewer: AuditViewer; serverNow: number }
 
-/** The business to audit, and a second one if there is one. `named` comes first. */
+/** The business to audit, and a second one if another is configured. `named` comes first. */
 async function probeBusinesses(
   url: string,
   named: string | undefined,
@@ -183,7 +184,7 @@ async function probe(viewer: AuditViewer): Promise<number | undefined> {
     if (error.seen.startsWith('UNAUTHENTICATED'))
       throw new TidemarkError(
         'UNAUTHENTICATED',
-        `${viewer.url} does not take us for a viewer (${error.seen}): give --secret, --private-key or --token`,
+        `${viewer.url} does not accept the audit's viewers (${error.seen}): give --secret, --private-key or --token`,
       )
     throw new TidemarkError(
       'SUBGRAPH_UNAVAILABLE',
@@ -203,16 +204,16 @@ async function waitUntilQuiet(url: string, job: string, maxMs: number): Promise<
       await wait(Math.max(0, until - Date.now()))
       return {
         kind: 'unknown',
-        why: `${new URL('/metrics', job).href} does not tell what the write-back has left: give the address of a process of "job history" with --job`,
+        why: `${new URL('/metrics', job).href} does not show the backlog of the write-back: give the address of a process of "job history" with --job`,
       }
     }
     if (dirty === 0 && lag === 0) return { kind: 'drained' }
     if (Date.now() >= until) {
       const now = await countReports(url)
-      if (now !== reports) return { kind: 'unknown', why: 'others write at the same time, so something is always under way' }
+      if (now !== reports) return { kind: 'unknown', why: 'other clients write at the same time, so the backlog is never empty' }
       return { kind: 'left', what: `${dirty} dirty keys and ${lag} flush messages after ${maxMs / 1_000} s` }
     }
-    // Counted in the second half only, when the checks that do not wait have ended.
+    // Counted in the second half only: by then the checks that do not wait have ended.
     if (reports === undefined && Date.now() > until - maxMs / 2) reports = await countReports(url)
     await wait(LOOK_EVERY_MS)
   }

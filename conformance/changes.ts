@@ -1,4 +1,4 @@
-/** A subscription over server-sent events, read as they come. */
+/** Reads a subscription over server-sent events. */
 import { setTimeout as wait } from 'node:timers/promises'
 import { CheckFailed } from './outcome.ts'
 import { reasonOf, type AnswerError } from './answer.ts'
@@ -7,9 +7,9 @@ import type { Change } from './operations.ts'
 export type Changes = Events<Change>
 
 export type Events<E> = {
-  /** The next event, or undefined if none comes within `maxMs`. Throws CheckFailed if the stream sent an error. */
+  /** The next event; undefined if none comes within `maxMs`. Throws CheckFailed if the stream reported an error. */
   next(maxMs: number): Promise<E | undefined>
-  /** The codes of the errors in the stream. Resolves with the first error or after `maxMs`. */
+  /** The codes of the reported errors, as soon as the stream reports one, or after `maxMs`. */
   errorCodes(maxMs: number): Promise<(string | undefined)[]>
   end(): void
 }
@@ -48,9 +48,9 @@ export async function openEvents<E>(
     if (told !== undefined && told !== null) events.push(told as E)
   }
 
-  // The server authenticates the caller before the stream begins and refuses it with a plain JSON answer.
+  // Authentication is checked before the stream begins: a rejection is a plain answer in JSON.
   if (response.headers.get('content-type')?.startsWith('text/event-stream') === true) {
-    // A stream that ended or broke has no more events. A check that waits for an event reports it.
+    // A stream that the audit ended, or that broke, has no more events. A check that waits for one fails on its own.
     readEvents(response, take).catch(() => {})
   } else {
     take(JSON.parse(await response.text()) as Event)

@@ -1,9 +1,9 @@
-/** A check is one promise of the API in one sentence. This file runs a list of checks. */
+/** A check tests one guarantee of the API. This file defines checks and runs them. */
 import type { Audit } from './audited.ts'
 import { CheckFailed, CheckSkipped } from './outcome.ts'
 
 export type Check = {
-  /** Never changes once published: callers select checks by it. */
+  /** Never changes once published: operators select checks by id. */
   id: string
   sentence: string
   /** Throws CheckFailed or CheckSkipped. */
@@ -16,7 +16,7 @@ export type Finding = { check: Check } & (
   | { kind: 'skipped'; reason: string }
 )
 
-/** Runs `atOnce` checks in parallel. Reports findings in the order of `checks`, each as soon as all earlier ones are known. */
+/** Runs `atOnce` checks concurrently. Passes each finding on in the order of `checks`, once all earlier ones are passed on. */
 export async function runChecks(
   audit: Audit,
   checks: readonly Check[],
@@ -45,7 +45,7 @@ async function runCheck(audit: Audit, check: Check): Promise<Finding> {
   } catch (error) {
     if (error instanceof CheckSkipped) return { check, kind: 'skipped', reason: error.message }
     if (error instanceof CheckFailed) return { check, kind: 'failed', expected: error.expected, seen: error.seen }
-    // The answer has an unexpected shape, such as a list that is not an array.
-    return { check, kind: 'failed', expected: 'answers of the shape the schema says', seen: String(error) }
+    // The answer has an unexpected shape, such as an object in place of a list.
+    return { check, kind: 'failed', expected: 'answers of the shape that the schema defines', seen: String(error) }
   }
 }

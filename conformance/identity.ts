@@ -1,6 +1,7 @@
 /**
- * Authentication of the audit's viewers: development headers, tokens that the audit signs with the deployment's key, or one given token. A
- * given token has one viewer with a real history. The audit then clears nothing and skips checks that need a fresh viewer.
+ * How the audit's viewers authenticate: with the development headers, with tokens that the audit signs with the
+ * deployment's key, or with one given token. One token means one real viewer. The audit then clears nothing, and skips
+ * checks that need a viewer with an empty history.
  */
 import { createPrivateKey, createSecretKey, type KeyObject } from 'node:crypto'
 import { SignJWT } from 'jose'
@@ -20,14 +21,14 @@ export type IdentityFlags = {
   audience?: string | undefined
 }
 
-/** Seconds a token of ours is good for. */
+/** Lifetime of a token that the audit signs, in seconds. */
 const TOKEN_LIFE_S = 3_600
 
 /** Throws CONFIG_INVALID. */
 export function identityOf(flags: IdentityFlags): Identity {
   const { token, secret, privateKey, issuer, audience } = flags
   if ([token, secret, privateKey].filter((each) => each !== undefined).length > 1)
-    throw new TidemarkError('CONFIG_INVALID', '--token, --secret and --private-key are three ways to be a viewer: give one of them')
+    throw new TidemarkError('CONFIG_INVALID', '--token, --secret and --private-key exclude each other: give one of them')
   if (token !== undefined) return { kind: 'token', token }
   if (secret !== undefined)
     return { kind: 'signed', key: createSecretKey(Buffer.from(secret, 'utf8')), algorithm: 'HS256', issuer, audience }
@@ -42,7 +43,7 @@ function readPrivateKey(pem: string): KeyObject {
   } catch (error) {
     throw new TidemarkError(
       'CONFIG_INVALID',
-      '--private-key is not a private key in PEM form: it begins with -----BEGIN PRIVATE KEY-----',
+      '--private-key is not a private key in PEM form: give a file that begins with -----BEGIN PRIVATE KEY-----',
       {
         cause: error,
       },
@@ -56,7 +57,7 @@ function algorithmOf(key: KeyObject): string {
   throw new TidemarkError('CONFIG_INVALID', `--private-key is a key of type ${key.asymmetricKeyType}: give one of RSA, P-256 or Ed25519`)
 }
 
-/** `expiresIn` in seconds, for tokens that are expired already. */
+/** `expiresIn` in seconds; a negative value makes a token that has expired. */
 export async function headersOf(
   identity: Identity,
   viewer: string,

@@ -1,6 +1,6 @@
 /**
- * The thumbup calls of the checks. Subjects have random ids, so no other caller changes their counts. Every mark is noted and undone at the
- * end. Registered owners stay, without likes.
+ * The calls of thumbup for checks. Subjects have random ids, so only the audit changes their counts. Every mark is noted
+ * and undone at the end. Registered owners stay, with no likes.
  */
 import { setTimeout as wait } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
@@ -32,7 +32,7 @@ export type Thumbup = Awaited<ReturnType<typeof thumbup>>
 
 const BATCH_MAX = 500
 const ASK_EVERY_MS = 50
-/** A list without an end is a finding. Reading stops here. */
+/** A list with more pages than this fails the check. */
 const PAGES_MAX = 100
 
 /** Throws CheckSkipped if the deployment does not serve thumbup, or not for this business. */
@@ -41,7 +41,7 @@ export async function thumbup(audit: Audit, business = audit.business) {
   if (probe.errors.some(({ message }) => message.startsWith('Cannot query field "thumbups"')))
     throw new CheckSkipped('this deployment does not serve thumbup')
   if (codesOf(probe).some((code) => code === 'BUSINESS_UNKNOWN' || code === 'BUSINESS_DELETED'))
-    throw new CheckSkipped(`nothing of ${business} can be liked here: name a business of which it can with --business`)
+    throw new CheckSkipped(`thumbup does not serve the business ${business}: give --business with one that it serves`)
 
   async function markMany(viewer: AuditViewer, inputs: readonly MarkInput[]): Promise<MarkPayload[]> {
     const sent = inputs.map((input) => ({ business, ...input }))
@@ -79,7 +79,7 @@ export async function thumbup(audit: Audit, business = audit.business) {
       audit.noteMarks(viewer, [input])
       return orSkip((await viewer.data<{ mark: MarkPayload }>(MARK, input)).mark)
     },
-    /** In as many batches as needed. All marks must be accepted. */
+    /** Sends any number of marks, in as many batches as needed. All must be accepted. */
     async markAll(viewer: AuditViewer, inputs: readonly MarkInput[]): Promise<void> {
       for (let i = 0; i < inputs.length; i += BATCH_MAX) {
         const answers = await markMany(viewer, inputs.slice(i, i + BATCH_MAX))
@@ -90,7 +90,7 @@ export async function thumbup(audit: Audit, business = audit.business) {
     async marksOf(viewer: AuditViewer, ids: readonly string[]): Promise<(string | null)[]> {
       return (await states(viewer, ids)).map(({ viewerMark }) => viewerMark)
     },
-    /** Likes and dislikes. The asking viewer sees their own mark at once. */
+    /** Per subject the number of likes and of dislikes. A viewer's own marks are included at once. */
     async counts(viewer: AuditViewer, ids: readonly string[], of = business): Promise<(number | null)[][]> {
       const { thumbups } = await viewer.data<{ thumbups: State[] }>(COUNTS, { business: of, ids })
       return thumbups.map(({ likeCount, dislikeCount }) => [likeCount, dislikeCount])
@@ -103,15 +103,15 @@ export async function thumbup(audit: Audit, business = audit.business) {
       const inputs = ids.map((id) => ({ id, owner }))
       const { registerSubjects } = await viewer.data<{ registerSubjects: Registered[] }>(REGISTER, { business, inputs })
       const expected = ids.map((id) => ({ id, registered: true, code: null, message: null }))
-      expectEqual('what the registration answers', registerSubjects, expected)
+      expectEqual('the answer to the registration', registerSubjects, expected)
     },
   }
 }
 
 /**
- * The state of subjects that only this viewer marks, read at once. For a moment a mark can be in the public counts and also pending, and
- * then the counts are off by one (docs/decisions/0024-fills.md). This is a finding only if it lasts. `isFirst`: no subject had a mark
- * before. Then no two consecutive reads may lack it.
+ * Compares the viewer's own reads of subjects that no other viewer marks. For a moment a mark can be part of the shared counts and also be
+ * pending as the viewer's own, so counts may be off by one (docs/decisions/0024-fills.md). The check fails only if that lasts. `isFirst`:
+ * the subjects had no marks before. Then two reads in a row that lack the mark fail the check.
  */
 export async function expectOwn(
   { eventMaxMs }: Audit,
@@ -122,7 +122,7 @@ export async function expectOwn(
 ): Promise<void> {
   let lacking = 0
   for (const until = performance.now() + eventMaxMs; ; await wait(lacking > 0 ? 0 : ASK_EVERY_MS)) {
-    // In the form of the expected value, with its fields only.
+    // Plain objects with the fields of `expected` only.
     const seen = (await read()).map((each, at) => fieldsOf(each, Object.keys(expected[at] ?? each)))
     if (isDeepStrictEqual(seen, expected)) return
     expectEqual(what, seen.map(withoutCounts), expected.map(withoutCounts))
@@ -166,21 +166,21 @@ export async function walkMarks(
     expectEqual(`hasPreviousPage of page ${page}`, pageInfo.hasPreviousPage, page > 1)
     expectEqual(`the endCursor of page ${page}`, pageInfo.endCursor, entries.at(-1)?.cursor ?? null)
     if (!pageInfo.hasNextPage) return ids
-    expectEqual(`how many entries page ${page} has, after which there are more`, entries.length, first)
+    expectEqual(`the number of entries on page ${page}, which is not the last`, entries.length, first)
     await between(page)
     after = pageInfo.endCursor
   }
   throw new CheckFailed(`a list that ends within ${PAGES_MAX} pages of ${first}`, 'hasNextPage: true still')
 }
 
-/** A refusal by the configuration of a business breaks no promise. */
+/** A business that is configured to refuse some marks breaks no guarantee. */
 function orSkip(payload: MarkPayload): MarkPayload {
-  if (payload.code === 'DISLIKES_OFF') throw new CheckSkipped('nothing can be disliked in this business')
-  if (payload.code === 'QUOTA_EXCEEDED') throw new CheckSkipped('the business has a quota of marks, and it is used up')
+  if (payload.code === 'DISLIKES_OFF') throw new CheckSkipped('this business has dislikes off')
+  if (payload.code === 'QUOTA_EXCEEDED') throw new CheckSkipped('the business has used up its quota of marks')
   return payload
 }
 
 function known<T>(what: string, value: T | null | undefined): T {
-  if (value === null || value === undefined) throw new CheckFailed(`a list of ${what}`, 'null: do all stores run?')
+  if (value === null || value === undefined) throw new CheckFailed(`a list of ${what}`, 'null: check that all stores run')
   return value
 }

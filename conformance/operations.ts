@@ -1,4 +1,4 @@
-/** The operations of the audit. Their names let an operator tell its requests from others in logs. */
+/** The operations of the audit. Their names let an operator recognize its requests in logs. */
 export type Progress = {
   business: string
   oid: string
@@ -38,7 +38,7 @@ export type Change = { kind: string; business: string; oid: string | null; progr
 
 export type HistoryVariables = { businesses?: readonly string[]; first?: number; after?: string | null }
 
-/** The part of a history's entry that a point lookup answers too. */
+/** The part of a history entry that a point lookup also returns. */
 export function progressOf({ subject: _subject, ...progress }: Edge['node']): Progress {
   return progress
 }
@@ -71,12 +71,12 @@ export const WHY_HIDDEN = `query AuditWhyHidden($business: String!, $id: ID!, $v
   whyHidden(business: $business, id: $id, viewer: $viewer) { hidden issuedAt stagedAt filters { has } }
 }`
 
-/** The newest entry of a history, with its `viewerSeen`. */
+/** The newest entry of a history, with its viewerSeen. */
 export function seenEntityQuery(entity: string): string {
   return `query AuditSeenEntity { viewerHistory(first: 1) { edges { node { subject { ... on ${entity} { viewerSeen } } } } } }`
 }
 
-/** `entity` is the type of the business's subjects. Undefined: the operation asks only for `__typename`. */
+/** `entity` is the type of the business's subjects. If it is undefined, the query reads only their type name. */
 export function historyQuery(entity: string | undefined): string {
   const subject = entity === undefined ? '' : `... on ${entity} { id viewerProgress ${PROGRESS} }`
   return `query AuditHistory($businesses: [String!], $first: Int! = 20, $after: String) {
@@ -106,7 +106,7 @@ export const MARK = `mutation AuditMark($business: String!, $id: ID!, $mark: Mar
   mark(business: $business, id: $id, mark: $mark, source: $source, markedAt: $markedAt, viewer: $viewer) ${MARKED}
 }`
 export const MARK_BATCH = `mutation AuditMarkBatch($inputs: [MarkInput!]!) { markBatch(inputs: $inputs) ${MARKED} }`
-/** For anonymous callers too. `STATES` needs a viewer. */
+/** Also for anonymous callers; `STATES` needs a viewer. */
 export const COUNTS = `query AuditCounts($business: String!, $ids: [ID!]!) {
   thumbups(business: $business, ids: $ids) { business id likeCount dislikeCount }
 }`
@@ -134,7 +134,7 @@ export const COUNTS_CHANGED = `subscription AuditCountsChanged($business: String
   countsChanged(business: $business, ids: $ids) { business counts { id likeCount dislikeCount version } }
 }`
 
-/** The newest entry of a history, with the viewer's mark. */
+/** The newest entry of a history, with its marks. */
 export function markedEntityQuery(entity: string): string {
   return `query AuditMarkedEntity {
   viewerHistory(first: 1) { edges { node { subject { ... on ${entity} { id likeCount dislikeCount viewerMark } } } } }

@@ -1,10 +1,10 @@
-/** The outcome of a check: it throws one of these two errors, or returns. */
+/** The outcome of a check: it throws one of these two errors, or returns if the deployment passes. */
 import { isDeepStrictEqual } from 'node:util'
 
 const SHOWN_MAX = 400
 const CUT = '…'
 
-/** The deployment breaks its promise. */
+/** The deployment breaks the guarantee. */
 export class CheckFailed extends Error {
   readonly expected: string
   readonly seen: string
@@ -16,7 +16,7 @@ export class CheckFailed extends Error {
   }
 }
 
-/** The check cannot run here. The message has the reason and the remedy. */
+/** The check cannot run here. The message says why, and how to make it possible. */
 export class CheckSkipped extends Error {
   override readonly name = 'CheckSkipped'
 }
@@ -28,14 +28,14 @@ export function expectEqual(what: string, seen: unknown, expected: unknown): voi
   throw new CheckFailed(`${what} to be ${show(expected)}`, show(seen))
 }
 
-/** A long list is reported from its first difference: two equal beginnings would show nothing. */
+/** For long lists the message shows the first difference: both lists may begin alike. */
 function expectSameParts(what: string, seen: unknown, expected: unknown): void {
   if (!Array.isArray(seen) || !Array.isArray(expected)) return
   expected.forEach((part, index) => expectEqual(`${what}, number ${index + 1} of ${expected.length},`, seen[index] ?? null, part))
-  expectEqual(`how many ${what} has`, seen.length, expected.length)
+  expectEqual(`the length of ${what}`, seen.length, expected.length)
 }
 
-/** Compares the fields that `expected` has. */
+/** Compares only the fields that `expected` has. */
 export function expectFields(what: string, seen: object | null | undefined, expected: object): void {
   if (seen === null || seen === undefined) throw new CheckFailed(`${what} to have ${show(expected)}`, 'nothing')
   const among = Object.fromEntries(Object.keys(expected).map((name) => [name, (seen as Record<string, unknown>)[name]]))

@@ -1,4 +1,4 @@
-/** The whole suite, in the order of the report. A test runs every check against a deployment that breaks its promise. */
+/** The whole suite, in the order of the printed findings. A test runs every check against a deployment that breaks its guarantee. */
 import { badInput } from './checks/bad-input.ts'
 import type { Check } from './check.ts'
 import { deleting } from './checks/deleting.ts'
@@ -33,5 +33,5 @@ export const PROMPT_CHECKS: readonly Check[] = [
   ...health,
 ]
 
-/** These wait. They run in parallel, after the others. */
+/** These wait for the write-back. They run concurrently, after the others. */
 export const PATIENT_CHECKS: readonly Check[] = [...durability, ...existenceStays, ...markListsStay, ...markSums]

@@ -1,6 +1,6 @@
 /**
- * A viewer of the audit, as a client. Each method is one request and throws CheckFailed if the answer has errors. `ask` returns every
- * answer, for requests that should fail.
+ * A viewer of the audit, as a client. Each method sends one request and throws CheckFailed if the answer has errors.
+ * `ask` returns every answer, for requests that are meant to fail.
  */
 import { askGraphQL, type Answer } from './answer.ts'
 import { openEvents, type Changes } from './changes.ts'
@@ -27,20 +27,20 @@ export type AuditViewer = {
   id: string
   url: string
   headers: Record<string, string>
-  /** Reported ids of the viewer's business, which are deleted at the end. */
+  /** The ids that this viewer reported in the audited business, to delete at the end. */
   written: Set<string>
   ask<Data>(query: string, variables?: Record<string, unknown>): Promise<Answer<Data>>
   data<Data>(query: string, variables?: Record<string, unknown>): Promise<Data>
-  /** The same viewer at another process. */
+  /** The same viewer as a client of another process. */
   at(url: string): AuditViewer
   report(input: ReportInput): Promise<Payload>
   reportBatch(inputs: readonly ReportInput[]): Promise<Payload[]>
   lookUp(oid: string, business?: string): Promise<Progress | null>
   lookUpMany(ids: readonly string[], business?: string): Promise<(Progress | null)[]>
   history(variables?: HistoryVariables): Promise<Connection>
-  /** The ids of the first hundred, newest first. */
+  /** The ids of the newest hundred entries, newest first. */
   oids(): Promise<string[]>
-  /** All of it, page by page. `between` runs after each page but the last. */
+  /** The whole history, page by page. `between` runs after each page except the last. */
   walk(first: number, between?: (page: Connection) => Promise<void>): Promise<Connection[]>
   deleteHistory(ids: readonly string[]): Promise<string[]>
   /** Resolves to the watermark. */
@@ -48,7 +48,7 @@ export type AuditViewer = {
   pause(): Promise<boolean>
   resume(): Promise<boolean>
   isPaused(): Promise<boolean>
-  /** Changes from now on. With `since`, missed changes come first. */
+  /** Changes from now on. With `since`, the missed changes come first. */
   openChanges(since?: string): Promise<Changes>
 }
 
@@ -56,7 +56,7 @@ export type AuditViewer = {
 export type Ground = { business: string; entity: string | undefined }
 
 const PAGE_FIRST = 100
-/** A history without an end is a finding. Reading stops here. */
+/** A history with more pages than this fails the check. */
 const PAGES_MAX = 200
 
 export function makeViewer(
@@ -118,7 +118,7 @@ export function makeViewer(
         const page: Connection = await history({ first, after })
         pages.push(page)
         if (!page.pageInfo.hasNextPage) return pages
-        if (page.pageInfo.endCursor === null) throw new CheckFailed('an endCursor where a next page follows', 'null')
+        if (page.pageInfo.endCursor === null) throw new CheckFailed('an endCursor on a page with hasNextPage', 'null')
         await between?.(page)
         after = page.pageInfo.endCursor
       }

@@ -43,9 +43,9 @@ function badReportCheck({ id, what, code, input }: BadReport): Check {
   }
 }
 
-/** A message: the problem, a colon, the remedy. */
+/** The form of a message: the mistake, a colon, and the remedy. */
 function expectSentence(message: string | null | undefined): void {
-  expectThat(/\S{2,}.*: .*\w{2,}/s.test(message ?? ''), 'a message that says what is wrong, and after a colon what to do', message)
+  expectThat(/\S{2,}.*: .*\w{2,}/s.test(message ?? ''), 'a message with the mistake, a colon and the remedy', message)
 }
 
 type BadQuery = { id: string; sentence: string; code: string; ask(viewer: AuditViewer, audit: Audit): Promise<Answer<unknown>> }
@@ -64,13 +64,13 @@ const BAD_QUERIES: readonly BadQuery[] = [
   })),
   {
     id: 'cursor-broken',
-    sentence: 'A cursor that nobody made is refused.',
+    sentence: 'A string that is no cursor is refused.',
     code: 'CURSOR_INVALID',
     ask: (viewer) => viewer.ask(HISTORY, { after: 'nonsense' }),
   },
   {
     id: 'cursor-cut',
-    sentence: 'A cursor that lost its end is refused.',
+    sentence: 'A truncated cursor is refused.',
     code: 'CURSOR_INVALID',
     async ask(viewer, audit) {
       await viewer.report({ oid: audit.newOid(), position: REAL_POSITION })
@@ -80,7 +80,7 @@ const BAD_QUERIES: readonly BadQuery[] = [
   },
   {
     id: 'cursor-of-another-list',
-    sentence: 'A cursor of a list of other businesses is refused.',
+    sentence: 'A cursor from a list of other businesses is refused.',
     code: 'CURSOR_INVALID',
     async ask(viewer, audit) {
       await viewer.report({ business: audit.otherBusiness(), oid: '1', position: REAL_POSITION })
@@ -138,13 +138,13 @@ const BAD_QUERIES: readonly BadQuery[] = [
   },
   {
     id: 'body-as-text',
-    sentence: 'A body that a foreign page can send without asking (text/plain) is refused.',
+    sentence: 'A body that a page of another origin can send without a preflight (text/plain) is refused.',
     code: 'BAD_REQUEST',
     ask: (viewer) => parameters('{"query": "{ historySettings { paused } }"}', viewer, 'text/plain'),
   },
   {
     id: 'graphql-broken',
-    sentence: 'An operation that is not GraphQL is refused.',
+    sentence: 'A query that is not valid GraphQL is refused.',
     code: 'GRAPHQL_PARSE_FAILED',
     ask: (viewer) => viewer.ask('{ historySettings { paused }'),
   },
@@ -156,13 +156,13 @@ const BAD_QUERIES: readonly BadQuery[] = [
   },
   {
     id: 'operation-unknown',
-    sentence: 'An operation that the document does not have is refused.',
+    sentence: 'An operationName that the document does not define is refused.',
     code: 'OPERATION_RESOLUTION_FAILURE',
     ask: (viewer) => parameters(JSON.stringify({ query: 'query A { historySettings { paused } }', operationName: 'B' }), viewer),
   },
   {
     id: 'variable-missing',
-    sentence: 'An operation without a variable that it needs is refused.',
+    sentence: 'An operation without a required variable is refused.',
     code: 'GRAPHQL_VALIDATION_FAILED',
     ask: (viewer) => viewer.ask(LOOKUP, { ids: ['1'] }),
   },
@@ -188,14 +188,14 @@ function badQueryCheck({ id, sentence, code, ask }: BadQuery): Check {
   }
 }
 
-/** The libraries that parse and validate GraphQL word their own messages. */
+/** Messages of GraphQL parsing and validation come from libraries and have another form. */
 export function expectSentenceOf(answer: Answer<unknown>): void {
   const [error] = answer.errors
   if (error?.extensions?.code?.startsWith('GRAPHQL_') === true) expectThat(error.message.length > 10, 'a message', error.message)
   else expectSentence(error?.message)
 }
 
-/** A request without a viewer gets UNAUTHENTICATED for each of these. */
+/** An anonymous caller gets UNAUTHENTICATED for each of these. */
 export async function expectNobodyAnswered(
   { url }: Audit,
   asked: readonly (readonly [query: string, variables: Record<string, unknown>])[],
@@ -209,7 +209,7 @@ export async function expectNobodyAnswered(
   )
 }
 
-/** A field that is null is no data. */
+/** Data with only null fields counts as null. */
 function dataOf({ data }: Answer<unknown>): unknown {
   return data !== null && Object.values(data as object).every((value) => value === null) ? null : data
 }
@@ -218,7 +218,7 @@ export const badInput: readonly Check[] = [
   ...BAD_REPORTS.map(badReportCheck),
   {
     id: 'batch-good-inputs-count',
-    sentence: 'Bad inputs of a batch are rejected one by one, and the good ones count.',
+    sentence: 'Each bad input of a batch is rejected on its own, and the good ones count.',
     async check(audit) {
       const viewer = await audit.ownViewer()
       const good = ['first', 'middle', 'last'].map((oid, index) => ({ oid, position: REAL_POSITION, viewedAt: audit.now() - HOUR - index }))
@@ -237,7 +237,7 @@ export const badInput: readonly Check[] = [
   },
   {
     id: 'batch-501',
-    sentence: 'A batch of 501 is refused whole with INPUTS_TOO_MANY.',
+    sentence: 'A batch of 501 inputs is refused as a whole with INPUTS_TOO_MANY.',
     async check(audit) {
       const viewer = await audit.ownViewer()
       const inputs = idsOf(501).map((oid) => ({ business: audit.business, oid, position: REAL_POSITION }))
@@ -249,7 +249,7 @@ export const badInput: readonly Check[] = [
   },
   {
     id: 'delete-201-ids',
-    sentence: 'A deletion of 201 ids is refused whole with IDS_TOO_MANY.',
+    sentence: 'A deletion of 201 ids is refused as a whole with IDS_TOO_MANY.',
     async check(audit) {
       const viewer = await audit.ownViewer()
       await viewer.report({ oid: '1', position: REAL_POSITION })
@@ -261,7 +261,7 @@ export const badInput: readonly Check[] = [
   },
   {
     id: 'delete-one-bad-id',
-    sentence: 'A deletion with one bad id is refused whole with ID_INVALID.',
+    sentence: 'A deletion with one bad id is refused as a whole with ID_INVALID.',
     async check(audit) {
       const viewer = await audit.ownViewer()
       await viewer.report({ oid: '1', position: REAL_POSITION })
@@ -273,7 +273,7 @@ export const badInput: readonly Check[] = [
   },
   {
     id: 'input-of-wrong-type',
-    sentence: 'A batch in which one position is no number at all is refused whole with GRAPHQL_VALIDATION_FAILED.',
+    sentence: 'A batch with a position that is not a number is refused as a whole with GRAPHQL_VALIDATION_FAILED.',
     async check(audit) {
       const viewer = await audit.ownViewer()
       const inputs = [REAL_POSITION, 'far'].map((position, index) => ({ business: audit.business, oid: String(index), position }))
@@ -284,7 +284,7 @@ export const badInput: readonly Check[] = [
   },
   {
     id: 'mutation-too-wide',
-    sentence: 'A mutation that asks too much is refused with OPERATION_TOO_LARGE before any of it runs.',
+    sentence: 'A mutation that is too large is refused with OPERATION_TOO_LARGE before any of it runs.',
     async check(audit) {
       const viewer = await audit.ownViewer()
       const fields = idsOf(150).map((oid) => `a${oid}: reportProgress(input: $input) { outcome }`)

@@ -1,4 +1,4 @@
-/** Deleted and cleared entries stay gone, also after late reports. A paused history stores nothing. */
+/** Deleted and cleared entries stay gone, late reports included. A paused history stores nothing. */
 import { setTimeout as wait } from 'node:timers/promises'
 import { REAL_POSITION, type Audit } from '../audited.ts'
 import type { Check } from '../check.ts'
@@ -6,7 +6,7 @@ import { expectEqual, expectFields, expectThat } from '../outcome.ts'
 import type { AuditViewer } from '../viewer.ts'
 
 const MINUTE = 60_000
-/** After a deletion the clock of the deployment must move on before a view is newer than it. */
+/** The clock of the deployment must advance before a view is newer than a deletion. */
 const NEXT_MOMENT_MS = 50
 
 /** Views of a minute ago. "3" is the newest. */
@@ -20,7 +20,7 @@ async function expectGone(viewer: AuditViewer, oid: string): Promise<void> {
   expectThat(!(await viewer.oids()).includes(oid), `a history without ${oid}`, `${oid} in it`)
 }
 
-/** A view that the deletion or clearing came after, reported late. */
+/** Reports a view from before the deletion or clearing, and expects that it is dropped. */
 async function expectLateDropped(audit: Audit, viewer: AuditViewer, oid: string): Promise<void> {
   for (const agoMs of [MINUTE / 2, 5 * MINUTE]) {
     const late = await viewer.report({ oid, position: REAL_POSITION + 7, viewedAt: audit.now() - agoMs })
@@ -32,7 +32,7 @@ async function expectLateDropped(audit: Audit, viewer: AuditViewer, oid: string)
 export const deleting: readonly Check[] = [
   {
     id: 'delete-at-once',
-    sentence: 'What is deleted is gone from every read at once, and nothing else is.',
+    sentence: 'Deleted entries are gone from every read at once, and nothing else is.',
     async check(audit) {
       const viewer = await audit.ownViewer()
       await watch(audit, viewer)
@@ -44,7 +44,7 @@ export const deleting: readonly Check[] = [
   },
   {
     id: 'delete-late-report',
-    sentence: 'A report viewed before the deletion does not bring a subject back.',
+    sentence: 'A report with a viewedAt before the deletion does not bring a subject back.',
     async check(audit) {
       const viewer = await audit.ownViewer()
       await watch(audit, viewer)
@@ -54,7 +54,7 @@ export const deleting: readonly Check[] = [
   },
   {
     id: 'delete-then-view',
-    sentence: 'A view after the deletion brings a subject back as it is then.',
+    sentence: 'A view after the deletion brings a subject back, with the data of that view.',
     async check(audit) {
       const viewer = await audit.ownViewer()
       await watch(audit, viewer)
@@ -62,13 +62,13 @@ export const deleting: readonly Check[] = [
       await wait(NEXT_MOMENT_MS)
       const answer = await viewer.report({ oid: '2', position: REAL_POSITION / 2 })
       expectEqual('the outcome of the view', answer.outcome, 'ACCEPTED')
-      expectFields('what is stored', await viewer.lookUp('2'), { position: REAL_POSITION / 2 })
+      expectFields('the stored progress', await viewer.lookUp('2'), { position: REAL_POSITION / 2 })
       expectEqual('the history', await viewer.oids(), ['2', '3', '1'])
     },
   },
   {
     id: 'delete-twice',
-    sentence: 'Deleting again is no error and says that nothing was there.',
+    sentence: 'A repeated deletion is no error and reports no deleted ids.',
     async check(audit) {
       const viewer = await audit.ownViewer()
       await watch(audit, viewer)
@@ -80,7 +80,7 @@ export const deleting: readonly Check[] = [
   },
   {
     id: 'delete-across-processes',
-    sentence: 'What one process deleted or cleared is gone from another at once.',
+    sentence: 'A deletion or clearing through one process takes effect in another at once.',
     async check(audit) {
       const viewer = await audit.ownViewer()
       const elsewhere = viewer.at(audit.second())
@@ -105,7 +105,7 @@ export const deleting: readonly Check[] = [
   },
   {
     id: 'clear-one-business',
-    sentence: 'Clearing a business leaves the others.',
+    sentence: 'Clearing a business does not change the others.',
     async check(audit) {
       const other = audit.otherBusiness()
       const viewer = await audit.ownViewer()
@@ -117,7 +117,7 @@ export const deleting: readonly Check[] = [
   },
   {
     id: 'clear-late-report',
-    sentence: 'A report viewed before the clearing brings nothing back, known or new.',
+    sentence: 'A report with a viewedAt before the clearing is dropped, for a cleared subject and for a new one.',
     async check(audit) {
       const viewer = await audit.ownViewer()
       await watch(audit, viewer)
@@ -135,13 +135,13 @@ export const deleting: readonly Check[] = [
       await viewer.clearHistory()
       await wait(NEXT_MOMENT_MS)
       await viewer.report({ oid: '2', position: REAL_POSITION / 2 })
-      expectFields('what is stored', await viewer.lookUp('2'), { position: REAL_POSITION / 2 })
+      expectFields('the stored progress', await viewer.lookUp('2'), { position: REAL_POSITION / 2 })
       expectEqual('the history', await viewer.oids(), ['2'])
     },
   },
   {
     id: 'pause-drops',
-    sentence: 'While history is paused reports are PAUSED and store nothing; what was there stays.',
+    sentence: 'While history is paused, reports are PAUSED and store nothing. Existing entries stay.',
     async check(audit) {
       const viewer = await audit.ownViewer()
       await watch(audit, viewer)
@@ -153,7 +153,7 @@ export const deleting: readonly Check[] = [
       ]
       for (const answer of answers) expectFields('the answer to a report', answer, { outcome: 'PAUSED', progress: null, firstOfDay: false })
       expectEqual('the history', await viewer.oids(), ['3', '2', '1'])
-      expectFields('what is stored', await viewer.lookUp('2'), { position: REAL_POSITION + 1 })
+      expectFields('the stored progress', await viewer.lookUp('2'), { position: REAL_POSITION + 1 })
     },
   },
   {
@@ -171,7 +171,7 @@ export const deleting: readonly Check[] = [
   },
   {
     id: 'pause-across-processes',
-    sentence: 'What one process paused is paused in another at once.',
+    sentence: 'A pause through one process takes effect in another at once.',
     async check(audit) {
       const viewer = await audit.ownViewer()
       const elsewhere = viewer.at(audit.second())
@@ -182,7 +182,7 @@ export const deleting: readonly Check[] = [
   },
   {
     id: 'resume-counts-again',
-    sentence: 'After resuming reports count again, and what was dropped meanwhile does not come back.',
+    sentence: 'After a resume, reports count again. Reports dropped during the pause do not come back.',
     async check(audit) {
       const viewer = await audit.ownViewer()
       await watch(audit, viewer, ['1'])

@@ -1,7 +1,7 @@
 /**
- * Acknowledged writes reach the record store unchanged. A deployment shows this through its address in two ways: its metrics report that
- * nothing is left to persist, and a history longer than the hot timeline is complete. These checks wait for the write-back. The other
- * checks do not.
+ * Acknowledged writes reach the record store unchanged. Through its address a deployment shows that in two ways: its
+ * metrics report an empty backlog, and a history longer than the hot timeline is complete. These checks wait for the
+ * write-back.
  */
 import { REAL_POSITION, type Audit } from '../audited.ts'
 import type { Check } from '../check.ts'
@@ -10,7 +10,7 @@ import { progressOf, type Progress, type ReportInput } from '../operations.ts'
 import type { AuditViewer } from '../viewer.ts'
 
 const HOUR = 3_600_000
-/** More entries than the default cap of the hot timeline. */
+/** More entries than the hot timeline keeps by default. */
 const LONG = 1_500
 const BATCH = 500
 const PAGE = 100
@@ -39,9 +39,9 @@ async function readAll(viewer: AuditViewer): Promise<Progress[]> {
   return pages.flatMap((page) => page.edges.map((edge) => progressOf(edge.node)))
 }
 
-/** Compares entry by entry, so that a failure names the first difference and not a thousand. */
+/** Compares entry by entry, so that a failure names only the first that differs. */
 function expectHistory(audit: Audit, seen: readonly Progress[], reports: readonly ReportInput[]): void {
-  expectEqual('how many entries the history has', seen.length, reports.length)
+  expectEqual('the number of entries in the history', seen.length, reports.length)
   reports.forEach((report, index) => {
     const stored = { ...report, business: audit.business, finished: false }
     expectEqual(`entry ${index} of the history`, seen[index], { ...stored })
@@ -51,7 +51,7 @@ function expectHistory(audit: Audit, seen: readonly Progress[], reports: readonl
 export const durability: readonly Check[] = [
   {
     id: 'write-back-drains',
-    sentence: 'When writing stops the write-back comes to its end: no dirty key and no flush message is left.',
+    sentence: 'After the last write the write-back drains: no dirty key and no flush message is left.',
     async check(audit) {
       await write(await audit.ownViewer(), someReports(audit, 100))
       const quiet = await audit.quiet()
@@ -61,7 +61,7 @@ export const durability: readonly Check[] = [
   },
   {
     id: 'written-stays',
-    sentence: 'What was acknowledged is the same after the write-back.',
+    sentence: 'Acknowledged reports are the same after the write-back.',
     async check(audit) {
       const viewer = await audit.ownViewer()
       const reports = someReports(audit, 100)
@@ -77,13 +77,13 @@ export const durability: readonly Check[] = [
   },
   {
     id: 'long-history-stays',
-    sentence: 'A history longer than the hot timeline is whole after the write-back, in every page and lookup.',
+    sentence: 'A history longer than the hot timeline is complete after the write-back, in every page and lookup.',
     async check(audit) {
       const viewer = await audit.ownViewer()
       const reports = someReports(audit, LONG)
       await write(viewer, reports)
       await audit.quiet()
-      // One more report makes the hot store trim entries that are in the record store by now.
+      // One more report makes the hot store trim entries that the record store has by now.
       const last = { ...(reports[0] as ReportInput), oid: 'last', viewedAt: audit.now() - HOUR + 1 }
       await write(viewer, [last])
       expectHistory(audit, await readAll(viewer), [last, ...reports])
@@ -93,7 +93,7 @@ export const durability: readonly Check[] = [
   },
   {
     id: 'deleted-stays-deleted',
-    sentence: 'What was deleted or cleared is gone after the write-back too, and late reports do not bring it back.',
+    sentence: 'Deleted and cleared entries stay gone after the write-back, and late reports do not bring them back.',
     async check(audit) {
       const [viewer, clearer] = [await audit.ownViewer(), await audit.ownViewer()]
       const reports = someReports(audit, 20)
@@ -105,13 +105,13 @@ export const durability: readonly Check[] = [
       for (const each of [viewer, clearer]) await each.report({ ...(reports[3] as ReportInput), viewedAt: audit.now() - HOUR / 2 })
       const left = reports.filter(({ oid }) => oid !== '3' && oid !== '7')
       expectHistory(audit, await readAll(viewer), left)
-      expectEqual('the history that was cleared', await clearer.oids(), [])
-      expectEqual('the point lookup of what was deleted', await viewer.lookUpMany(['3', '7']), [null, null])
+      expectEqual('the cleared history', await clearer.oids(), [])
+      expectEqual('the point lookup of the deleted entries', await viewer.lookUpMany(['3', '7']), [null, null])
     },
   },
   {
     id: 'paused-stays-paused',
-    sentence: 'A paused history is paused after the write-back too.',
+    sentence: 'A paused history is still paused after the write-back.',
     async check(audit) {
       const viewer = await audit.ownViewer()
       await viewer.pause()

@@ -1,4 +1,4 @@
-/** Bad input to feed existence gets a code and a message, and nothing is half-recorded. A viewer's data is private. */
+/** Bad input to feed existence gets a code and a message, and nothing is half-recorded. Only the viewer reads their own data. */
 import { codesOf, type Answer } from '../answer.ts'
 import type { Audit } from '../audited.ts'
 import { expectNobodyAnswered, expectSentenceOf } from './bad-input.ts'
@@ -15,7 +15,7 @@ type Bad = { id: string; sentence: string; code: string; query: string; variable
 const READS: readonly Bad[] = [
   {
     id: 'unseen-501-candidates',
-    sentence: '501 candidates of a viewer are refused.',
+    sentence: '501 candidates without the scope existence:bulk are refused.',
     code: 'CANDIDATES_TOO_MANY',
     query: UNSEEN,
     variables: () => ({ candidates: ids(501) }),
@@ -43,7 +43,7 @@ const READS: readonly Bad[] = [
   },
   {
     id: 'unseen-business-unknown',
-    sentence: 'What is unseen in a business that is not configured is refused.',
+    sentence: 'Unseen in a business that is not configured is refused.',
     code: 'BUSINESS_UNKNOWN',
     query: UNSEEN,
     variables: () => ({ business: UNKNOWN_BUSINESS, candidates: ['1'] }),
@@ -58,32 +58,32 @@ const READS: readonly Bad[] = [
   },
 ]
 
-/** Each sends the id '1' too, which must not be recorded. */
+/** Each would record the id '1' if it were not refused. */
 const WRITES: readonly Bad[] = [
   {
     id: 'played-201-ids',
-    sentence: 'A play of 201 ids is refused whole.',
+    sentence: 'A play of 201 ids is refused as a whole.',
     code: 'IDS_TOO_MANY',
     query: PLAY,
     variables: () => ({ ids: ids(201) }),
   },
   {
     id: 'played-one-bad-id',
-    sentence: 'A play with one bad id is refused whole.',
+    sentence: 'A play with one bad id is refused as a whole.',
     code: 'ID_INVALID',
     query: PLAY,
     variables: () => ({ ids: ['1', ''] }),
   },
   {
     id: 'played-in-the-future',
-    sentence: 'A play of two days ahead is refused.',
+    sentence: 'A play two days ahead is refused.',
     code: 'PLAYED_AT_INVALID',
     query: PLAY,
     variables: (audit) => ({ ids: ['1'], playedAt: Math.round(audit.now() + 2 * DAY) }),
   },
   {
     id: 'played-long-ago',
-    sentence: 'A play of two years ago is refused.',
+    sentence: 'A play two years ago is refused.',
     code: 'PLAYED_AT_INVALID',
     query: PLAY,
     variables: (audit) => ({ ids: ['1'], playedAt: Math.round(audit.now() - 730 * DAY) }),
@@ -97,14 +97,14 @@ const WRITES: readonly Bad[] = [
   },
   {
     id: 'issued-201-ids',
-    sentence: '201 ids that were served are refused whole.',
+    sentence: 'A recordIssued of 201 ids is refused as a whole.',
     code: 'IDS_TOO_MANY',
     query: ISSUE,
     variables: () => ({ ids: ids(201) }),
   },
   {
     id: 'issued-one-bad-id',
-    sentence: 'What was served is refused whole for one bad id.',
+    sentence: 'A recordIssued with one bad id is refused as a whole.',
     code: 'ID_INVALID',
     query: ISSUE,
     variables: () => ({ ids: ['1', 'x'.repeat(65)] }),
@@ -118,12 +118,12 @@ function refusal({ id, sentence, code, query, variables }: Bad, isWrite: boolean
     async check(audit) {
       const { unseen } = seenCalls(audit)
       const viewer = await audit.ownViewer()
-      // Skipped if the deployment has no feed existence.
+      // Skips the check if the deployment does not serve feed existence.
       await unseen(viewer, [])
       const answer: Answer<unknown> = await viewer.ask(query, { business: audit.business, ...variables(audit) })
       expectEqual('the codes of the errors', codesOf(answer), [code])
       expectSentenceOf(answer)
-      if (isWrite) expectEqual('what unseen shows afterwards', (await unseen(viewer, ['1'])).ids, ['1'])
+      if (isWrite) expectEqual('the ids of unseen afterwards', (await unseen(viewer, ['1'])).ids, ['1'])
     },
   }
 }
@@ -133,7 +133,7 @@ export const existenceBadInput: readonly Check[] = [
   ...WRITES.map((each) => refusal(each, true)),
   {
     id: 'why-hidden-forbidden',
-    sentence: 'Without the scope operator nobody is told why something is hidden.',
+    sentence: 'whyHidden without the scope operator is refused.',
     async check(audit) {
       await seenCalls(audit).unseen(await audit.ownViewer(), [])
       const viewer = await audit.ownViewer()
@@ -143,7 +143,7 @@ export const existenceBadInput: readonly Check[] = [
   },
   {
     id: 'seen-for-nobody',
-    sentence: 'Who names no viewer has seen nothing, and gets UNAUTHENTICATED.',
+    sentence: 'An anonymous caller gets UNAUTHENTICATED for unseen, seen, recordPlayed and recordIssued.',
     async check(audit) {
       await seenCalls(audit).unseen(await audit.ownViewer(), [])
       const { business } = audit

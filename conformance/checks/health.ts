@@ -1,4 +1,4 @@
-/** The health and metrics addresses of a deployment, for its operators. */
+/** Health and metrics of a deployment. */
 import { askRaw, type Answer } from '../answer.ts'
 import { REAL_POSITION } from '../audited.ts'
 import { readMetrics } from '../api-client.ts'
@@ -8,17 +8,17 @@ import { CheckSkipped, expectEqual, expectThat } from '../outcome.ts'
 const ROUNDS = 20
 const STORES = ['hotStore', 'log', 'recordStore']
 
-/** A public deployment may keep these addresses private. */
+/** A public deployment may hide these addresses. */
 async function askHealth(url: string, path: string): Promise<Answer<unknown>> {
   const { href } = new URL(path, url)
   const answer = await askRaw(href, { method: 'GET' })
-  if (answer.status === 404 || answer.status === 403) throw new CheckSkipped(`${href} is not to be seen from here (${answer.status})`)
+  if (answer.status === 404 || answer.status === 403) throw new CheckSkipped(`${href} cannot be reached from here (${answer.status})`)
   return answer
 }
 
 async function countReports(url: string): Promise<number> {
   const count = (await readMetrics(url)).get('tidemark_reports_total')
-  if (count === undefined) throw new CheckSkipped(`${new URL('/metrics', url).href} is not to be seen from here`)
+  if (count === undefined) throw new CheckSkipped(`${new URL('/metrics', url).href} does not count reports`)
   return count
 }
 
@@ -55,7 +55,7 @@ export const health: readonly Check[] = [
     async check(audit) {
       const viewer = await audit.anyViewer()
       const counts = [await countReports(audit.url)]
-      // One address may stand for several processes, and each has its own counts.
+      // One address may have several processes behind it, each with its own counts.
       while (counts.length < ROUNDS && counts.every((count) => count === counts[0])) {
         await viewer.report({ oid: audit.newOid(), position: REAL_POSITION })
         counts.push(await countReports(audit.url))

@@ -1,4 +1,4 @@
-/** Bad input to thumbup gets a code and a message, and nothing is half-stored. An anonymous caller is not a viewer. */
+/** Bad input to thumbup gets a code and a message, and nothing is half-stored. An anonymous caller has no marks. */
 import { SCOPE_SUBJECTS_REGISTER } from '../../core/viewer.ts'
 import { codesOf, type Answer } from '../answer.ts'
 import type { Audit } from '../audited.ts'
@@ -72,14 +72,14 @@ const READS: readonly Bad[] = [
   { id: 'likes-first-101', sentence: 'A page of 101 likes is refused.', code: 'FIRST_INVALID', query: LIKES, variables: { first: 101 } },
   {
     id: 'likers-cursor-broken',
-    sentence: 'A cursor of no list is refused where likers are read.',
+    sentence: 'A string that is no cursor is refused for likers.',
     code: 'CURSOR_INVALID',
     query: LIKERS,
     variables: { id: '1', after: 'No such cursor!' },
   },
   {
     id: 'likes-cursor-broken',
-    sentence: 'A cursor of no list is refused where likes are read.',
+    sentence: 'A string that is no cursor is refused for likes.',
     code: 'CURSOR_INVALID',
     query: LIKES,
     variables: { after: 'AAAA' },
@@ -95,12 +95,17 @@ const MARKS: readonly BadMark[] = [
     code: 'BUSINESS_UNKNOWN',
     input: () => ({ business: UNKNOWN_BUSINESS }),
   },
-  { id: 'mark-id-empty', sentence: 'A mark of an empty id is rejected.', code: 'ID_INVALID', input: () => ({ id: '' }) },
-  { id: 'mark-id-long', sentence: 'A mark of an id of 65 bytes is rejected.', code: 'ID_INVALID', input: () => ({ id: 'x'.repeat(65) }) },
-  { id: 'mark-time-negative', sentence: 'A mark of before 1970 is rejected.', code: 'MARKED_AT_INVALID', input: () => ({ markedAt: -1 }) },
+  { id: 'mark-id-empty', sentence: 'A mark with an empty id is rejected.', code: 'ID_INVALID', input: () => ({ id: '' }) },
+  { id: 'mark-id-long', sentence: 'A mark with an id of 65 bytes is rejected.', code: 'ID_INVALID', input: () => ({ id: 'x'.repeat(65) }) },
+  {
+    id: 'mark-time-negative',
+    sentence: 'A mark with a markedAt before 1970 is rejected.',
+    code: 'MARKED_AT_INVALID',
+    input: () => ({ markedAt: -1 }),
+  },
   {
     id: 'mark-source-long',
-    sentence: 'A mark whose source has 65 bytes is rejected.',
+    sentence: 'A mark with a source of 65 bytes is rejected.',
     code: 'SOURCE_INVALID',
     input: () => ({ source: 's'.repeat(65) }),
   },
@@ -120,7 +125,7 @@ function refusal({ id, sentence, code, query, variables }: Bad): Check {
   }
 }
 
-/** Valid input would mark subject `1`. It must stay unmarked. */
+/** The id `1` would be stored if the mark were accepted. */
 function rejection({ id, sentence, code, input }: BadMark): Check {
   return {
     id,
@@ -131,20 +136,20 @@ function rejection({ id, sentence, code, input }: BadMark): Check {
       const { id: oid = '1', ...more } = input(audit)
       const answer = await mark(viewer, oid, 'LIKE', more)
       expectFields('the answer', answer, { outcome: 'REJECTED', code, oldMark: null, newMark: null, state: null, likeCount: null })
-      expectThat((answer.message ?? '').length > 20, 'a message that says what is wrong', answer.message)
-      expectEqual('what is stored afterwards', await marksOf(viewer, ['1']), ['NONE'])
+      expectThat((answer.message ?? '').length > 20, 'a message about the mistake', answer.message)
+      expectEqual('the stored mark afterwards', await marksOf(viewer, ['1']), ['NONE'])
     },
   }
 }
 
-/** The operation is refused, and nothing is stored. */
+/** Expects that the whole operation is refused and stores nothing. */
 async function expectRefused(audit: Audit, query: string, variables: Record<string, unknown>, code: string): Promise<void> {
   const { marksOf } = await thumbup(audit)
   const viewer = await audit.ownViewer()
   const answer = await viewer.ask(query, variables)
   expectEqual('the codes of the errors', [...new Set(codesOf(answer))], [code])
   expectSentenceOf(answer)
-  expectEqual('what is stored afterwards', await marksOf(viewer, ['1']), ['NONE'])
+  expectEqual('the stored mark afterwards', await marksOf(viewer, ['1']), ['NONE'])
 }
 
 export const markBadInput: readonly Check[] = [
@@ -152,7 +157,7 @@ export const markBadInput: readonly Check[] = [
   ...MARKS.map(rejection),
   {
     id: 'cursors-of-other-lists',
-    sentence: "A cursor of another subject's likers, or of another viewer's likes, is refused with CURSOR_INVALID.",
+    sentence: "A cursor from another subject's likers or another viewer's likes is refused with CURSOR_INVALID.",
     async check(audit) {
       const { mark, likers, likes } = await thumbup(audit)
       const [viewer, other] = [await audit.ownViewer(), await audit.ownViewer()]
@@ -177,7 +182,7 @@ export const markBadInput: readonly Check[] = [
   },
   {
     id: 'marks-501',
-    sentence: '501 marks of a batch are refused whole.',
+    sentence: 'A batch of 501 marks is refused as a whole with INPUTS_TOO_MANY.',
     async check(audit) {
       const inputs = ids(501).map((id) => ({ business: audit.business, id, mark: 'LIKE' }))
       await expectRefused(audit, MARK_BATCH, { inputs }, 'INPUTS_TOO_MANY')
@@ -185,7 +190,7 @@ export const markBadInput: readonly Check[] = [
   },
   {
     id: 'mark-of-no-kind',
-    sentence: 'A mark that is none of the three is no operation, and the whole batch with it.',
+    sentence: 'A batch with a mark other than LIKE, DISLIKE and NONE is refused as a whole with GRAPHQL_VALIDATION_FAILED.',
     async check(audit) {
       const good = { business: audit.business, id: '1', mark: 'LIKE' }
       const inputs = [good, { ...good, id: '2', mark: 'LOVE' }]
@@ -194,7 +199,7 @@ export const markBadInput: readonly Check[] = [
   },
   {
     id: 'marks-for-nobody',
-    sentence: 'Who names no viewer marks nothing, has no marks and reads no lists, and gets UNAUTHENTICATED.',
+    sentence: 'An anonymous caller cannot mark and cannot read marks or lists, and gets UNAUTHENTICATED.',
     async check(audit) {
       await thumbup(audit)
       const { business } = audit
@@ -209,7 +214,7 @@ export const markBadInput: readonly Check[] = [
   },
   {
     id: 'thumbup-scopes',
-    sentence: 'Without their scopes nobody registers subjects or has marks counted again.',
+    sentence: 'Registering subjects and reconciling counts without their scopes is refused.',
     async check(audit) {
       await thumbup(audit)
       const viewer = await audit.ownViewer()
@@ -223,7 +228,7 @@ export const markBadInput: readonly Check[] = [
   },
   {
     id: 'register-bad-subjects',
-    sentence: 'Of subjects to register, each bad one is told its code, and the others are registered.',
+    sentence: 'Each bad subject of a registration gets its code, and the others are registered.',
     async check(audit) {
       await thumbup(audit)
       const registrar = await audit.ownViewer([SCOPE_SUBJECTS_REGISTER])
@@ -237,7 +242,7 @@ export const markBadInput: readonly Check[] = [
       ]
       const answer = await registrar.data<{ registerSubjects: Registered[] }>(REGISTER, { business: audit.business, inputs })
       expectEqual(
-        'what is registered, and the codes',
+        'registered and code of the answers',
         answer.registerSubjects.map(({ registered, code }) => [registered, code]),
         [
           [true, null],
@@ -251,7 +256,7 @@ export const markBadInput: readonly Check[] = [
   },
   {
     id: 'counts-changed-201-ids',
-    sentence: 'Who follows 201 subjects is refused with IDS_TOO_MANY.',
+    sentence: 'A subscription to 201 subjects is refused with IDS_TOO_MANY.',
     async check(audit) {
       await thumbup(audit)
       const { headers } = await audit.anyViewer()

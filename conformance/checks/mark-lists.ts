@@ -1,4 +1,4 @@
-/** Likers of a subject and likes of a viewer: newest first, page by page. A viewer's own change is visible at once. */
+/** The likers of a subject and the likes of a viewer: newest first, page by page, with the viewer's own marks at once. */
 import { SCOPE_MARKS_READ_ANY, SCOPE_MARKS_WRITE_ANY } from '../../core/viewer.ts'
 import { codesOf } from '../answer.ts'
 import type { Audit } from '../audited.ts'
@@ -8,9 +8,9 @@ import { expectEqual } from '../outcome.ts'
 import { LIKES } from '../operations.ts'
 
 const HOUR = 3_600_000
-/** More likes than the default cap of a viewer in the hot store. */
+/** More of a viewer's likes than the hot store keeps by default. */
 const LONG = 1_200
-/** More likers than the cache keeps for a subject. */
+/** More likers than the cache holds for a subject. */
 const MANY = 130
 const PAGE = 100
 
@@ -20,7 +20,7 @@ const ids = (audit: Audit, count: number): string[] => Array.from({ length: coun
 export const markLists: readonly Check[] = [
   {
     id: 'likes-at-once',
-    sentence: 'A viewer finds what he likes among his likes at once, newest first, and nothing that he has undone.',
+    sentence: 'A viewer finds a new like in their likes at once, newest first. An undone like is gone.',
     async check(audit) {
       const { mark, likes } = await thumbup(audit)
       const viewer = await audit.ownViewer()
@@ -43,18 +43,18 @@ export const markLists: readonly Check[] = [
       )
       await mark(viewer, c, 'NONE')
       await mark(viewer, a, 'LIKE', { markedAt: newest + 1 })
-      expectEqual('the likes after an undo, and a like again', oidsOf(await likes(viewer)), [a, b])
+      expectEqual('the likes after an undo and a repeated like', oidsOf(await likes(viewer)), [a, b])
     },
   },
   {
     id: 'likes-paged',
-    sentence: 'Pages of likes neither skip nor repeat, while likes go on.',
+    sentence: 'Pages of likes neither skip nor repeat while likes are added.',
     async check(audit) {
       const { mark, markAll, likes } = await thumbup(audit)
       const viewer = await audit.ownViewer()
       const all = ids(audit, 30)
       const newest = Math.round(audit.now() - HOUR)
-      // Some have the same time.
+      // Three at a time have the same markedAt.
       await markAll(
         viewer,
         all.map((id, at) => ({ id, mark: 'LIKE', markedAt: newest - Math.floor(at / 3) })),
@@ -64,11 +64,11 @@ export const markLists: readonly Check[] = [
         7,
         async () => void (await mark(viewer, audit.newOid(), 'LIKE')),
       )
-      expectEqual('how many entries the pages have', walked.length, all.length)
+      expectEqual('the number of entries on all pages', walked.length, all.length)
       expectEqual('the subjects on all pages', walked.toSorted(), all.toSorted())
       const groups = walked.map((id) => Math.floor(all.indexOf(id) / 3))
       expectEqual(
-        'the order of the moments',
+        'the order by markedAt',
         groups,
         groups.toSorted((a, b) => a - b),
       )
@@ -76,7 +76,7 @@ export const markLists: readonly Check[] = [
   },
   {
     id: 'likers-at-once',
-    sentence: 'Who likes finds himself among the likers at once, and no longer once he has undone it.',
+    sentence: 'A viewer appears among the likers at once after a like, and disappears at once after an undo.',
     async check(audit) {
       const { mark, likers } = await thumbup(audit)
       const viewer = await audit.ownViewer()
@@ -89,7 +89,7 @@ export const markLists: readonly Check[] = [
   },
   {
     id: 'likes-of-others-forbidden',
-    sentence: 'Nobody reads what another likes, but with the scope for it, and gets FORBIDDEN.',
+    sentence: `A read of another viewer's likes without the scope ${SCOPE_MARKS_READ_ANY} gets FORBIDDEN.`,
     async check(audit) {
       const { mark, likes } = await thumbup(audit)
       const viewer = await audit.ownViewer()
@@ -99,16 +99,16 @@ export const markLists: readonly Check[] = [
       const answer = await other.ask(LIKES, { business: audit.business, user: viewer.id })
       expectEqual('the codes of the errors', codesOf(answer), ['FORBIDDEN'])
       expectEqual("another viewer's likes", oidsOf(await likes(other)), [])
-      expectEqual(`what is read with ${SCOPE_MARKS_READ_ANY}`, oidsOf(await likes(reader, {}, viewer.id)), [id])
+      expectEqual(`the likes read with ${SCOPE_MARKS_READ_ANY}`, oidsOf(await likes(reader, {}, viewer.id)), [id])
     },
   },
 ]
 
-/** These wait until the marks are public. */
+/** These wait until all viewers see the marks. */
 export const markListsStay: readonly Check[] = [
   {
     id: 'likers-paged',
-    sentence: 'The likers of a subject are listed for everybody, newest first; pages neither skip nor repeat, while it is liked.',
+    sentence: 'All viewers read the likers of a subject, newest first. Pages neither skip nor repeat while likes are added.',
     async check(audit) {
       const { markAll, counts, likers } = await thumbup(audit)
       const writer = await audit.ownViewer([SCOPE_MARKS_WRITE_ANY])
@@ -120,7 +120,7 @@ export const markListsStay: readonly Check[] = [
       // The oldest come first.
       const marks = viewers.map((viewer, at) => ({ viewer, id, mark: 'LIKE', markedAt: newest - at })).reverse()
       await markAll(writer, marks)
-      await audit.settled('the counts for everybody', () => counts(reader, [id]), [[MANY, 0]])
+      await audit.settled('the counts for all viewers', () => counts(reader, [id]), [[MANY, 0]])
       const walked = await walkMarks(
         (variables) => likers(reader, id, variables),
         40,
@@ -131,7 +131,7 @@ export const markListsStay: readonly Check[] = [
   },
   {
     id: 'long-likes-stay',
-    sentence: `All of ${LONG.toLocaleString('en')} likes of a viewer are listed, without a seam to those that are long persisted.`,
+    sentence: `All of ${LONG.toLocaleString('en')} likes of a viewer are listed, those in the record store without a gap.`,
     async check(audit) {
       const { mark, markAll, counts, likes } = await thumbup(audit)
       const viewer = await audit.ownViewer()
@@ -144,8 +144,8 @@ export const markListsStay: readonly Check[] = [
       )
       const sample = all.filter((_, at) => at % 8 === 7)
       const expected = sample.map(() => [1, 0])
-      await audit.settled('the counts of some of them for everybody', () => counts(other, sample), expected)
-      // One mark is only in the record store by now, and one is in the hot store.
+      await audit.settled('the counts of some of them for all viewers', () => counts(other, sample), expected)
+      // One like that only the record store has by now, and one in the hot store.
       const undone = [all[LONG - 10], all[5]] as string[]
       for (const id of undone) await mark(viewer, id, 'NONE')
       const walked = await walkMarks(

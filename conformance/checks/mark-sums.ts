@@ -1,6 +1,6 @@
 /**
- * Public data of marks, some windows after they were set: counts, likes that an owner received, and events. The API does not report the
- * length of a window. These checks therefore repeat their reads, for as long as they would wait for the write-back.
+ * Marks as all viewers see them, some windows after they were set: counts, the likes an owner received, and events. The API
+ * does not say how long a window is, so these checks repeat their reads for up to the time limit of the write-back.
  */
 import { SCOPE_MARKS_WRITE_ANY, SCOPE_OPERATOR, SCOPE_SUBJECTS_REGISTER } from '../../core/viewer.ts'
 import { openEvents, type Events } from '../changes.ts'
@@ -13,13 +13,13 @@ import type { AuditViewer } from '../viewer.ts'
 
 const VIEWERS = 24
 const HELLO_EVERY_MS = 500
-/** A settled value must not change: it is read this many times more. */
+/** Settled counts stay the same over this many more reads. */
 const AGAIN = 5
 
 type CountsChange = { business: string; counts: { id: string; likeCount: number; dislikeCount: number; version: number }[] }
 type Reconciliation = { checked: number; unchecked: string[]; drift: unknown[]; ownerDrift: unknown[] }
 
-/** Marks the subject as `count` viewers. */
+/** Sets the mark for `count` viewers. */
 function likeAs({ markAll }: Thumbup, writer: AuditViewer, id: string, count: number, mark = 'LIKE'): Promise<void> {
   const viewers = Array.from({ length: count }, (_, at) => `${writer.id}-fan-${at}`)
   return markAll(
@@ -28,13 +28,13 @@ function likeAs({ markAll }: Thumbup, writer: AuditViewer, id: string, count: nu
   )
 }
 
-/** Every viewer is shown these counts, and they do not change any more. */
+/** All viewers come to see these counts, and continue to see them. */
 async function expectCounts(audit: Audit, { counts }: Thumbup, viewer: AuditViewer, id: string, expected: number[]): Promise<void> {
-  await audit.settled('the counts for everybody', () => counts(viewer, [id]), [expected])
+  await audit.settled('the counts for all viewers', () => counts(viewer, [id]), [expected])
   for (let time = 0; time < AGAIN; time++) expectEqual('the counts once more', await counts(viewer, [id]), [expected])
 }
 
-/** The API does not report when a subscription is open: one subject gets likes until an event comes. */
+/** No event says that a subscription is open, so one subject gets likes until its event arrives. */
 async function whileFollowing(
   audit: Audit,
   { mark }: Thumbup,
@@ -62,7 +62,7 @@ async function whileFollowing(
 export const markSums: readonly Check[] = [
   {
     id: 'counts-for-everybody',
-    sentence: 'What one viewer marks, everybody sees in the counts within some windows, and goes on seeing; an undo as well.',
+    sentence: 'All viewers see the counts with a mark or an undo within some windows, and continue to see them.',
     async check(audit) {
       const calls = await thumbup(audit)
       const [viewer, other] = [await audit.ownViewer(), await audit.ownViewer()]
@@ -75,14 +75,14 @@ export const markSums: readonly Check[] = [
       ] as const) {
         await calls.mark(viewer, id, mark)
         await expectCounts(audit, calls, other, id, [likes, 0])
-        expectEqual('the counts for nobody', await calls.counts(audit.nobody, [id]), [[likes, 0]])
-        await audit.settled('the counts for him who marked', () => calls.counts(viewer, [id]), [[likes, 0]])
+        expectEqual('the counts for an anonymous caller', await calls.counts(audit.nobody, [id]), [[likes, 0]])
+        await audit.settled('the counts for the viewer of the mark', () => calls.counts(viewer, [id]), [[likes, 0]])
       }
     },
   },
   {
     id: 'mark-settles',
-    sentence: 'A mark is PENDING until everybody sees it, and SETTLED from then on.',
+    sentence: 'A mark is PENDING until all viewers see it, and SETTLED from then on.',
     async check(audit) {
       const { mark } = await thumbup(audit)
       const viewer = await audit.ownViewer()
@@ -97,7 +97,7 @@ export const markSums: readonly Check[] = [
   },
   {
     id: 'counts-add-up',
-    sentence: 'The counts of many viewers who like, dislike, undo and repeat at once are exact.',
+    sentence: 'Counts stay exact while many viewers like, dislike, undo and repeat at once.',
     async check(audit) {
       const calls = await thumbup(audit)
       const viewers = await Promise.all(Array.from({ length: VIEWERS }, () => audit.ownViewer()))
@@ -114,7 +114,7 @@ export const markSums: readonly Check[] = [
   },
   {
     id: 'likes-received',
-    sentence: 'The likes of all subjects of an owner add up to what he received; undone ones do not count.',
+    sentence: 'likesReceived of an owner is the sum of the likes of their subjects, without undone likes.',
     async check(audit) {
       const calls = await thumbup(audit)
       const writer = await audit.ownViewer([SCOPE_MARKS_WRITE_ANY])
@@ -122,19 +122,19 @@ export const markSums: readonly Check[] = [
       const owner = audit.newOid()
       const [a, b, c] = [audit.newOid(), audit.newOid(), audit.newOid()]
       const received = () => calls.received(writer, owner)
-      expectEqual('what was received at first', await received(), 0)
+      expectEqual('likesReceived at first', await received(), 0)
       await calls.register(registrar, [a, b, c], owner)
       await likeAs(calls, writer, a, 4)
       await likeAs(calls, writer, b, 3)
-      await audit.settled('what was received', received, 7)
+      await audit.settled('likesReceived', received, 7)
       await likeAs(calls, writer, a, 2, 'NONE')
       await likeAs(calls, writer, b, 3)
-      await audit.settled('what was received after two undos, and repetitions', received, 5)
+      await audit.settled('likesReceived after two undos and repeated likes', received, 5)
     },
   },
   {
     id: 'likes-received-late',
-    sentence: 'What a subject received before it was registered counts for its owner.',
+    sentence: 'Likes that a subject received before its registration count for its owner.',
     async check(audit) {
       const calls = await thumbup(audit)
       const writer = await audit.ownViewer([SCOPE_MARKS_WRITE_ANY])
@@ -142,14 +142,14 @@ export const markSums: readonly Check[] = [
       const owner = audit.newOid()
       const id = audit.newOid()
       await likeAs(calls, writer, id, 3)
-      await audit.settled('the counts for everybody', () => calls.counts(registrar, [id]), [[3, 0]])
+      await audit.settled('the counts for all viewers', () => calls.counts(registrar, [id]), [[3, 0]])
       await calls.register(registrar, [id], owner)
-      await audit.settled('what was received', () => calls.received(writer, owner), 3)
+      await audit.settled('likesReceived', () => calls.received(writer, owner), 3)
     },
   },
   {
     id: 'likes-received-move',
-    sentence: 'A subject that changes its owner takes its likes along, and no subject is counted for two.',
+    sentence: 'The likes of a subject move with it to a new owner, and no subject counts for two owners.',
     async check(audit) {
       const calls = await thumbup(audit)
       const writer = await audit.ownViewer([SCOPE_MARKS_WRITE_ANY])
@@ -160,16 +160,16 @@ export const markSums: readonly Check[] = [
       await calls.register(registrar, [stays, moves], owners[0])
       await likeAs(calls, writer, stays, 2)
       await likeAs(calls, writer, moves, 3)
-      await audit.settled('what both received at first', received, [5, 0])
+      await audit.settled('likesReceived of both owners at first', received, [5, 0])
       await calls.register(registrar, [moves], owners[1])
-      await audit.settled('what both received after the change', received, [2, 3])
+      await audit.settled('likesReceived of both owners after the move', received, [2, 3])
       await likeAs(calls, writer, moves, 1, 'NONE')
-      await audit.settled('what both received after an undo', received, [2, 2])
+      await audit.settled('likesReceived of both owners after an undo', received, [2, 2])
     },
   },
   {
     id: 'reconcile-no-drift',
-    sentence: 'An operator who has marks counted again finds no drift, neither of subjects nor of owners.',
+    sentence: 'A reconciliation by an operator finds no drift in counts of subjects or of owners.',
     async check(audit) {
       const calls = await thumbup(audit)
       const writer = await audit.ownViewer([SCOPE_MARKS_WRITE_ANY])
@@ -178,7 +178,7 @@ export const markSums: readonly Check[] = [
       const ids = [audit.newOid(), audit.newOid(), audit.newOid()]
       await calls.register(registrar, ids.slice(1), audit.newOid())
       for (const [at, id] of ids.entries()) await likeAs(calls, writer, id, at + 1)
-      await audit.settled('the counts for everybody', () => calls.counts(operator, ids), [
+      await audit.settled('the counts for all viewers', () => calls.counts(operator, ids), [
         [1, 0],
         [2, 0],
         [3, 0],
@@ -189,13 +189,13 @@ export const markSums: readonly Check[] = [
         found = (await operator.data<{ reconcile: Reconciliation }>(RECONCILE, { business: calls.business, ids })).reconcile
         return found.unchecked
       }
-      await audit.settled('what could not be counted', unchecked, [])
-      expectFields('what was found', found, { checked: 3, drift: [], ownerDrift: [] })
+      await audit.settled('the unchecked subjects', unchecked, [])
+      expectFields('the reconciliation', found, { checked: 3, drift: [], ownerDrift: [] })
     },
   },
   {
     id: 'counts-changed-tells',
-    sentence: 'Who follows the counts of subjects hears what they come to, each newer than before, and of no others.',
+    sentence: 'A subscriber to counts receives the final counts, each with a newer version, and no events of other subjects.',
     async check(audit) {
       const calls = await thumbup(audit)
       const writer = await audit.ownViewer([SCOPE_MARKS_WRITE_ANY])
@@ -214,7 +214,7 @@ export const markSums: readonly Check[] = [
         while (heard.get(a) !== 3 || heard.get(b) !== 1) {
           const event = await events.next(Math.max(0, until - performance.now()))
           const seen = `likes of the two: ${heard.get(a) ?? 'nothing'} and ${heard.get(b) ?? 'nothing'}`
-          if (event === undefined) throw new CheckFailed(`events that come to 3 likes and to 1 within ${audit.waitMs / 1_000} s`, seen)
+          if (event === undefined) throw new CheckFailed(`events with 3 likes and with 1 within ${audit.waitMs / 1_000} s`, seen)
           expectEqual('the business of an event', event.business, calls.business)
           for (const { id, likeCount, version } of event.counts) {
             expectThat(id !== other, 'no event of a subject that is not followed', id)

@@ -1,4 +1,4 @@
-/** A viewer sees their own mark and its effect on the counts at once. The newest mark is stored, in any order of arrival. */
+/** A viewer sees their own mark and its effect on the counts at once. The newest mark wins, in any order of arrival. */
 import { SCOPE_MARKS_WRITE_ANY } from '../../core/viewer.ts'
 import type { Audit } from '../audited.ts'
 import type { Check } from '../check.ts'
@@ -11,7 +11,7 @@ const MINUTE = 60_000
 const SECOND = 1_000
 
 const ids = (audit: Audit, count: number): string[] => Array.from({ length: count }, () => audit.newOid())
-/** Long enough ago for a clock that is slightly wrong. */
+/** Long enough ago that a small clock difference does not matter. */
 const earlier = (audit: Audit): number => Math.round(audit.now() - MINUTE)
 
 const said = ({ outcome, oldMark, newMark, changed }: MarkPayload) => [outcome, oldMark, newMark, changed]
@@ -25,7 +25,7 @@ const ORDERS = [
   [2, 1, 0],
 ]
 
-/** Sets the marks one after the other and returns the state after each. Two marks with the same time would be one mark sent twice. */
+/** Sends the marks in turn and reads after each. Their times differ, since two equal marks of one moment count as one sent twice. */
 async function expectShown(
   audit: Audit,
   { mark, states }: Thumbup,
@@ -41,14 +41,14 @@ async function expectShown(
     const which = `mark ${at + 1}, ${each},`
     expectFields(`the answer to ${which}`, payload, { outcome: 'ACCEPTED', newMark: each })
     if (at === 0) expectThat((payload.likeCount ?? 0) >= shown.likeCount, 'the like in the count of its answer', payload.likeCount)
-    await expectOwn(audit, `what is read right after ${which}`, () => states(reader, [id]), [{ id, viewerMark: each, ...shown }], at === 0)
+    await expectOwn(audit, `the state right after ${which}`, () => states(reader, [id]), [{ id, viewerMark: each, ...shown }], at === 0)
   }
 }
 
 export const markWrites: readonly Check[] = [
   {
     id: 'mark-answers',
-    sentence: 'The answer to a mark says what the mark was, what it is now, and whether it differs.',
+    sentence: 'The answer to a mark has the old mark, the new mark, and whether they differ.',
     async check(audit) {
       const { mark } = await thumbup(audit)
       const viewer = await audit.ownViewer()
@@ -69,7 +69,7 @@ export const markWrites: readonly Check[] = [
   },
   {
     id: 'mark-then-state',
-    sentence: 'Who likes and undoes sees his mark and its effect on the count at once.',
+    sentence: 'After a like or an undo, the viewer sees the mark and its effect on the count at once.',
     async check(audit) {
       const calls = await thumbup(audit)
       const viewer = await audit.ownViewer()
@@ -78,7 +78,7 @@ export const markWrites: readonly Check[] = [
   },
   {
     id: 'mark-moves-both-counts',
-    sentence: 'From a like to a dislike and to none, both counts move at once.',
+    sentence: 'Changes between like, dislike and none move both counts at once.',
     async check(audit) {
       const calls = await thumbup(audit)
       const viewer = await audit.ownViewer()
@@ -89,7 +89,7 @@ export const markWrites: readonly Check[] = [
   },
   {
     id: 'mark-across-processes',
-    sentence: 'A mark that one process took is read from another at once, with its effect on the count.',
+    sentence: 'A mark set through one process is read from another at once, with its effect on the count.',
     async check(audit) {
       const calls = await thumbup(audit)
       const viewer = await audit.ownViewer()
@@ -98,7 +98,7 @@ export const markWrites: readonly Check[] = [
   },
   {
     id: 'mark-then-entity',
-    sentence: 'The entity says of its likes what thumbups says.',
+    sentence: 'The entity has the same mark and counts as thumbups.',
     async check(audit) {
       const { mark } = await thumbup(audit)
       const viewer = await audit.ownViewer()
@@ -115,7 +115,7 @@ export const markWrites: readonly Check[] = [
   },
   {
     id: 'undo-of-nothing',
-    sentence: 'Undoing needs something to undo: without a mark it changes nothing, and no count falls.',
+    sentence: 'An undo without a mark changes nothing, and no count falls.',
     async check(audit) {
       const { mark, states } = await thumbup(audit)
       const viewer = await audit.ownViewer()
@@ -124,7 +124,7 @@ export const markWrites: readonly Check[] = [
         expectFields(`the answer to undo ${time}`, await mark(viewer, id, 'NONE'), { newMark: 'NONE', changed: false })
       await mark(viewer, id, 'LIKE')
       const liked = { likeCount: 1, dislikeCount: 0, viewerMark: 'LIKE' }
-      await expectOwn(audit, 'what is read after a like', () => states(viewer, [id]), [liked], true)
+      await expectOwn(audit, 'the state after a like', () => states(viewer, [id]), [liked], true)
     },
   },
   {
@@ -147,12 +147,12 @@ export const markWrites: readonly Check[] = [
       }
       const all = rows.map(({ id }) => id)
       const expected = rows.map(({ marks: [, , newest] }) => ({ viewerMark: newest, likeCount: Number(newest === 'LIKE') }))
-      await expectOwn(audit, 'the marks, and how many like each,', () => states(viewer, all), expected)
+      await expectOwn(audit, 'the marks and like counts', () => states(viewer, all), expected)
     },
   },
   {
     id: 'older-mark-is-stale',
-    sentence: 'A mark from before what is stored is STALE and says what is stored; an undo is stored as well.',
+    sentence: 'A mark older than the stored one is STALE, and its answer has the stored one. An undo is stored as well.',
     async check(audit) {
       const { mark, marksOf } = await thumbup(audit)
       const viewer = await audit.ownViewer()
@@ -163,7 +163,7 @@ export const markWrites: readonly Check[] = [
         ...{ outcome: 'STALE', newMark: 'LIKE', changed: false },
       })
       await mark(viewer, id, 'NONE', { markedAt: from + 3 })
-      expectFields('the answer to a like of before the undo', await mark(viewer, id, 'LIKE', { markedAt: from + 2 }), {
+      expectFields('the answer to a like older than the undo', await mark(viewer, id, 'LIKE', { markedAt: from + 2 }), {
         ...{ outcome: 'STALE', newMark: 'NONE', changed: false },
       })
       expectEqual('the mark', await marksOf(viewer, [id]), ['NONE'])
@@ -171,20 +171,20 @@ export const markWrites: readonly Check[] = [
   },
   {
     id: 'mark-ahead-counts-as-now',
-    sentence: 'A mark of a clock that is ahead counts as now: it can be undone at once.',
+    sentence: 'A mark with a future markedAt counts as now: it can be undone at once.',
     async check(audit) {
       const { mark, marksOf } = await thumbup(audit)
       const viewer = await audit.ownViewer()
       const id = audit.newOid()
       await mark(viewer, id, 'LIKE', { markedAt: Math.round(audit.now() + 48 * 3_600_000) })
-      expectEqual('the mark of a clock that is ahead', await marksOf(viewer, [id]), ['LIKE'])
+      expectEqual('the mark with a future markedAt', await marksOf(viewer, [id]), ['LIKE'])
       expectFields('the answer to the undo', await mark(viewer, id, 'NONE'), { outcome: 'ACCEPTED', newMark: 'NONE' })
       expectEqual('the mark after it', await marksOf(viewer, [id]), ['NONE'])
     },
   },
   {
     id: 'equal-marked-at',
-    sentence: 'Of two marks of one moment the one that came later wins.',
+    sentence: 'If two marks have equal markedAt, the later arrival wins.',
     async check(audit) {
       const { mark, marksOf } = await thumbup(audit)
       const viewer = await audit.ownViewer()
@@ -192,13 +192,13 @@ export const markWrites: readonly Check[] = [
       const markedAt = earlier(audit)
       for (const each of ['LIKE', 'NONE', 'LIKE']) {
         await mark(viewer, id, each, { markedAt })
-        expectEqual(`the mark after ${each} of the same moment`, await marksOf(viewer, [id]), [each])
+        expectEqual(`the mark after ${each} with the same markedAt`, await marksOf(viewer, [id]), [each])
       }
     },
   },
   {
     id: 'marks-at-once',
-    sentence: 'Of many marks that come at once the latest wins, and what they say has changed adds up.',
+    sentence: 'If many marks arrive at once, the latest wins, and the changes in their answers add up.',
     async check(audit) {
       const { mark, states } = await thumbup(audit)
       const viewer = await audit.ownViewer()
@@ -210,15 +210,15 @@ export const markWrites: readonly Check[] = [
         ),
       )
       const liked = { viewerMark: 'LIKE', likeCount: 1, dislikeCount: 0 }
-      await expectOwn(audit, 'what is read', () => states(viewer, [id]), [liked])
+      await expectOwn(audit, 'the state', () => states(viewer, [id]), [liked])
       const changed = answers.filter((answer) => answer.changed === true)
       const likes = changed.filter(({ newMark }) => newMark === 'LIKE').length
-      expectEqual('likes less undos that the answers tell', likes - (changed.length - likes), 1)
+      expectEqual('likes minus undos in the answers', likes - (changed.length - likes), 1)
     },
   },
   {
     id: 'mark-batch-as-single',
-    sentence: 'A batch is answered as its marks one by one would be, in order, and a bad one costs only itself.',
+    sentence: 'A batch gets the same answers, in order, as its marks sent one by one. A bad mark does not affect the others.',
     async check(audit) {
       const { mark, markMany, states } = await thumbup(audit)
       const [one, other] = [await audit.ownViewer(), await audit.ownViewer()]
@@ -235,19 +235,19 @@ export const markWrites: readonly Check[] = [
       ].map((step, at) => ({ ...step, markedAt: from + at }))
       const outcomes = (payload: MarkPayload) => [...said(payload), payload.code]
       const single: MarkPayload[] = []
-      // Its own subjects: the like count differs for the second viewer.
+      // The single marks have other subjects, because one viewer's likes change the counts that the other reads.
       const own = new Map([a, b, c].map((id) => [id, audit.newOid()]))
       for (const step of steps) single.push(await mark(one, own.get(step.id) ?? '', step.mark, { markedAt: step.markedAt }))
       const batch = await markMany(other, steps)
       expectEqual('the answers to the batch', batch.map(outcomes), single.map(outcomes))
       const expected = ['LIKE', 'NONE', 'LIKE'].map((each) => ({ viewerMark: each, likeCount: Number(each === 'LIKE'), dislikeCount: 0 }))
-      await expectOwn(audit, 'what is read after the batch', () => states(other, [a, b, c]), expected)
-      await expectOwn(audit, 'what is read after the single marks', () => states(one, [...own.values()]), expected)
+      await expectOwn(audit, 'the states after the batch', () => states(other, [a, b, c]), expected)
+      await expectOwn(audit, 'the states after the single marks', () => states(one, [...own.values()]), expected)
     },
   },
   {
     id: 'marks-500',
-    sentence: 'All of 500 marks of a batch are stored.',
+    sentence: 'A batch of 500 marks is stored completely.',
     async check(audit) {
       const { markAll, marksOf } = await thumbup(audit)
       const viewer = await audit.ownViewer()
@@ -259,7 +259,7 @@ export const markWrites: readonly Check[] = [
       for (const from of [0, 200, 400]) {
         const some = all.slice(from, from + 200)
         const expected = some.map(() => 'LIKE')
-        expectEqual(`the marks from number ${from + 1} on`, await marksOf(viewer, some), expected)
+        expectEqual(`200 marks from number ${from + 1}`, await marksOf(viewer, some), expected)
       }
     },
   },
@@ -276,7 +276,7 @@ export const markWrites: readonly Check[] = [
       const expected = all.map((id, at) => ({
         ...{ business, id, likeCount: Number(isLiked(at)), dislikeCount: 0, viewerMark: isLiked(at) ? 'LIKE' : 'NONE' },
       }))
-      // One subject is sent twice.
+      // One id occurs twice.
       const asked = [...all.slice(0, 49), all[1] as string]
       const answers = [...expected.slice(0, 49), expected[1] as object]
       await expectOwn(audit, 'the states', () => states(viewer, asked), answers, true)
@@ -284,7 +284,7 @@ export const markWrites: readonly Check[] = [
   },
   {
     id: 'mark-ids-as-sent',
-    sentence: 'Ids of subjects are told apart as they were sent, of 64 bytes and of any script.',
+    sentence: 'Ids of up to 64 bytes and of any script are distinct if any byte differs.',
     async check(audit) {
       const { markAll, marksOf } = await thumbup(audit)
       const viewer = await audit.ownViewer()
@@ -299,7 +299,7 @@ export const markWrites: readonly Check[] = [
   },
   {
     id: 'marks-of-two-businesses',
-    sentence: 'Subjects of two businesses with one id have nothing to do with each other.',
+    sentence: 'Subjects with equal ids in two businesses are independent.',
     async check(audit) {
       const { mark, states } = await thumbup(audit)
       const other = audit.otherBusiness()
@@ -312,25 +312,25 @@ export const markWrites: readonly Check[] = [
         { business: audit.business, viewerMark: 'LIKE', likeCount: 1 },
         { business: other, viewerMark: 'NONE', likeCount: 0 },
       ]
-      await expectOwn(audit, 'mark and likes in the business, and in another,', both, expected, true)
+      await expectOwn(audit, 'the states in the business and in another', both, expected, true)
       expectFields('the answer to an undo in the other', await mark(viewer, id, 'NONE', { business: other }), { changed: false })
     },
   },
   {
     id: 'marks-of-others-hidden',
-    sentence: "A viewer's mark is shown to him alone.",
+    sentence: 'Only the viewer sees their own mark.',
     async check(audit) {
       const { mark, marksOf } = await thumbup(audit)
       const [viewer, other] = [await audit.ownViewer(), await audit.ownViewer()]
       const id = audit.newOid()
       await mark(viewer, id, 'LIKE')
-      expectEqual("another's mark of it", await marksOf(other, [id]), ['NONE'])
-      expectEqual('his own', await marksOf(viewer, [id]), ['LIKE'])
+      expectEqual('the mark that another viewer sees', await marksOf(other, [id]), ['NONE'])
+      expectEqual('the mark that the viewer sees', await marksOf(viewer, [id]), ['LIKE'])
     },
   },
   {
     id: 'mark-for-another-forbidden',
-    sentence: 'A mark for another viewer without the scope for it is rejected with FORBIDDEN and stored for neither.',
+    sentence: `A mark for another viewer without the scope ${SCOPE_MARKS_WRITE_ANY} is rejected with FORBIDDEN and stored for neither.`,
     async check(audit) {
       const { mark, marksOf } = await thumbup(audit)
       const [viewer, other] = [await audit.ownViewer(), await audit.ownViewer()]
@@ -344,7 +344,7 @@ export const markWrites: readonly Check[] = [
   },
   {
     id: 'mark-for-another-with-scope',
-    sentence: `With the scope ${SCOPE_MARKS_WRITE_ANY} a mark is that of the viewer it names, and only his.`,
+    sentence: `With the scope ${SCOPE_MARKS_WRITE_ANY}, a mark counts only for the viewer it names.`,
     async check(audit) {
       const { mark, marksOf } = await thumbup(audit)
       const [viewer, other] = [await audit.ownViewer(), await audit.ownViewer([SCOPE_MARKS_WRITE_ANY])]

@@ -1,4 +1,4 @@
-/** The report with the newest `viewedAt` wins, in any order of arrival, with repetitions, and through any process. */
+/** The report with the latest `viewedAt` wins, in any order, repetition and process of arrival. */
 import { REAL_POSITION, type Audit } from '../audited.ts'
 import type { Check } from '../check.ts'
 import { CheckSkipped, expectEqual, expectFields, expectThat } from '../outcome.ts'
@@ -9,7 +9,7 @@ const ORDERS = 12
 
 type Timed = { oid: string; position: number; viewedAt: number }
 
-/** The record after these reports arrived one after the other. Deliberately simple: it shares no code with the service. */
+/** The expected progress after these reports arrived in turn. Independent of the service's code on purpose. */
 function winnerOf(audit: Audit, reports: readonly Timed[]): { position: number; viewedAt: number } {
   let position = -1
   let viewedAt = -1
@@ -21,7 +21,7 @@ function winnerOf(audit: Audit, reports: readonly Timed[]): { position: number; 
   return { position, viewedAt }
 }
 
-/** Six reports of one subject. The newest one is not the furthest one. */
+/** Six reports of one subject. The newest position is not the furthest. */
 function sixReports(audit: Audit, oid: string): Timed[] {
   const begin = audit.now() - HOUR
   return [3, 0, 5, 1, 4, 2].map((step, index) => ({ oid, position: REAL_POSITION + step * 1_000, viewedAt: begin + index * 1_000 }))
@@ -34,7 +34,7 @@ function shuffled<T>(values: readonly T[]): T[] {
     .map((each) => each.value)
 }
 
-/** The orders that differ most, and some between them. */
+/** The original order, its reverse, and some shuffles. */
 function ordersOf(reports: readonly Timed[]): Timed[][] {
   return [[...reports], [...reports].reverse(), ...Array.from({ length: ORDERS - 2 }, () => shuffled(reports))]
 }
@@ -50,13 +50,13 @@ function arrivals(reports: readonly Timed[]): string {
 export const order: readonly Check[] = [
   {
     id: 'last-write-wins',
-    sentence: 'The last report by viewedAt wins, in whatever order reports arrive.',
+    sentence: 'The last report by viewedAt wins in any order of arrival.',
     async check(audit) {
       const viewer = await audit.anyViewer()
       for (const reports of ordersOf(sixReports(audit, ''))) {
         const oid = audit.newOid()
         for (const report of reports) await viewer.report({ ...report, oid })
-        expectEqual(`what is stored after ${arrivals(reports)}`, placeAndTime(await viewer.lookUp(oid)), winnerOf(audit, reports))
+        expectEqual(`the stored progress after ${arrivals(reports)}`, placeAndTime(await viewer.lookUp(oid)), winnerOf(audit, reports))
       }
     },
   },
@@ -69,18 +69,18 @@ export const order: readonly Check[] = [
         const oid = audit.newOid()
         return reports.map((report) => ({ ...report, oid }))
       })
-      // Interleaved, so that the reports of a subject are not adjacent.
+      // Interleaved, so that the reports of one subject are not adjacent.
       const inputs = Array.from({ length: 6 }, (_, index) => orders.map((reports) => reports[index] as Timed)).flat()
       await viewer.reportBatch(inputs)
       const stored = await viewer.lookUpMany(orders.map(([first]) => (first as Timed).oid))
       orders.forEach((reports, index) => {
-        expectEqual(`what is stored after ${arrivals(reports)}`, placeAndTime(stored[index] ?? null), winnerOf(audit, reports))
+        expectEqual(`the stored progress after ${arrivals(reports)}`, placeAndTime(stored[index] ?? null), winnerOf(audit, reports))
       })
     },
   },
   {
     id: 'last-write-wins-at-once',
-    sentence: 'Of reports that arrive at once the last by viewedAt wins.',
+    sentence: 'If reports arrive at once, the last by viewedAt wins.',
     async check(audit) {
       const viewer = await audit.anyViewer()
       const oid = audit.newOid()
@@ -89,12 +89,12 @@ export const order: readonly Check[] = [
         Array.from({ length: 40 }, (_, index) => ({ oid, position: REAL_POSITION + index, viewedAt: begin + index })),
       )
       await Promise.all(reports.map((report) => viewer.report(report)))
-      expectEqual('what is stored after 40 reports at once', placeAndTime(await viewer.lookUp(oid)), winnerOf(audit, reports))
+      expectEqual('the stored progress after 40 reports at once', placeAndTime(await viewer.lookUp(oid)), winnerOf(audit, reports))
     },
   },
   {
     id: 'last-write-wins-across-processes',
-    sentence: 'The last report by viewedAt wins through whichever process each arrives.',
+    sentence: 'The last report by viewedAt wins if reports arrive through two processes.',
     async check(audit) {
       const viewer = await audit.anyViewer()
       const elsewhere = viewer.at(audit.second())
@@ -102,14 +102,14 @@ export const order: readonly Check[] = [
         const oid = audit.newOid()
         for (const [index, report] of reports.entries()) await (index % 2 === 0 ? viewer : elsewhere).report({ ...report, oid })
         const expected = winnerOf(audit, reports)
-        expectEqual(`what the first process has after ${arrivals(reports)}`, placeAndTime(await viewer.lookUp(oid)), expected)
-        expectEqual(`what the second process has after ${arrivals(reports)}`, placeAndTime(await elsewhere.lookUp(oid)), expected)
+        expectEqual(`the progress in the first process after ${arrivals(reports)}`, placeAndTime(await viewer.lookUp(oid)), expected)
+        expectEqual(`the progress in the second process after ${arrivals(reports)}`, placeAndTime(await elsewhere.lookUp(oid)), expected)
       }
     },
   },
   {
     id: 'repeats-change-nothing',
-    sentence: 'Sending everything again, in any order, changes nothing.',
+    sentence: 'Repeated reports, in any order, change nothing.',
     async check(audit) {
       const viewer = await audit.ownViewer()
       const reports = ['1', '2', '3'].flatMap((oid, index) =>
@@ -124,7 +124,7 @@ export const order: readonly Check[] = [
   },
   {
     id: 'equal-times-later-arrival',
-    sentence: 'Of reports with equal viewedAt the later arrival wins, and is accepted.',
+    sentence: 'If two reports have equal viewedAt, the later arrival wins and is accepted.',
     async check(audit) {
       if (audit.conflict === 'furthest') throw new CheckSkipped('the rule of the business is "furthest"')
       const viewer = await audit.anyViewer()
@@ -133,29 +133,29 @@ export const order: readonly Check[] = [
       for (const position of [REAL_POSITION + 2, REAL_POSITION + 1, REAL_POSITION + 3]) {
         const answer = await viewer.report({ oid, position, viewedAt })
         expectFields('the answer', { outcome: answer.outcome, position: answer.progress?.position }, { outcome: 'ACCEPTED', position })
-        expectFields('what is stored', await viewer.lookUp(oid), { position, viewedAt })
+        expectFields('the stored progress', await viewer.lookUp(oid), { position, viewedAt })
       }
     },
   },
   {
     id: 'ahead-counts-as-now',
-    sentence: 'A report of a clock that is ahead counts as now: neither it nor a clearing after it costs a later report.',
+    sentence: 'A report with a future viewedAt counts as now: later reports are accepted, also after a clearing.',
     async check(audit) {
       const viewer = await audit.ownViewer()
       const ahead = await viewer.report({ oid: '1', position: REAL_POSITION + 1, viewedAt: audit.now() + 48 * HOUR })
-      expectEqual('the outcome of the report of a clock that is ahead', ahead.outcome, 'ACCEPTED')
-      expectThat((ahead.progress?.viewedAt ?? Infinity) < audit.now() + HOUR, 'viewedAt of about now', ahead.progress?.viewedAt)
+      expectEqual('the outcome of a report with a future viewedAt', ahead.outcome, 'ACCEPTED')
+      expectThat((ahead.progress?.viewedAt ?? Infinity) < audit.now() + HOUR, 'viewedAt to be about now', ahead.progress?.viewedAt)
       for (const position of [REAL_POSITION + 2, REAL_POSITION + 3]) {
         expectEqual('the outcome of a report after it', (await viewer.report({ oid: '1', position })).outcome, 'ACCEPTED')
-        expectFields('what is stored', await viewer.lookUp('1'), { position })
+        expectFields('the stored progress', await viewer.lookUp('1'), { position })
         await viewer.clearHistory()
-        expectEqual('what is stored after a clearing', await viewer.lookUp('1'), null)
+        expectEqual('the point lookup after a clearing', await viewer.lookUp('1'), null)
       }
     },
   },
   {
     id: 'stale-says-what-is-stored',
-    sentence: 'A report that comes too late is STALE, changes nothing, and is told what is stored.',
+    sentence: 'A late report is STALE and changes nothing, and its answer has the stored progress.',
     async check(audit) {
       const viewer = await audit.anyViewer()
       const oid = audit.newOid()
@@ -165,20 +165,20 @@ export const order: readonly Check[] = [
       const late = await viewer.report({ ...kept, position: REAL_POSITION, viewedAt: viewedAt - 1, device: 'phone' })
       expectEqual('the outcome of the late report', late.outcome, 'STALE')
       expectFields('progress of its answer', late.progress, kept)
-      expectFields('what is stored', await viewer.lookUp(oid), kept)
+      expectFields('the stored progress', await viewer.lookUp(oid), kept)
     },
   },
   {
     id: 'glance-keeps-resume-point',
     sentence: 'A glance moves a subject up the history and keeps its resume point.',
     async check(audit) {
-      if (!audit.glance) throw new CheckSkipped('the business takes no report for a glance (--no-glance)')
+      if (!audit.glance) throw new CheckSkipped('the business has no glances (--no-glance)')
       const viewer = await audit.ownViewer()
       const begin = audit.now() - HOUR
       await viewer.report({ oid: '1', position: REAL_POSITION, viewedAt: begin, device: 'tv' })
       await viewer.report({ oid: '2', position: REAL_POSITION, viewedAt: begin + 1 })
       await viewer.report({ oid: '1', position: 0, viewedAt: begin + 2, device: 'phone' })
-      expectFields('what is stored after a glance', await viewer.lookUp('1'), {
+      expectFields('the stored progress after a glance', await viewer.lookUp('1'), {
         position: REAL_POSITION,
         viewedAt: begin + 2,
         device: 'tv',
@@ -187,12 +187,12 @@ export const order: readonly Check[] = [
       await viewer.report({ oid: '3', position: 0, viewedAt: begin + 4 })
       await viewer.report({ oid: '3', position: REAL_POSITION, viewedAt: begin + 3 })
       const expected = { position: REAL_POSITION, viewedAt: begin + 4 }
-      expectFields('what is stored where the glance came first', await viewer.lookUp('3'), expected)
+      expectFields('the stored progress if the glance came first', await viewer.lookUp('3'), expected)
     },
   },
   {
     id: 'finished-stays',
-    sentence: 'Finished is never undone by an older partial view.',
+    sentence: 'An older partial view does not undo finished.',
     async check(audit) {
       const viewer = await audit.anyViewer()
       const oid = audit.newOid()
@@ -201,7 +201,7 @@ export const order: readonly Check[] = [
       await viewer.report({ oid, position: duration, duration, viewedAt })
       const late = await viewer.report({ oid, position: REAL_POSITION, duration, viewedAt: viewedAt - 1 })
       expectFields('the answer to the older view', late.progress, { finished: true, position: duration })
-      expectFields('what is stored', await viewer.lookUp(oid), { finished: true, position: duration })
+      expectFields('the stored progress', await viewer.lookUp(oid), { finished: true, position: duration })
     },
   },
   {

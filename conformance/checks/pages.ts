@@ -1,4 +1,4 @@
-/** Reads: pages without gaps or repetitions, point lookups in order, and both with the same content. */
+/** Reads: pages without gaps or repeats, point lookups in order, and equal answers from both. */
 import { REAL_POSITION, type Audit } from '../audited.ts'
 import type { Check } from '../check.ts'
 import { expectEqual, expectFields, expectThat } from '../outcome.ts'
@@ -6,10 +6,10 @@ import { progressOf, type Connection } from '../operations.ts'
 import type { AuditViewer } from '../viewer.ts'
 
 const HOUR = 3_600_000
-/** The most ids of a lookup. */
+/** The most ids in a lookup. */
 const IDS_MAX = 200
 
-/** `count` subjects, "0" the newest. Resolves to their ids, newest first. */
+/** Reports `count` subjects, "0" the newest. Resolves to their ids, newest first. */
 async function fill(audit: Audit, viewer: AuditViewer, count: number, apartMs = 1_000): Promise<string[]> {
   const newest = audit.now() - HOUR
   const ids = Array.from({ length: count }, (_, index) => String(index))
@@ -24,7 +24,7 @@ function oidsOf(pages: readonly Connection[]): string[] {
 export const pages: readonly Check[] = [
   {
     id: 'history-of-nobody-new',
-    sentence: 'A viewer who watched nothing has an empty history that says so.',
+    sentence: 'A viewer who watched nothing has an empty history, and pageInfo says so.',
     async check(audit) {
       const viewer = await audit.ownViewer()
       const pageInfo = { hasNextPage: false, hasPreviousPage: false, startCursor: null, endCursor: null }
@@ -43,24 +43,24 @@ export const pages: readonly Check[] = [
   },
   {
     id: 'pages-of-one-moment',
-    sentence: 'Entries of one moment are all listed, each once, whatever the page size.',
+    sentence: 'Entries with equal viewedAt are all listed, each once, with any page size.',
     async check(audit) {
       const viewer = await audit.ownViewer()
       const ids = await fill(audit, viewer, 30, 0)
       for (const first of [4, 30]) {
         const seen = oidsOf(await viewer.walk(first))
-        expectEqual(`how many entries pages of ${first} have`, seen.length, ids.length)
-        expectEqual(`how many subjects pages of ${first} have`, new Set(seen).size, ids.length)
+        expectEqual(`the number of entries on pages of ${first}`, seen.length, ids.length)
+        expectEqual(`the number of subjects on pages of ${first}`, new Set(seen).size, ids.length)
       }
     },
   },
   {
     id: 'pages-while-writing',
-    sentence: 'While writes go on pages repeat no subject and skip none that stays where it is.',
+    sentence: 'During writes, pages repeat no subject and skip no subject that keeps its place.',
     async check(audit) {
       const viewer = await audit.ownViewer()
       const ids = await fill(audit, viewer, 100)
-      // Watched again while the pages are read: a subject before the cursor, one after it, and a new one, after each page.
+      // After each page, three subjects are watched: one before the cursor, one after it, and a new one.
       const moved = new Set<string>()
       let round = 0
       const seen = oidsOf(
@@ -72,7 +72,7 @@ export const pages: readonly Check[] = [
           await viewer.reportBatch([...again, `new ${round}`].map((oid) => ({ oid, position: REAL_POSITION + 500, viewedAt })))
         }),
       )
-      expectEqual('how often a subject repeats', seen.length - new Set(seen).size, 0)
+      expectEqual('the number of repeated subjects', seen.length - new Set(seen).size, 0)
       expectEqual(
         'the subjects that stayed',
         seen.filter((oid) => !moved.has(oid)),
@@ -82,7 +82,7 @@ export const pages: readonly Check[] = [
   },
   {
     id: 'pages-while-deleting',
-    sentence: 'A cursor stays good when its own entry is deleted; what else stays is neither skipped nor repeated.',
+    sentence: 'A cursor stays valid after its own entry is deleted. Remaining entries are neither skipped nor repeated.',
     async check(audit) {
       const viewer = await audit.ownViewer()
       const ids = await fill(audit, viewer, 40)
@@ -95,12 +95,12 @@ export const pages: readonly Check[] = [
       })
       const stayed = (oid: string) => !deleted.has(oid)
       expectEqual('the subjects that stayed', oidsOf(walked).filter(stayed), ids.filter(stayed))
-      expectEqual('how often a subject repeats', oidsOf(walked).length - new Set(oidsOf(walked)).size, 0)
+      expectEqual('the number of repeated subjects', oidsOf(walked).length - new Set(oidsOf(walked)).size, 0)
     },
   },
   {
     id: 'page-info',
-    sentence: 'pageInfo says what its page is, and every cursor leads on from its entry.',
+    sentence: 'pageInfo describes its page, and every cursor continues after its entry.',
     async check(audit) {
       const viewer = await audit.ownViewer()
       const ids = await fill(audit, viewer, 10)
@@ -110,24 +110,24 @@ export const pages: readonly Check[] = [
       expectEqual('pageInfo of the first of two pages', first.pageInfo, expected)
       expectFields('pageInfo of the last of two pages', last?.pageInfo, { hasNextPage: false, hasPreviousPage: true })
       for (const [index, after] of cursors.entries()) {
-        expectEqual(`what follows cursor ${index}`, oidsOf([await viewer.history({ after })]), ids.slice(index + 1))
+        expectEqual(`the entries after cursor ${index}`, oidsOf([await viewer.history({ after })]), ids.slice(index + 1))
       }
     },
   },
   {
     id: 'first-1-to-100',
-    sentence: 'first is honoured from 1 to 100; without it a page has 20.',
+    sentence: 'first may be 1 to 100. Without it a page has 20 entries.',
     async check(audit) {
       const viewer = await audit.ownViewer()
       await fill(audit, viewer, 120)
       const sizes = []
       for (const variables of [{ first: 1 }, { first: 100 }, {}]) sizes.push((await viewer.history(variables)).edges.length)
-      expectEqual('the sizes of pages of 1, of 100 and of no size', sizes, [1, 100, 20])
+      expectEqual('the sizes of pages with first: 1, first: 100 and no first', sizes, [1, 100, 20])
     },
   },
   {
     id: 'businesses-narrow',
-    sentence: 'businesses narrows the history to those named, and none named is none listed.',
+    sentence: 'businesses limits the history to the named ones. An empty list gives an empty history.',
     async check(audit) {
       const other = audit.otherBusiness()
       const viewer = await audit.ownViewer()
@@ -142,7 +142,7 @@ export const pages: readonly Check[] = [
   },
   {
     id: 'lookup-in-order',
-    sentence: 'A point lookup of up to 200 ids answers in their order, null where there is nothing.',
+    sentence: 'A point lookup of up to 200 ids answers in their order, with null for a subject without progress.',
     async check(audit) {
       const viewer = await audit.ownViewer()
       await fill(audit, viewer, 100)
@@ -160,7 +160,7 @@ export const pages: readonly Check[] = [
   },
   {
     id: 'reads-agree',
-    sentence: 'A page, the point lookup and viewerProgress of the subject say the same of a subject.',
+    sentence: 'A page, the point lookup and viewerProgress agree about a subject.',
     async check(audit) {
       const viewer = await audit.ownViewer()
       const ids = await fill(audit, viewer, 25)

@@ -1,4 +1,4 @@
-/** The other devices of a viewer receive a change once it is readable. */
+/** A viewer's other devices receive each change once it is readable. */
 import { setTimeout as wait } from 'node:timers/promises'
 import { REAL_POSITION, type Audit } from '../audited.ts'
 import type { Changes } from '../changes.ts'
@@ -8,14 +8,12 @@ import type { Change } from '../operations.ts'
 import type { AuditViewer } from '../viewer.ts'
 
 const MINUTE = 60_000
-/** Milliseconds without an event that count as proof that none comes. */
+/** How long to wait where no event is allowed. */
 const SILENCE_MS = 700
 const HELLO = 'hello'
 const HELLO_EVERY_MS = 200
 
-/**
- * The API does not report when a subscription is open. A subject is therefore reported until its event comes. `follow` gets later events.
- */
+/** No event says that a subscription is open, so one subject is reported until its event arrives. `follow` gets later events. */
 async function whileFollowing(
   audit: Audit,
   listener: AuditViewer,
@@ -39,7 +37,7 @@ async function sayHello(audit: Audit, writer: AuditViewer, changes: Changes): Pr
   throw new CheckFailed(`an event within ${audit.eventMaxMs / 1_000} s after reports`, 'none')
 }
 
-/** Repeated hellos may come late and are skipped. */
+/** The next event except late events of the hello subject. */
 async function nextOf(audit: Audit, changes: Changes): Promise<Change> {
   for (;;) {
     const change = await changes.next(audit.eventMaxMs)
@@ -64,7 +62,7 @@ async function expectHeard(audit: Audit, listener: AuditViewer, writer: AuditVie
 export const subscriptions: readonly Check[] = [
   {
     id: 'hears-reports',
-    sentence: "A viewer's other devices hear each report as it is stored.",
+    sentence: "A viewer's other devices receive each report as it is stored.",
     async check(audit) {
       const viewer = await audit.ownViewer()
       await expectHeard(audit, viewer, viewer)
@@ -72,7 +70,7 @@ export const subscriptions: readonly Check[] = [
   },
   {
     id: 'hears-across-processes',
-    sentence: 'Devices hear what was reported through another process, both ways.',
+    sentence: 'Devices receive reports made through another process, both ways.',
     async check(audit) {
       const viewer = await audit.ownViewer()
       const elsewhere = viewer.at(audit.second())
@@ -82,7 +80,7 @@ export const subscriptions: readonly Check[] = [
   },
   {
     id: 'heard-is-readable',
-    sentence: 'What is heard is readable already.',
+    sentence: 'When an event arrives, its change is already readable.',
     async check(audit) {
       const viewer = await audit.ownViewer()
       await whileFollowing(audit, viewer, viewer, async (next) => {
@@ -97,7 +95,7 @@ export const subscriptions: readonly Check[] = [
   },
   {
     id: 'hears-deletions',
-    sentence: 'Devices hear what is deleted and cleared.',
+    sentence: 'Devices receive deletions and clearings.',
     async check(audit) {
       const viewer = await audit.ownViewer()
       await whileFollowing(audit, viewer, viewer, async (next) => {
@@ -112,7 +110,7 @@ export const subscriptions: readonly Check[] = [
   },
   {
     id: 'hears-what-was-missed',
-    sentence: 'A device that comes back with the token of the last event it heard first hears what it missed.',
+    sentence: 'A device that reconnects with the token of its last event first receives the events it missed.',
     async check(audit) {
       const viewer = await audit.ownViewer()
       let token = ''
@@ -125,7 +123,7 @@ export const subscriptions: readonly Check[] = [
       try {
         const missed = [await nextOf(audit, changes), await nextOf(audit, changes), await nextOf(audit, changes)]
         expectEqual(
-          'the events after coming back',
+          'the events after the reconnect',
           missed.map((change) => change.oid),
           ['1', '2', '3'],
         )
@@ -136,7 +134,7 @@ export const subscriptions: readonly Check[] = [
   },
   {
     id: 'hears-nobody-else',
-    sentence: 'A device hears nothing of other viewers.',
+    sentence: 'A device receives no events of other viewers.',
     async check(audit) {
       const viewer = await audit.ownViewer()
       const other = await audit.ownViewer()
@@ -156,7 +154,7 @@ export const subscriptions: readonly Check[] = [
   },
   {
     id: 'token-of-no-event',
-    sentence: 'A since that no event had is refused with CURSOR_INVALID.',
+    sentence: 'A `since` that is no token of an event is refused with CURSOR_INVALID.',
     async check(audit) {
       const changes = await (await audit.anyViewer()).openChanges('No such token!')
       try {

@@ -1,4 +1,4 @@
-/** A viewer's data is private, and an anonymous caller is not a viewer. */
+/** Only the viewer accesses their own data. An anonymous caller has none. */
 import { createSecretKey, randomBytes } from 'node:crypto'
 import { SCOPE_WRITE_ANY } from '../../core/viewer.ts'
 import { askGraphQL, codesOf } from '../answer.ts'
@@ -30,7 +30,7 @@ function changesOf(audit: Audit): [string, Record<string, unknown>][] {
   ]
 }
 
-/** Sends each request with these headers. */
+/** Sends each operation with these headers. */
 async function codesWith(
   audit: Audit,
   headers: Record<string, string>,
@@ -54,17 +54,17 @@ async function expectUnauthenticated(
 export const whoAsks: readonly Check[] = [
   {
     id: 'nobody-reads',
-    sentence: 'Who names no viewer reads nothing and gets UNAUTHENTICATED.',
+    sentence: 'An anonymous caller reads nothing and gets UNAUTHENTICATED.',
     check: (audit) => expectUnauthenticated(audit, {}, readsOf(audit), 'UNAUTHENTICATED'),
   },
   {
     id: 'nobody-writes',
-    sentence: 'Who names no viewer changes nothing and gets UNAUTHENTICATED.',
+    sentence: 'An anonymous caller changes nothing and gets UNAUTHENTICATED.',
     check: (audit) => expectUnauthenticated(audit, {}, changesOf(audit), 'UNAUTHENTICATED'),
   },
   {
     id: 'nobody-follows',
-    sentence: 'Who names no viewer follows no changes and gets UNAUTHENTICATED.',
+    sentence: 'An anonymous caller cannot subscribe to changes and gets UNAUTHENTICATED.',
     async check(audit) {
       const changes = await audit.nobody.openChanges()
       try {
@@ -76,13 +76,13 @@ export const whoAsks: readonly Check[] = [
   },
   {
     id: 'token-broken',
-    sentence: 'A token that nobody signed is refused with UNAUTHENTICATED.',
+    sentence: 'A malformed token is refused with UNAUTHENTICATED.',
     check: (audit) =>
       expectUnauthenticated(audit, { authorization: 'Bearer no.such.token' }, [...readsOf(audit), ...changesOf(audit)], 'UNAUTHENTICATED'),
   },
   {
     id: 'token-forged',
-    sentence: 'A token whose signature is of another key, or missing, is refused with UNAUTHENTICATED.',
+    sentence: 'A token without a signature, or with one from another key, is refused with UNAUTHENTICATED.',
     async check(audit) {
       const other = {
         kind: 'signed',
@@ -108,21 +108,21 @@ export const whoAsks: readonly Check[] = [
   },
   {
     id: 'others-read-nothing',
-    sentence: "Nobody reads another viewer's history, by id, page or cursor.",
+    sentence: "A viewer cannot read another viewer's history, by id, page or cursor.",
     async check(audit) {
       const owner = await audit.ownViewer()
       const other = await audit.ownViewer()
       const viewedAt = audit.now() - HOUR
       await owner.reportBatch(['1', '2', '3'].map((oid, index) => ({ oid, position: REAL_POSITION, viewedAt: viewedAt - index })))
       const after = (await owner.history({ first: 1 })).pageInfo.endCursor
-      expectEqual('what another viewer looks up', await other.lookUpMany(['1', '2', '3']), [null, null, null])
+      expectEqual('the point lookup of another viewer', await other.lookUpMany(['1', '2', '3']), [null, null, null])
       expectEqual("another viewer's history", await other.oids(), [])
       expectEqual("another viewer's history after the owner's cursor", (await other.history({ after })).edges, [])
     },
   },
   {
     id: 'others-change-nothing',
-    sentence: "Nobody deletes, clears or pauses another viewer's history.",
+    sentence: "A viewer cannot delete, clear or pause another viewer's history.",
     async check(audit) {
       const owner = await audit.ownViewer()
       const other = await audit.ownViewer()
@@ -136,7 +136,7 @@ export const whoAsks: readonly Check[] = [
   },
   {
     id: 'write-for-another-forbidden',
-    sentence: 'A report for another viewer without the scope for it is rejected with FORBIDDEN and stored for neither.',
+    sentence: `A report for another viewer without the scope ${SCOPE_WRITE_ANY} is rejected with FORBIDDEN and stored for neither.`,
     async check(audit) {
       const owner = await audit.ownViewer()
       const other = await audit.ownViewer()
@@ -148,7 +148,7 @@ export const whoAsks: readonly Check[] = [
   },
   {
     id: 'write-for-another-with-scope',
-    sentence: `With the scope ${SCOPE_WRITE_ANY} a report counts for the viewer it names, and only for him.`,
+    sentence: `With the scope ${SCOPE_WRITE_ANY}, a report counts only for the viewer it names.`,
     async check(audit) {
       const owner = await audit.ownViewer()
       const other = await audit.ownViewer([SCOPE_WRITE_ANY])

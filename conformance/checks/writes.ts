@@ -1,4 +1,4 @@
-/** An acknowledged write is readable at once, from every process and by every read. */
+/** Acknowledged reports are readable at once, through every process and every kind of read. */
 import { setTimeout as wait } from 'node:timers/promises'
 import { REAL_POSITION, type Audit } from '../audited.ts'
 import type { Check } from '../check.ts'
@@ -8,14 +8,14 @@ import type { AuditViewer } from '../viewer.ts'
 
 const HOUR = 3_600_000
 const DAY = 24 * HOUR
-/** Often enough to find a promise that holds only most of the time. */
+/** Enough rounds to show a guarantee that holds only most of the time. */
 const ROUNDS = 15
-/** The deployment's clock is known from a request, so it may be off by the duration of that request. */
+/** The clock difference was measured over one request, so it may be this far off. */
 const CLOCK_DOUBT_MS = 30_000
-/** The most inputs of a batch. */
+/** The most inputs in a batch. */
 const INPUTS_MAX = 500
 
-/** A report with every field, and the stored record. */
+/** A report with every field, and the progress that it stores. */
 function fullReport(audit: Audit, oid: string, round: number): { input: ReportInput; stored: Progress } {
   const named = {
     oid,
@@ -44,7 +44,7 @@ async function firstEntry(viewer: AuditViewer): Promise<Progress | null> {
 export const writes: readonly Check[] = [
   {
     id: 'write-then-lookup',
-    sentence: 'An acknowledged report is what the point lookup says at once.',
+    sentence: 'The point lookup returns an acknowledged report at once.',
     async check(audit) {
       const viewer = await audit.anyViewer()
       await reportAndRead(audit, viewer, (oid) => viewer.lookUp(oid), 'the point lookup')
@@ -60,7 +60,7 @@ export const writes: readonly Check[] = [
   },
   {
     id: 'write-then-entity',
-    sentence: "An acknowledged report is what the subject's viewerProgress says at once.",
+    sentence: "The subject's viewerProgress returns an acknowledged report at once.",
     async check(audit) {
       const viewer = await audit.ownViewer()
       const read = async () => (await viewer.history({ first: 1 })).edges[0]?.node.subject.viewerProgress
@@ -69,7 +69,7 @@ export const writes: readonly Check[] = [
   },
   {
     id: 'write-then-second-lookup',
-    sentence: 'What one process acknowledged, another looks up at once, both ways.',
+    sentence: 'The point lookup of another process returns an acknowledged report at once, both ways.',
     async check(audit) {
       const viewer = await audit.anyViewer()
       const elsewhere = viewer.at(audit.second())
@@ -79,12 +79,12 @@ export const writes: readonly Check[] = [
   },
   {
     id: 'write-then-second-page',
-    sentence: 'What one process acknowledged is at the top of the history in another at once, both ways.',
+    sentence: 'A report acknowledged by one process is at the top of the history in another at once, both ways.',
     async check(audit) {
       const viewer = await audit.ownViewer()
       const elsewhere = viewer.at(audit.second())
       await reportAndRead(audit, viewer, () => firstEntry(elsewhere), 'the first entry of the second process')
-      // Newer than all before, so that it is on top again.
+      // Newer than all earlier reports, so it is at the top.
       const { input, stored } = fullReport(audit, audit.newOid(), ROUNDS)
       await elsewhere.report({ ...input, viewedAt: audit.now() })
       expectFields('the first entry of the first process', await firstEntry(viewer), {
@@ -95,7 +95,7 @@ export const writes: readonly Check[] = [
   },
   {
     id: 'answer-is-stored',
-    sentence: 'The answer to a report is what is stored then.',
+    sentence: 'The answer to a report is the stored progress.',
     async check(audit) {
       const viewer = await audit.anyViewer()
       const { input, stored } = fullReport(audit, audit.newOid(), 1)
@@ -104,20 +104,20 @@ export const writes: readonly Check[] = [
   },
   {
     id: 'report-defaults',
-    sentence: 'A report that names no time, duration or device is of now, of unknown length and of no device.',
+    sentence: 'A report without time, duration and device is stored with the time of arrival, an unknown duration and no device.',
     async check(audit) {
       const viewer = await audit.anyViewer()
       const oid = audit.newOid()
       await viewer.report({ oid, position: REAL_POSITION })
       const progress = await viewer.lookUp(oid)
-      expectFields('what is stored', progress, { position: REAL_POSITION, duration: 0, device: null, finished: false })
+      expectFields('the stored progress', progress, { position: REAL_POSITION, duration: 0, device: null, finished: false })
       const off = (progress?.viewedAt ?? 0) - audit.now()
       expectThat(Math.abs(off) < CLOCK_DOUBT_MS, 'viewedAt to be now', `${off} ms from now`)
     },
   },
   {
     id: 'batch-in-order',
-    sentence: 'A batch answers each input, in order, and each is readable at once.',
+    sentence: 'A batch answers each input in order, and each is readable at once.',
     async check(audit) {
       const viewer = await audit.anyViewer()
       const reports = Array.from({ length: 50 }, (_, index) => fullReport(audit, audit.newOid(), index))
@@ -133,17 +133,17 @@ export const writes: readonly Check[] = [
   },
   {
     id: 'batch-500',
-    sentence: 'A batch of 500 is taken.',
+    sentence: 'A batch of 500 inputs is accepted.',
     async check(audit) {
       const viewer = await audit.ownViewer()
       const inputs = Array.from({ length: INPUTS_MAX }, (_, index) => ({ oid: String(index), position: REAL_POSITION }))
       const accepted = (await viewer.reportBatch(inputs)).filter((answer) => answer.outcome === 'ACCEPTED').length
-      expectEqual('how many of 500 inputs are accepted', accepted, INPUTS_MAX)
+      expectEqual('the number of accepted inputs of 500', accepted, INPUTS_MAX)
     },
   },
   {
     id: 'ids-as-sent',
-    sentence: 'Ids come back as they were sent, and no two of them are one subject.',
+    sentence: 'Ids come back as they were sent, and different ids are different subjects.',
     async check(audit) {
       const viewer = await audit.ownViewer()
       const ids = ['7', '007', '-7', 'seven', 'ü'.repeat(32), 'x'.repeat(64), '9223372036854775807', '9223372036854775808', '0', ' ', '💫']
@@ -160,7 +160,7 @@ export const writes: readonly Check[] = [
   },
   {
     id: 'ids-of-two-businesses',
-    sentence: 'Equal ids of two businesses are two subjects.',
+    sentence: 'Equal ids in two businesses are two subjects.',
     async check(audit) {
       const other = audit.otherBusiness()
       const viewer = await audit.ownViewer()
@@ -180,7 +180,7 @@ export const writes: readonly Check[] = [
   },
   {
     id: 'finished-at-the-end',
-    sentence: 'A subject is finished when a report says so or reaches its end, and not before.',
+    sentence: 'A subject is finished once a report says so or reaches its end, and not before.',
     async check(audit) {
       const viewer = await audit.anyViewer()
       const duration = 2 * REAL_POSITION
@@ -192,12 +192,18 @@ export const writes: readonly Check[] = [
         { oid: audit.newOid(), position: duration },
       ])
       const finished = answers.map((answer) => answer.progress?.finished)
-      expectEqual('finished of: the end, said, a quarter, denied, of unknown length', finished, [true, true, false, false, false])
+      expectEqual('finished of: the end, finished: true, a quarter, finished: false, unknown duration', finished, [
+        true,
+        true,
+        false,
+        false,
+        false,
+      ])
     },
   },
   {
     id: 'first-of-day-once',
-    sentence: "A viewer's first view of the day in a business is told once, and its token spares the check.",
+    sentence: "Only a viewer's first view of the day in a business has firstOfDay, with or without a dayToken.",
     async check(audit) {
       const day = Math.floor(audit.now() / DAY)
       const viewer = await audit.ownViewer()
@@ -209,7 +215,7 @@ export const writes: readonly Check[] = [
       const another = await report(await audit.ownViewer(), token)
       const spared = await report(await audit.ownViewer())
       await wait(0)
-      if (Math.floor(audit.now() / DAY) !== day) throw new CheckSkipped('midnight (UTC) came in between: audit again')
+      if (Math.floor(audit.now() / DAY) !== day) throw new CheckSkipped('midnight (UTC) passed during the check: run the audit again')
       expectThat(token !== undefined, 'a dayToken in the answer', null)
       expectEqual('firstOfDay of the first report', first.firstOfDay, true)
       expectEqual(
@@ -218,7 +224,7 @@ export const writes: readonly Check[] = [
         [false, false, false],
       )
       expectEqual(
-        "firstOfDay of another viewer with the first's token, and of a third without",
+        "firstOfDay of another viewer with the first one's token, and of a third without one",
         [another.firstOfDay, spared.firstOfDay],
         [true, true],
       )

@@ -164,7 +164,7 @@ describe('a service that breaks a promise', () => {
         ;(fault.second === true ? second : first).setFault(fault.make())
         const [finding] = await runChecks(check.id === 'token-expired' ? withTokens : audited, [check], 1, () => {})
         expect(finding).toMatchObject({ kind: 'failed', expected: expect.any(String), seen: expect.any(String) })
-        expect(finding).not.toMatchObject({ expected: 'answers of the shape the schema says' })
+        expect(finding).not.toMatchObject({ expected: 'answers of the shape that the schema defines' })
       })
     }
   }
@@ -181,7 +181,7 @@ describe('a service that breaks a promise', () => {
     const { ok, lines } = await audited
     expect(ok).toBe(false)
     expect(lines).toEqual([
-      expect.stringMatching(/^FAILED +write-then-lookup +An acknowledged report is what the point lookup says at once\.$/),
+      expect.stringMatching(/^FAILED +write-then-lookup +The point lookup returns an acknowledged report at once\.$/),
       expect.stringMatching(/^ +expected the point lookup right after report 1 was acknowledged to be .*"device":"device 0"/),
       expect.stringMatching(/^ +saw .*"device":null/),
       expect.stringMatching(/^ok +health-live/),
