@@ -1,10 +1,15 @@
 /**
- * `npm run bench -- NAME [--quick] [--json] [--file PATH]`: runs NAME.bench.ts and shows its figures. Exit status 1 if a
- * target is missed. `--quick` ends within 45 s; `--json` prints one object {name, date, versions, results}; `--file` names
- * recorded interactions, for the benchmarks that replay some; `--only PART` picks attacks of `abuse`, `--minutes N` shortens them; `--hive-router PATH` and
- * `--bloom-module PATH` are the binaries to compare with.
+ * `npm run bench -- NAME [--quick] [--json] [--file PATH]` runs NAME.bench.ts and prints its figures. The exit status is 1 if a target is
+ * missed.
  *
- * Its memory is bounded as that of every process of ours is (cli/process/heap.ts; the young generation by the script in package.json).
+ * - `--quick` ends within 45 s.
+ * - `--json` prints one object {name, date, versions, results}.
+ * - `--file PATH` gives recorded interactions to the benchmarks that replay some.
+ * - `--only PART` selects attacks of `abuse` or a shape of `plays-at-once`. `--minutes N` shortens `abuse`.
+ * - `--against CHECKOUT` is another checkout to compare with, for `plays-at-once`. It may be repeated.
+ * - `--hive-router PATH` and `--bloom-module PATH` are binaries to compare with.
+ *
+ * The process has the memory limits of all our processes (cli/process/heap.ts; the script in package.json limits the young generation).
  */
 import { readdirSync } from 'node:fs'
 import { basename } from 'node:path'
@@ -45,11 +50,11 @@ const [name = '', ...more] = positionals
 if (values.help) {
   console.log(USAGE)
 } else if (!PATHS.has(name)) {
-  complain(name === '' ? 'name a benchmark' : `there is no benchmark "${name}"`)
+  complain(name === '' ? 'name a benchmark' : `there is no benchmark "${name}": use a name from the list`)
 } else if (more.length > 0) {
-  complain(`"${more.join(' ')}" is too much: one benchmark at a time`)
+  complain(`"${more.join(' ')}" is not expected: name one benchmark at a time`)
 } else if (values.minutes !== undefined && !(Number(values.minutes) > 0)) {
-  complain(`--minutes ${values.minutes} is no number of minutes: give one above 0`)
+  complain(`--minutes ${values.minutes} is not valid: give a number above 0`)
 } else {
   makeAllYoung()
   const { bench } = (await import(`./${PATHS.get(name)}`)) as { bench: (options: BenchOptions) => Promise<Measure[]> }

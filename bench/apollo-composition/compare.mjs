@@ -1,6 +1,6 @@
 /**
- * Composes our subgraphs and the example partner's with Apollo's composer and with ours, and prints where the results
- * differ: first the API that clients see, then the supergraph's definitions, whose machinery may differ harmlessly.
+ * Composes our subgraphs and the example partner's with Apollo's composer and with ours, and prints the differences:
+ * first in the API that clients see, then in the supergraph's definitions. Differences in its join directives are harmless.
  */
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
@@ -11,7 +11,7 @@ import { composeSupergraph } from '../../gateway/supergraph/compose.ts'
 import { makePlanner } from '../../gateway/operation/planner.ts'
 import { ourSubgraphs } from '../../subgraphs/catalog.ts'
 
-// A schema can only be printed by the copy of graphql-js that made it: Tidemark's, not the one beside the composer.
+// Only the copy of graphql-js that made a schema can print it: Tidemark's, not the one beside the composer.
 const { printSchema } = createRequire(new URL('../../package.json', import.meta.url))('graphql')
 const read = (path) => readFileSync(new URL(path, import.meta.url), 'utf8')
 const subgraphs = [
@@ -27,7 +27,7 @@ if (apollo.errors !== undefined) {
 for (const { message } of apollo.hints) console.log(`hint of Apollo's composer: ${message}`)
 const ours = composeSupergraph(subgraphs)
 
-// Both through our planner: what clients see of each, and that Apollo's supergraph can be served by us.
+// Both go through our planner: that gives the clients' API, and shows that we can serve Apollo's supergraph.
 const apis = [apollo.supergraphSdl, ours].map((sdl) => definitionsOf(printSchema(makePlanner(sdl).schema)))
 const api = differences(...apis)
 console.log(`API: ${apis[0].size} definitions of Apollo's, ${apis[1].size} of ours, ${api.length} differ`)

@@ -1,12 +1,12 @@
 /**
  * Runs the cases of the public federation-gateway-audit against our gateway. The audit's own server has the subgraphs, the
- * supergraphs and the cases; it is started from a clone of its repository (bench/RESULTS.md says how). Here each suite gets
- * a gateway of ours, and each of its queries goes there over HTTP.
+ * supergraphs and the cases; it runs from a clone of its repository (see "Audits" in bench/RESULTS.md). Here each suite gets
+ * its own gateway, which receives the queries over HTTP.
  *
  *   node bench/audits/federation.ts http://localhost:4200 [--suite ID] [--compose]
  *
- * A case passes by the audit's rule: equal data, and errors if and only if the case says so; where it does not say, errors
- * are counted and shown. `--compose` takes the subgraphs' SDL and our composer instead of the audit's supergraphs.
+ * A case passes by the audit's rule: equal data, and errors if and only if the case says so. If the case does not say, errors
+ * are counted and printed. `--compose` composes the subgraphs' SDL with our composer in place of the audit's supergraphs.
  */
 import { isDeepStrictEqual, parseArgs } from 'node:util'
 import { composeSupergraph } from '../../gateway/supergraph/compose.ts'
@@ -35,7 +35,7 @@ for (const id of await get<string[]>('ids')) {
     console.log(`FAILED  ${id}, all ${cases.length} cases: ${(error as Error).message}`)
   }
 }
-console.log(`${passed} of ${all} cases passed; ${unasked} of them have errors where the case does not say whether there are any`)
+console.log(`${passed} of ${all} cases passed; ${unasked} of them have errors and a case that does not mention errors`)
 process.exitCode = passed === all ? 0 : 1
 
 async function runSuite(id: string, cases: readonly Case[]): Promise<void> {

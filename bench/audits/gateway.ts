@@ -1,4 +1,4 @@
-/** Our whole gateway in front of the remote subgraphs that a supergraph names, for audits. */
+/** Our whole gateway in front of the remote subgraphs of a supergraph, for audits. */
 import { Registry } from '@prometheus-io/client'
 import { parse } from 'graphql'
 import type { ConstDirectiveNode } from 'graphql'
@@ -10,7 +10,7 @@ import { remoteTransport } from '../../gateway/transports/remote-transport.ts'
 
 export type AuditedGateway = { url: string; close(): Promise<void> }
 
-/** As in production, except for error messages, which have the details of development mode. The only limit is the size of the body. */
+/** As in production, with two differences: error messages of development, and no limits except the size of a body. */
 export async function startAuditedGateway(supergraph: string, port: number): Promise<AuditedGateway> {
   const subgraphs = remotesOf(supergraph).map((remote) => ({ name: remote.name, transport: remoteTransport(remote) }))
   const engine = makeEngine(supergraph, subgraphs, { tokensMax: 100_000 })
@@ -41,7 +41,7 @@ function remotesOf(supergraph: string): { name: string; url: string }[] {
     if (definition.kind !== Kind.ENUM_TYPE_DEFINITION || definition.name.value !== 'join__Graph') continue
     return (definition.values ?? []).map(({ directives }) => ({ name: argumentOf(directives, 'name'), url: argumentOf(directives, 'url') }))
   }
-  throw new Error('this is no supergraph: it has no join__Graph')
+  throw new Error('this is not a supergraph: it has no join__Graph')
 }
 
 function argumentOf(directives: readonly ConstDirectiveNode[] | undefined, name: string): string {

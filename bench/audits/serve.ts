@@ -1,6 +1,6 @@
 /**
  * `node bench/audits/serve.ts SUPERGRAPH_FILE PORT`: our gateway in front of the remote subgraphs of a composed supergraph, for
- * audits that start the gateway themselves. Prints `ready` when it listens; `/graphql`, `/health/ready`.
+ * audits that start the gateway themselves. Prints `ready` when it listens. Serves `/graphql` and `/health/ready`.
  */
 import { readFileSync } from 'node:fs'
 import { startAuditedGateway } from './gateway.ts'

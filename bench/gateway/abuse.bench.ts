@@ -1,14 +1,14 @@
 /**
- * Does a client that wants to harm the service harm others? Each attack of harness/abuse/attacks/ runs against a fresh process in
- * production mode with default limits, while a healthy client at another address goes on with its work. The same client alone,
- * just before, is the measure.
+ * Does a malicious client harm other clients? Each attack of harness/abuse/attacks/ runs against a new process in production
+ * mode with default limits. Meanwhile a healthy client at another address works. The comparison is the same client alone, just
+ * before.
  *
  *     npm run bench -- abuse [--quick] [--json] [--only PART] [--minutes N]
  *
- * An hour of attacks in all, or N minutes, shared among them evenly: on the embedded shape, then the gateway of the distributed shape.
- * `--quick`: 6 s each, embedded. `--only`: the attacks whose titles contain PART.
+ * The attacks take an hour in all, or N minutes, in equal parts: on the embedded shape, then on the gateway of the distributed shape.
+ * `--quick`: 6 s each, embedded. `--only`: only attacks with PART in their titles.
  *
- * Memory is the anonymous part of the resident set, before the attack and after it, once the product had 10 s to recover.
+ * Memory is the anonymous part of the resident set, before the attack and after it, with 10 s to recover.
  */
 import { SHAPES, startProduct, type Shape } from '../../harness/abuse/product.ts'
 import { allAttacks, endBytesMax, underAttack, type PlacedAttack, type Seen } from '../../harness/abuse/under-attack.ts'
@@ -19,7 +19,7 @@ const MINUTES = 60
 const QUICK_MS = 6_000
 const RECOVERY_MS = 10_000
 const MEGABYTE = 1_048_576
-/** A p99 below this comes from the scheduler: three times zero is not a measure. */
+/** The scheduler alone causes a p99 up to this value, so a smaller one is no basis for a ratio. */
 const P99_FLOOR_MS = 10
 const LOG_BYTES_PER_SECOND = 10_000
 
@@ -27,7 +27,7 @@ type Planned = PlacedAttack & { shape: Shape }
 
 export async function bench({ quick, only, minutes = MINUTES, progress }: BenchOptions): Promise<Measure[]> {
   const planned = await plannedAttacks(quick ? ['embedded'] : SHAPES, only)
-  if (planned.length === 0) throw new Error(`no attack has "${only}" in its title`)
+  if (planned.length === 0) throw new Error(`no attack has "${only}" in its title: give --only a part of a title`)
   const durationMs = quick ? QUICK_MS : (minutes * MINUTE_MS) / planned.length
   const measures: Measure[] = []
   for (const each of planned) {
@@ -54,7 +54,7 @@ export async function bench({ quick, only, minutes = MINUTES, progress }: BenchO
 async function plannedAttacks(shapes: readonly Shape[], only = ''): Promise<Planned[]> {
   const wanted = (await allAttacks()).filter(({ attack }) => attack.title.includes(only))
   const planned = wanted.flatMap((placed) => shapes.map((shape) => ({ ...placed, shape })))
-  // A standalone subgraph runs the same code in the distributed shape, so one run is enough.
+  // A standalone subgraph has the same code on both shapes, so it runs on one only.
   return planned.filter(({ attack, shape }) => attack.role === 'start' || shape === 'embedded')
 }
 

@@ -1,10 +1,10 @@
-/** The messages between the servers of the feed benchmarks, which are child processes, and their parent. */
+/** Messages between the servers of the feed benchmarks, each a child process, and their parent. */
 
-/** The last two are other gateways: see bench/gateway/peers/feed.mjs. */
+/** The last two are other gateways (bench/gateway/peers/feed.mjs). */
 export type FeedServerKind = 'ceiling' | 'engine' | 'gateway' | 'hive-native' | 'apollo'
 export type FeedServerMessage = { kind: 'listening'; url: string } | { kind: 'usage'; cpuMicros: number }
 
-/** Reports the address of the server to the parent, and on each request the CPU time so far. Ends with the parent. */
+/** Reports the server's URL to the parent, and the CPU time so far on each request. Ends with the parent. */
 export function reportToParent(url: string): void {
   const send = (message: FeedServerMessage) => process.send?.(message)
   process.on('message', () => {

@@ -1,6 +1,6 @@
 /**
- * The graph of the feed benchmark: 50 videos with 6 fields, spread over four subgraphs, all data in memory, every field
- * of the last three read through a DataLoader (200 lookups per request). The same resolvers also make one merged schema.
+ * The graph of the feed benchmark: 50 videos with 6 fields over four subgraphs, all data in memory. Every field of the last
+ * three subgraphs is read through a DataLoader (200 lookups per request). The same resolvers also make one merged schema.
  */
 import { buildSubgraphSchema } from '@apollo/subgraph'
 import DataLoader from 'dataloader'
@@ -20,7 +20,7 @@ export type FeedContext = {
   seen: Load<boolean>
 }
 
-/** A fresh set of loaders, one per request. */
+/** A new set of loaders per request. */
 export function makeFeedContext(): FeedContext {
   const load = <Value>(read: (id: string) => Value): Load<Value> => {
     const loader = new DataLoader<string, Value>((ids) => Promise.resolve(ids.map(read)))
@@ -63,7 +63,7 @@ const SUBGRAPHS = {
 const MERGED = `type Query { feed: [Video!]! } ${PROGRESS} ${MARK}
 type Video { id: ID! title: String! viewerProgress: Progress likeCount: Int! viewerMark: Mark! viewerSeen: Boolean! }`
 
-/** The sources of the subgraphs, for gateways that build schemas themselves. Each has only the resolvers of its own fields. */
+/** SDL and resolvers of each subgraph, for gateways that build schemas themselves. A subgraph has only the resolvers of its own fields. */
 export function feedModules(): { name: string; sdl: string; resolvers: Resolvers }[] {
   return Object.entries(SUBGRAPHS).map(([name, sdl]) => ({ name, sdl: HEAD + sdl, resolvers: resolversFor(sdl) }))
 }
@@ -80,7 +80,7 @@ export function feedSubgraphs(): { name: string; schema: GraphQLSchema }[] {
   return feedModules().map(({ name, sdl }) => ({ name, schema: withResolvers(buildSubgraphSchema(parse(sdl))) }))
 }
 
-/** No server listens at these URLs, but some gateways require one per subgraph. */
+/** No server listens at the URLs in it; some gateways require one for each subgraph. */
 export function feedSupergraph(): string {
   return composeSupergraph(feedModules().map(({ name, sdl }) => ({ name, sdl, url: `http://127.0.0.1:9/${name}` })))
 }

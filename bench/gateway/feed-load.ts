@@ -1,10 +1,10 @@
 /**
- * Servers of the feed benchmarks, each a process of its own, loaded in turn.
+ * Servers of the feed benchmarks, each in its own process, loaded in turn.
  *
- * A ratio of requests per second is meaningful only if both servers were busy all the time. On a shared machine they are not: a starved
- * ceiling once made the engine look faster than the ceiling. The servers are therefore loaded in turn in many short rounds. Only adjacent
- * rounds are compared, and the median counts. Every figure has a check beside it: `busy` is the share of a core that the server had.
- * Waiting does not change the ratio of CPU time per request.
+ * A ratio of requests per second is valid only if both servers were busy all the time. On a shared machine they are not: a
+ * starved ceiling once made the engine look faster. The servers are therefore loaded in turn in many short rounds, only
+ * adjacent rounds are compared, and the median counts. Two figures check the result: `busy` is the share of a core that the
+ * server had, and waiting does not change the ratio of CPU time per request.
  */
 import { fork } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
@@ -21,9 +21,9 @@ export type Rounds<Kind extends FeedServerKind> = readonly Record<Kind, Round>[]
 type Server = { kind: FeedServerKind; url: string; usage(): Promise<number>; stop(): void }
 
 export type LoadOptions = {
-  /** Times that each server is loaded. At least 1. */
+  /** Rounds of load per server. At least 1. */
   rounds: number
-  /** Seconds of each time. */
+  /** Seconds per round. */
   seconds: number
   progress(text: string): void
 }
@@ -49,7 +49,7 @@ export async function loadInTurn<Kind extends FeedServerKind>(kinds: readonly Ki
   }
 }
 
-/** If one does not start, the others are stopped. */
+/** If one server does not start, the others are stopped. */
 async function startAll(kinds: readonly FeedServerKind[]): Promise<Server[]> {
   const started = await Promise.allSettled(kinds.map(startServer))
   const servers = started.flatMap((outcome) => (outcome.status === 'fulfilled' ? [outcome.value] : []))
@@ -70,7 +70,7 @@ async function startServer(kind: FeedServerKind): Promise<Server> {
     child.send('usage')
     return (await nextMessage(child, 'usage')).cpuMicros
   }
-  // Not SIGTERM, which some servers catch and ignore.
+  // SIGTERM is not enough: some servers catch it and stay.
   return { kind, url: url.url, usage, stop: () => child.kill('SIGKILL') }
 }
 
@@ -92,7 +92,7 @@ function nextMessage<Kind extends FeedServerMessage['kind']>(
 const BODY = JSON.stringify({ query: FEED_QUERY })
 const HEADERS = { 'content-type': 'application/json' }
 
-/** A fast wrong answer is worth nothing. */
+/** Wrong answers would make the comparison invalid. */
 async function expectSameAnswers(servers: readonly Server[]): Promise<void> {
   const [first, ...others] = await Promise.all(
     servers.map(async ({ kind, url }) => {
@@ -102,7 +102,7 @@ async function expectSameAnswers(servers: readonly Server[]): Promise<void> {
   )
   for (const { kind, answer } of others) {
     if (!isDeepStrictEqual(answer, first?.answer))
-      throw new Error(`${kind} answers otherwise than ${first?.kind}: ${JSON.stringify(answer).slice(0, 200)}`)
+      throw new Error(`the answer of ${kind} differs from that of ${first?.kind}: ${JSON.stringify(answer).slice(0, 200)}`)
   }
 }
 
@@ -123,7 +123,7 @@ async function load(server: Server, seconds: number): Promise<Round> {
   return { rps: requests.total / (wallMs / 1_000), cpuMicros: cpuMicros / requests.total, busy: cpuMicros / (wallMs * 1_000) }
 }
 
-/** The figures of each kind, as text. */
+/** The figures of each kind, without targets. */
 export function figuresOf<Kind extends FeedServerKind>(kinds: readonly Kind[], rounds: Rounds<Kind>): Measure[] {
   return kinds.flatMap((kind): Measure[] => [
     { metric: `feed: ${kind} requests`, value: medianOf(rounds, (round) => round[kind].rps), unit: 'per second' },

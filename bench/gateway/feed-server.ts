@@ -1,6 +1,6 @@
 /**
- * One server of the feed benchmark, in a process of its own: `node bench/gateway/feed-server.ts ceiling|engine|gateway`. It tells
- * its parent the port, answers `usage` with the CPU time used so far, and ends when the parent goes.
+ * One server of the feed benchmark, in its own process: `node bench/gateway/feed-server.ts ceiling|engine|gateway`. It reports
+ * the port to its parent, answers `usage` with its CPU time so far, and ends with the parent.
  */
 import { createServer } from 'node:http'
 import type { IncomingMessage, ServerResponse } from 'node:http'
@@ -22,7 +22,7 @@ async function start(kind: 'ceiling' | 'engine' | 'gateway'): Promise<string> {
   return serveBare(kind === 'ceiling' ? ceilingAnswer() : engineAnswer(feedEngine()))
 }
 
-/** graphql-jit on one merged schema, compiled once per text: as fast as GraphQL gets in JavaScript without a plan. */
+/** graphql-jit on one merged schema, compiled once per text: the fastest GraphQL in JavaScript without a plan. */
 function ceilingAnswer(): Answer {
   const schema = mergedFeedSchema()
   const compiled = new Map<string, CompiledQuery>()
@@ -82,6 +82,6 @@ async function startGateway(): Promise<string> {
 }
 
 const kind = process.argv[2]
-// As in `tidemark start`. The ceiling gets the same.
+// `tidemark start` does this; for a fair comparison the ceiling does it too.
 makeAllYoung()
 if (kind === 'ceiling' || kind === 'engine' || kind === 'gateway') reportToParent(await start(kind))

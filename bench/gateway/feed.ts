@@ -1,11 +1,11 @@
 /**
- * How much does federation cost? The feed query (50 items, 6 fields, 200 loader lookups) over four subgraphs in one process, compared with
- * its ceiling: bare node:http and graphql-jit on the same resolvers as one merged schema.
+ * How much does federation cost? The feed query (50 items, 6 fields, 200 loader lookups) over four subgraphs in one process,
+ * compared with its ceiling: bare node:http and graphql-jit on the same resolvers as one merged schema.
  *
  *   node bench/gateway/feed.ts [--quick] [--json]
  *
- * engine: bare node:http and our engine. gateway: the whole front around it. How they are loaded: feed-load.ts. Both
- * ratios, by requests per second and by CPU time per request, must reach the target.
+ * engine: bare node:http and our engine. gateway: the whole front around it. feed-load.ts loads them. Both ratios, by
+ * requests per second and by CPU time per request, must reach the target.
  */
 import { pathToFileURL } from 'node:url'
 import type { Rounds } from './feed-load.ts'
@@ -13,7 +13,7 @@ import { figuresOf, loadInTurn, medianOf } from './feed-load.ts'
 import type { BenchOptions, Measure } from '../support/report.ts'
 import { resultOf, tableOf, versions } from '../support/report.ts'
 
-/** The minimum shares of the ceiling. */
+/** The least acceptable shares of the ceiling. */
 const ENGINE_RATIO_MIN = 0.5
 const GATEWAY_RATIO_MIN = 0.5
 

@@ -1,18 +1,19 @@
 /**
- * How much does a gateway cost when its subgraphs are remote? The workload of the public graphql-gateways-benchmark (one query, 7 calls of
- * 4 subgraphs in 4 waves, an answer of 87 KB, 50 connections), CPU of the gateway's process per request.
+ * How much does a gateway with remote subgraphs cost? The workload is that of the public graphql-gateways-benchmark (one query,
+ * 7 calls of 4 subgraphs in 4 waves, an answer of 87 KB, 50 connections). The figure is CPU of the gateway's process per request.
  *
  *   npm run bench -- gateway-remote [--quick] [--hive-router PATH]
  *
- * `ours` and `floor` come in two kinds. In the plain kind identical concurrent calls are one call, which is cheap with 50 clients that send
- * the same query. In `apart` every request makes all its calls. The floor is the minimum work in JavaScript
- * (bench/gateway/remote/floor.ts). `changing` is `apart` with subgraphs that never repeat an answer, so no work for one answer can be
- * reused for another. Ours and the floor run with Node's options as `npm start` has them. Others run if they are there: Hive Router's
- * binary (`--hive-router`, or `hive_router` on the PATH), and the gateways of bench/gateway/peers after `npm ci` there. Measured is a
- * second start: see "Memory" in docs/operating/deploy.md.
+ * `ours` and `floor` have two kinds. By default, identical calls in flight are shared, which is cheap if 50 clients send the same
+ * query. With `apart` every request makes all its calls. The floor is the least work in JavaScript (bench/gateway/remote/floor.ts).
+ * `changing` is `apart` with subgraphs that never repeat an answer, so no work on one answer can be reused for another.
  *
- * All processes share the machine, so requests per second say little; they are loaded in turn, in rounds, and the median
- * of CPU per request counts, which waiting does not change.
+ * Ours and the floor have the Node options of `npm start`. Other gateways run if they are installed: Hive Router's binary
+ * (`--hive-router`, or `hive_router` on the PATH), and the gateways of bench/gateway/peers after `npm ci` there. The figures are
+ * from a second start, with a warm compile cache: see "Memory" in docs/operating/deploy.md.
+ *
+ * All processes share the machine, so requests per second are not reliable. The gateways are loaded in turn, in rounds. The
+ * median of CPU per request counts, which waiting does not change.
  */
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -27,15 +28,15 @@ const CONNECTIONS = 50
 const BODY = JSON.stringify({ query: QUERY })
 const NODE_GATEWAY = join(import.meta.dirname, 'remote', 'gateway.ts')
 const OTHERS = join(import.meta.dirname, 'peers')
-/** Ours costs at most this much of Hive gateway with the native planner. */
+/** The most CPU of ours, as a share of Hive gateway's with the native planner. */
 const HIVE_SHARE_MAX = 0.25
 const MEMORY_MAX_MB = 200
 
 const OWN = ['floor', 'floor-apart', 'floor-apart-changing', 'ours', 'ours-apart', 'ours-apart-changing']
-/** The setup of our promise about memory. */
+/** The kinds with a memory target. */
 const SMALL: ReadonlySet<string> = new Set(['ours', 'ours-apart'])
 
-/** `changing`: over subgraphs whose answers never repeat. */
+/** `changing`: over subgraphs that never repeat an answer. */
 type Peer = { readonly kind: string; readonly changing?: boolean; command(supergraph: string, port: number, folder: string): Command }
 type Round = { cpuMs: number; perSecond: number; p95Ms: number; calls: number }
 
@@ -84,14 +85,14 @@ export async function bench({ quick, hiveRouter, progress }: BenchOptions): Prom
 }
 
 function peers(hiveRouter: string | undefined, folder: string, progress: (text: string) => void): Peer[] {
-  // As in the start script: Node keeps compiled code, so a restarted process does not parse TypeScript again.
+  // As in the start script: Node keeps its compiled code, so a restarted process does not compile TypeScript again.
   const env = { NODE_OPTIONS: shippedOptions(), NODE_COMPILE_CACHE: join(folder, 'compiled') }
   const own = OWN.map((kind): Peer => {
     const changing = kind.endsWith('-changing')
     return { kind, changing, command: (supergraph, port) => ({ ...node(NODE_GATEWAY, kind, supergraph, port), env }) }
   })
   const router = hiveRouter ?? onPath('hive_router')
-  if (router === undefined) progress('gateway-remote: no hive_router on the PATH (say --hive-router PATH): left out')
+  if (router === undefined) progress('gateway-remote: no hive_router on the PATH (give --hive-router PATH): left out')
   const routers = router === undefined ? [] : [true, false].map((dedupe) => routerPeer(router, dedupe))
   const serve = join(OTHERS, 'serve.mjs')
   const isThere = existsSync(serve) && existsSync(join(OTHERS, 'node_modules'))
@@ -105,14 +106,14 @@ function peers(hiveRouter: string | undefined, folder: string, progress: (text: 
   ]
 }
 
-/** Of Node, as the product is started with them. */
+/** The Node options of the start script. */
 function shippedOptions(): string {
   const { scripts } = JSON.parse(readFileSync(join(import.meta.dirname, '..', '..', 'package.json'), 'utf8')) as {
     scripts: { start: string }
   }
   const [, options] = /NODE_OPTIONS="([^"$]*)/.exec(scripts.start) ?? []
   if (options === undefined)
-    throw new Error('the start script of package.json sets no NODE_OPTIONS: this benchmark must start ours as it does')
+    throw new Error('the start script of package.json sets no NODE_OPTIONS: this benchmark needs them to start our gateway')
   return options.trim()
 }
 
@@ -145,14 +146,14 @@ function onPath(name: string): string | undefined {
     .find((file) => existsSync(file))
 }
 
-/** A fast wrong answer is worth nothing. */
+/** Wrong answers would make the comparison invalid. */
 async function expectSameAnswers(gateways: ReadonlyMap<string, Measured>): Promise<void> {
   let expected: string | undefined
   for (const [kind, { url }] of gateways) {
     const answer = await (await fetch(url, { method: 'POST', headers: { 'content-type': 'application/json' }, body: BODY })).json()
     const text = JSON.stringify(sorted(answer))
     expected ??= text
-    if (text !== expected) throw new Error(`${kind} answers otherwise than the floor: ${text.slice(0, 200)}`)
+    if (text !== expected) throw new Error(`the answer of ${kind} differs from the floor's: ${text.slice(0, 200)}`)
   }
 }
 
@@ -182,7 +183,7 @@ function measuresOf(measured: ReadonlyMap<string, readonly Round[]>, gateways: R
   const hive = cpu('hive-native')
   const limits = new Map([
     ['ours', Math.min(cpu('hive-router') ?? Infinity, (hive ?? Infinity) * HIVE_SHARE_MAX)],
-    // Hive gateway merges identical calls, so only the plain kind is comparable.
+    // Hive gateway shares identical calls, so only the first kind is compared with it.
     ['ours-apart', cpu('hive-router-apart') ?? Infinity],
   ])
   return [...measured.keys()].flatMap((kind): Measure[] => {

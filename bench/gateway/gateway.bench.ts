@@ -1,15 +1,15 @@
 /**
- * How much does our gateway cost compared with others? The feed query (50 items, 6 fields, 200 loader lookups) with the same resolvers for
- * all, all subgraphs in the gateway's process, each gateway in a process of its own:
+ * How much does our gateway cost compared with others? The feed query (50 items, 6 fields, 200 loader lookups), with the same
+ * resolvers for all, and all subgraphs in the gateway's process. Each gateway has its own process:
  *
- *   gateway      ours, all of it: front, viewer, metrics, engine
+ *   gateway      our whole gateway: front, viewer, metrics, engine
  *   ceiling      bare node:http and graphql-jit on one merged schema
  *   hive-native  Hive gateway with the native planner, its fetches compiled by graphql-jit as ours are
  *   apollo       @apollo/gateway with LocalGraphQLDataSource on Apollo Server
  *
  *   npm run bench -- gateway [--quick]
  *
- * The others are in their own package, bench/gateway/peers, which is installed if it is missing.
+ * The other gateways are in the package bench/gateway/peers, which is installed if it is missing.
  */
 import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
@@ -19,7 +19,7 @@ import { figuresOf, loadInTurn, medianOf } from './feed-load.ts'
 import type { BenchOptions, Measure } from '../support/report.ts'
 
 const CEILING_RATIO_MIN = 0.7
-/** As multiples of our CPU time per request. */
+/** Least multiples of our CPU per request. */
 const HIVE_RATIO_MIN = 5
 const APOLLO_RATIO_MIN = 10
 
@@ -52,5 +52,5 @@ function installOthers(progress: (text: string) => void): void {
   progress('gateway: installing the other gateways (npm ci in bench/gateway/peers)')
   const { status } = spawnSync('npm', ['ci', '--ignore-scripts', '--no-audit', '--no-fund'], { cwd: folder, stdio: ['ignore', 2, 2] })
   if (status !== 0)
-    throw new Error('the other gateways are not installed: run "npm ci --ignore-scripts" in bench/gateway/peers, and see why it fails')
+    throw new Error('the other gateways are not installed: run "npm ci --ignore-scripts" in bench/gateway/peers and read its error')
 }

@@ -1,6 +1,6 @@
 /**
- * How many bytes does the gateway keep for a WebSocket, for a subscription and for a subject that it follows? The whole product on the
- * embedded stores, in production mode, beside `ws` and `graphql-ws` alone. Live bytes: heap and external memory after a collection.
+ * How many bytes does the gateway keep for a WebSocket, for a subscription and for a followed subject? The whole product on the
+ * embedded stores, in production mode, compared with `ws` and `graphql-ws` alone. Live bytes: heap and external memory after a collection.
  *
  *     npm run bench -- open-bytes [--quick] [--json]
  */
@@ -91,7 +91,7 @@ async function productBytes(count: number): Promise<{ socket: number; subject: n
   }
 }
 
-/** The first sockets create code and caches that stay. They are not counted. */
+/** The first sockets are not counted, because they fill caches and compile code that stays. */
 async function socketBytes(heap: Heap, url: string, count: number): Promise<{ perSocket: number; sockets: WebSocket[] }> {
   const warm = await openSockets(url, count / 5)
   const before = await heap.bytes()

@@ -1,12 +1,12 @@
 /**
- * Does the gateway release its memory? 100,000 operations of which no two are alike, over HTTP, against one subgraph in its process and one
- * behind HTTP, while the supergraph is reloaded ten times under load. Every operation is parsed, validated, planned and compiled, and every
- * reload leaves an engine behind. All of this memory must be released afterwards.
+ * Does the gateway leak memory? It gets 100,000 different operations over HTTP, against one subgraph in its process and one
+ * behind HTTP. Meanwhile the supergraph reloads ten times under load. Every operation is parsed, validated, planned and compiled,
+ * and every reload replaces an engine. All of that memory must be free afterwards.
  *
  *   npm run bench -- soak [--quick]
  *
- * Memory is the anonymous part of the resident set of the gateway's process, after a forced collection, once the old engines
- * are released; compared with the same after the first tenth of the operations and one reload, when caches are full.
+ * Memory is the anonymous part of the resident set of the gateway's process, after a forced collection and the release of old
+ * engines. It is compared with the value after the first tenth of the operations and one reload, when caches are full.
  */
 import { buildSubgraphSchema } from '@apollo/subgraph'
 import { parse } from 'graphql'
@@ -28,7 +28,7 @@ const AT_MOST = { target: 1.15, atMost: true }
 const CONNECTIONS = 16
 const RELOADS = 10
 const RELOAD_MAX_MS = 30_000
-/** V8's young generation has its full size from the start, because its growth would distort the comparison. */
+/** V8's young generation has its full size from the start. Otherwise its growth would count as a leak. */
 const FLAGS = ['--expose-gc', '--min-semi-space-size=64', '--max-semi-space-size=64']
 const MEGABYTE = 1_048_576
 
@@ -79,7 +79,7 @@ export async function bench({ quick, progress }: BenchOptions): Promise<Measure[
       { metric: 'anonymous memory after warm-up', value: before.anonymousBytes / MEGABYTE, unit: 'MB' },
       { metric: 'anonymous memory at most', value: peak / MEGABYTE, unit: 'MB' },
       { metric: 'anonymous memory at the end', value: after.anonymousBytes / MEGABYTE, unit: 'MB' },
-      // A short run ends before allocators have their size: then the ratio of the heap is what counts.
+      // A short run ends before allocators reach their size, so it judges only the ratio of the heap.
       { metric: 'end / after warm-up', value: after.anonymousBytes / before.anonymousBytes, unit: '', ...(quick ? {} : AT_MOST) },
       { metric: 'heap, end / after warm-up', value: after.heapBytes / before.heapBytes, unit: '', ...AT_MOST },
       { metric: 'engines at the end', value: after.engines, unit: '', target: 1, atMost: true },
@@ -94,7 +94,7 @@ export async function bench({ quick, progress }: BenchOptions): Promise<Measure[
   }
 }
 
-/** Sends operations, each once, and looks at every answer. */
+/** Sends each operation once and checks every answer. */
 function makeLoad(url: string) {
   const { origin, pathname } = new URL(url)
   const pool = new Pool(origin, { connections: CONNECTIONS })
@@ -130,7 +130,7 @@ function makeLoad(url: string) {
   }
 }
 
-/** After a garbage collection, once old engines are released. */
+/** The state after a garbage collection and the release of old engines. */
 async function settledState(gateway: ChildProcess): Promise<State> {
   for (let round = 0; (await stateOf(gateway, false)).engines > 1 && round < 100; round += 1) await wait(100)
   await stateOf(gateway, true)

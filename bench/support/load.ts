@@ -1,6 +1,6 @@
 /**
- * A closed-loop load on one HTTP address: so many keep-alive connections, each with one request under way. It speaks just
- * enough HTTP/1.1 over bare sockets to be cheap beside the service it loads, since both share the machine's cores.
+ * A closed-loop load on one HTTP address: keep-alive connections, each with one request in flight. It implements only the
+ * needed part of HTTP/1.1 over bare sockets. That keeps it cheap, because it shares the machine's cores with the service.
  */
 import { connect, type Socket } from 'node:net'
 
@@ -9,11 +9,11 @@ export type LoadOptions = {
   connections: number
   /** Milliseconds. */
   durationMs: number
-  /** A function is asked before each request, right after `body`. */
+  /** A function is called before each request, right after `body`. */
   headers?: Record<string, string> | (() => Record<string, string>)
-  /** The body of the next request; undefined ends the load before its time. */
+  /** The body of the next request; undefined ends the load early. */
   body(): string | Buffer | undefined
-  /** Checks every answer's body. Throws if it is wrong. */
+  /** Checks the body of every answer; throws if it is wrong. */
   check?(body: string): void
 }
 
@@ -85,7 +85,7 @@ function runConnection(options: LoadOptions, until: number, latencies: number[])
   })
 }
 
-/** The answer if it is whole. A body in chunks is given as it came, with their lengths. */
+/** The answer if it is complete. A chunked body is returned undecoded, with the lengths of its chunks. */
 function readAnswer(received: Buffer): { status: number; body: string } | undefined {
   const end = received.indexOf(HEADER_END)
   if (end < 0) return undefined

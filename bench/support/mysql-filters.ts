@@ -1,11 +1,11 @@
 /**
- * How fast does the MySQL adapter write filters under their versions? New ones, folded ones and refused ones of light, medium
- * and heavy viewers; a viewer's four months, of one viewer and of many at once; purging.
+ * How fast does the MySQL adapter write filters with a version check? Measures new, folded and refused filters of light, medium and
+ * heavy viewers, reads of a viewer's four months, for one viewer and for many at once, and purging.
  *
  *   scripts/services up mariadb
- *   node bench/support/mysql-filters.ts [url] [filters of light viewers] [filters of a call]      default: the server of scripts/services, 50000 1000
+ *   node bench/support/mysql-filters.ts [url] [filters of light viewers] [filters per call]      default: the server of scripts/services, 50000 1000
  *
- * It makes a database beside the url's and drops it at the end.
+ * It creates its own database on the server and drops it at the end.
  */
 import { systemClock } from '../../core/clock.ts'
 import { randomBelow, seededRandom } from '../../core/random.ts'

@@ -1,11 +1,11 @@
 /**
- * How fast does the MySQL adapter write marks with their counts? Transactions of some thousand marks: fresh ones, ones
- * that change, repetitions, and ones of a viewer's archived marks; lookups, pages, archiving.
+ * How fast does the MySQL adapter write marks with their counts? Transactions have some thousand marks: new, changed, repeated,
+ * and already archived ones. Also measures lookups, pages and archiving.
  *
  *   scripts/services up mariadb
- *   node bench/support/mysql-marks.ts [url] [rows] [rows of a call] [calls at once]      default: the server of scripts/services, 100000 5000 2
+ *   node bench/support/mysql-marks.ts [url] [rows] [rows per call] [concurrent calls]      default: the server of scripts/services, 100000 5000 2
  *
- * It makes a database beside the url's and drops it at the end. One subject in a hundred gets half of all marks.
+ * It creates its own database on the server and drops it at the end. One subject in a hundred gets half of all marks.
  */
 import { systemClock } from '../../core/clock.ts'
 import type { Mark } from '../../core/domain.ts'

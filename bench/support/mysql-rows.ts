@@ -1,11 +1,11 @@
 /**
- * How fast does the MySQL adapter write, read and purge? Guarded upserts of fresh rows, of existing ones that win and
- * of existing ones that lose, in the batches of the persist step; lookups; pages; purges.
+ * How fast does the MySQL adapter write, read and purge? Guarded upserts insert new rows, update existing rows, or lose against
+ * newer rows, in the batches of the persist step. Also measures lookups, pages and purges.
  *
  *   scripts/services up mariadb
  *   node bench/support/mysql-rows.ts [url] [rows]        default: the server of scripts/services, 200000 rows
  *
- * It makes a database beside the url's and drops it at the end.
+ * It creates its own database on the server and drops it at the end.
  */
 import { systemClock } from '../../core/clock.ts'
 import type { ProgressRecord, ProgressRow } from '../../core/domain.ts'
@@ -17,7 +17,7 @@ import { migrateMysql } from '../../stores/mysql/schema-version.ts'
 const [url = 'mysql://tidemark:tidemark@127.0.0.1:17306/tidemark', rowsText = '200000'] = process.argv.slice(2)
 const ROWS = Number(rowsText)
 const VIEWERS = Math.ceil(ROWS / 100)
-/** As `history.persistKeysMax`. */
+/** Equal to the default of `history.persistKeysMax`. */
 const CALL_ROWS = 5_000
 const CALLS_AT_ONCE = 2
 const START = 1_790_000_000_000
@@ -69,7 +69,7 @@ function writeAll(store: MysqlRecordStore, viewedAt: number, indexOf: (index: nu
   })
 }
 
-/** A walk over all rows in an order without pattern: a step that shares no divisor with their number. */
+/** Visits all rows in an order without a pattern: the step and the number of rows are coprime. */
 function shuffled(index: number): number {
   return (index * 100_003) % ROWS
 }
@@ -98,7 +98,7 @@ async function main(): Promise<void> {
   const page = async () => {
     const viewer = String(randomBelow(random, VIEWERS) * 37 + 1)
     const before = { viewedAt: START + 7_200_000, business: 2, oid: '55433' }
-    if ((await store.listProgress(viewer, [1, 2, 3], before, 20)).length !== 20) throw new Error('a page is short')
+    if ((await store.listProgress(viewer, [1, 2, 3], before, 20)).length !== 20) throw new Error('a page has fewer than 20 entries')
   }
   await timed('pages of 20 of 3 businesses, 8 at once', 'pages', 4_000, () => atOnce(8, 4_000, page))
   await timed('pages of 20 of 3 businesses, one by one', 'pages', 500, () => atOnce(1, 500, page))

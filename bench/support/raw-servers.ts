@@ -1,4 +1,4 @@
-/** The raw limits beside which the distributed shape is read: Redis' script and MariaDB's upsert alone, nothing around them. */
+/** Raw limits to compare the distributed shape with: the Redis script alone and the MariaDB upsert alone. */
 import type { ProgressRecord } from '../../core/domain.ts'
 import type { OpenStores } from '../../cli/stores/history.ts'
 
@@ -8,19 +8,19 @@ const VIEWERS = 10_000
 const SUBJECTS = 100
 const PUT_BATCH = 500
 const PUTS_AT_ONCE = 8
-/** As `history.persistKeysMax`. */
+/** Equal to the default of `history.persistKeysMax`. */
 const ROW_BATCH = 5_000
 const ROW_BATCHES_AT_ONCE = 2
 const START = 1_600_000_000_000
 
-/** Each for `durationMs`. The rows exist when they are measured: every upsert is a guarded update. */
+/** Measures each for `durationMs`. The rows exist before, so every upsert is a guarded update. */
 export async function measureRawServers({ hot, records }: OpenStores, durationMs: number): Promise<RawServers> {
   let put = 0
   const hotPutsPerSecond = await perSecond(durationMs, PUTS_AT_ONCE, PUT_BATCH, async () => {
     const writes = Array.from({ length: PUT_BATCH }, () => ({ ...keyAt(put), record: recordAt(put++), decisive: true }))
     await hot.putProgress(writes, { now: Date.now(), timelineCap: 1_000 })
   })
-  // As many rows as fit into one call of each lane, over and over.
+  // One call per lane has all the rows, which repeat.
   let row = 0
   const putRows = async (): Promise<void> => {
     const rows = Array.from({ length: ROW_BATCH }, () => ({ key: keyAt(row % (ROW_BATCH * 10)), record: recordAt(row++) }))

@@ -1,4 +1,4 @@
-/** The raw limit beside which the service's writes are read: the same records put into bare LMDB, awaited until synced. */
+/** A raw limit to compare the service's writes with: the same records put into bare LMDB, awaited until synced. */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

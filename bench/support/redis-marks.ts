@@ -1,11 +1,11 @@
 /**
- * How much memory does a mark take in Redis, and how far from raw commands are the adapter's? Asks `MEMORY USAGE` for the keys
- * of viewers with likes in different numbers, as the adapter writes them, pending, persisted and undone, and of cached
- * counts; then looks up 50 states at a time, in turn with the same commands sent by ioredis alone.
+ * How much memory does a mark take in Redis, and how fast is the adapter compared with raw commands? `MEMORY USAGE` measures the
+ * keys that the adapter writes: viewers with different numbers of pending, persisted and undone likes, and cached counts. Then 50
+ * states at a time are looked up, in turn with the same commands sent by ioredis alone.
  *
  *     node bench/support/redis-marks.ts redis://127.0.0.1:6379
  *
- * It writes under a prefix of its own and removes that again.
+ * It writes under its own prefix and removes these keys at the end.
  */
 import { Redis } from 'ioredis'
 import { makeMarkLayout, packMarkMember } from '../../subgraphs/thumbup/stores/redis/keys.ts'
@@ -83,7 +83,7 @@ function print(cells: readonly string[]): void {
   console.log(cells.map((cell) => cell.padEnd(20)).join(''))
 }
 
-/** Calls a second, of AT_ONCE at a time. */
+/** Calls per second, with AT_ONCE in flight. */
 async function rate(call: () => Promise<unknown>): Promise<number> {
   const end = performance.now() + ROUND_MS
   let calls = 0

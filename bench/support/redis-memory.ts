@@ -1,13 +1,14 @@
 /**
- * How much memory does one progress record take in Redis? Asks `MEMORY USAGE` for the keys of viewers with timelines of
- * different lengths, as the adapter writes them, clean (persisted) and dirty.
+ * How much memory does one progress record take in Redis? `MEMORY USAGE` measures the keys that the adapter writes for viewers
+ * with timelines of different lengths, clean (persisted) and dirty.
  *
  *     node bench/support/redis-memory.ts redis://127.0.0.1:6379
  *
- * It writes under a prefix of its own and removes that again. The two settings it prints decide up to which length a
- * timeline stays compact, and every write to a compact one walks through it. Redis' own 512 and 128 are a good middle:
- * at 1024 a thousand entries take 62 bytes each where they took 183, but writes are three times slower, since the dirty
- * marks of a region become such a list as well.
+ * It writes under its own prefix and removes these keys at the end.
+ *
+ * The two printed settings are the lengths up to which a timeline stays compact. Every write to a compact timeline scans it. Redis'
+ * defaults of 512 and 128 are a good compromise. With 1024, a thousand entries take 62 bytes each in place of 183, but writes are
+ * three times slower, because the dirty marks of a region become a compact list as well.
  */
 import { Redis } from 'ioredis'
 import { rankOf } from '../../subgraphs/history/model/merge.ts'

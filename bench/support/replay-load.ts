@@ -1,6 +1,6 @@
 /**
  * The reports of a replay: recorded interactions, or a sample of the same form, each row as ten heartbeats of a player.
- * Given as often as they are asked for, always the same: once to be sent, once to be compared with.
+ * Every iteration gives the same reports: a benchmark sends them first and compares with them later.
  */
 import { readReports } from '../../cli/replay/replay.ts'
 import { randomBelow, seededRandom } from '../../core/random.ts'
@@ -9,7 +9,7 @@ import type { WireReport } from '../../cli/replay/options.ts'
 const HEARTBEATS = 10
 const HEARTBEAT_MS = 15_000
 const BUSINESS = 'video'
-/** Of a small site, in proportion to its rows: recorded ones are about seven rows to a viewer and twelve to a subject. */
+/** Like a small site: recorded interactions have about seven rows per viewer and twelve per subject. */
 const ROWS_PER_VIEWER = 7
 const ROWS_PER_SUBJECT = 12
 const START = 1_300_000_000_000
@@ -29,7 +29,7 @@ async function* recorded(file: string, reportsMax: number): AsyncGenerator<WireR
   }
 }
 
-/** Rows ordered by time; a few subjects are watched by many (the cube of an even number), viewers all the same. */
+/** Rows ordered by time. Few subjects get most views (the cube of a uniform random number); viewers are uniform. */
 async function* sample(reports: number): AsyncGenerator<WireReport> {
   const random = seededRandom(1)
   const rows = Math.ceil(reports / HEARTBEATS)

@@ -1,4 +1,4 @@
-/** The result of a benchmark, and its two forms: a table for people, one JSON object for programs. */
+/** The figures of a benchmark and their two forms: a table for people, one JSON object for programs. */
 import { readFileSync } from 'node:fs'
 import { cpus } from 'node:os'
 import { join } from 'node:path'
@@ -7,21 +7,21 @@ export type Measure = {
   metric: string
   value: number
   unit: string
-  /** The minimum. Absent if the figure has no target. */
+  /** The least allowed value; absent if the figure has no target. */
   target?: number
-  /** With `target`: the target is a maximum. */
+  /** `target` is the greatest allowed value, not the least. */
   atMost?: boolean
 }
 
 export type BenchOptions = {
   quick: boolean
-  /** A file of recorded interactions to replay. */
+  /** Recorded interactions to replay, if given. */
   file?: string | undefined
-  /** A part of the titles of the attacks to run, for `abuse`. */
+  /** For `abuse`: runs only attacks with this in their titles. */
   only?: string | undefined
-  /** Minutes of attacks in all, for `abuse`. */
+  /** For `abuse`: minutes of attacks in all. */
   minutes?: number | undefined
-  /** Folders of other checkouts to compare with, for `plays-at-once`. */
+  /** For `plays-at-once`: folders of other checkouts to compare with. */
   against?: string[] | undefined
   /** The binary of Hive Router, for the benchmark that compares with it. */
   hiveRouter?: string | undefined

@@ -1,4 +1,4 @@
-/** The minimum memory of a WebSocket with this protocol: `ws` and `graphql-ws` alone, for bench/gateway/open-bytes.bench.ts. */
+/** The least memory for a WebSocket of this protocol: `ws` and `graphql-ws` alone, for bench/gateway/open-bytes.bench.ts. */
 import { createServer } from 'node:http'
 import { buildSchema } from 'graphql'
 import { handleProtocols, makeServer } from 'graphql-ws'

@@ -1,4 +1,4 @@
-/** The live heap of another process, by its inspector: garbage is collected first, so that only live objects count. */
+/** The live heap of another process, read by its inspector after a garbage collection. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { WebSocket } from 'ws'
 

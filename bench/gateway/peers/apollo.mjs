@@ -1,4 +1,4 @@
-/** `@apollo/gateway` on Apollo Server, as its documentation starts it. */
+/** `@apollo/gateway` on Apollo Server, started as in its documentation. */
 import { ApolloGateway, LocalGraphQLDataSource } from '@apollo/gateway'
 import { ApolloServer } from '@apollo/server'
 import { startStandaloneServer } from '@apollo/server/standalone'

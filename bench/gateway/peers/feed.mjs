@@ -1,10 +1,10 @@
 /**
  * Another gateway over the subgraphs of the feed benchmark, all in this process: `fork('feed.mjs', ['hive-native' | 'apollo'])`.
- * It tells its parent the port and answers `usage`, as bench/gateway/feed-child.ts says.
+ * It reports the port to its parent and answers `usage`, as in bench/gateway/feed-child.ts.
  *
- * Each gets its subgraphs in the fastest way it has: Hive's native planner calls a function per fetch, here graphql-jit,
- * compiled once, on the very schema objects that ours runs; `@apollo/gateway` has LocalGraphQLDataSource. Apollo's schemas
- * are built here, from the same SDL and resolvers, because they must be objects of the graphql that is installed here.
+ * Each gateway gets its subgraphs in its fastest way. Hive's native planner calls a function per fetch: graphql-jit, compiled
+ * once, on the same schema objects as our gateway. `@apollo/gateway` has LocalGraphQLDataSource. Its schemas are built here from
+ * the same SDL and resolvers, because they must be objects of the graphql package in this folder.
  */
 import { buildSubgraphSchema } from '@apollo/subgraph'
 import { parse } from 'graphql'
@@ -31,7 +31,7 @@ async function start(kind) {
     )
     return startApollo(supergraph, 0, { schemaOf: (name) => schemas.get(name), makeContext: makeFeedContext })
   }
-  throw new Error(`there is no gateway "${kind}" for subgraphs in process: say hive-native or apollo`)
+  throw new Error(`there is no gateway "${kind}" for subgraphs in process: use hive-native or apollo`)
 }
 
 reportToParent(await start(process.argv[2]))

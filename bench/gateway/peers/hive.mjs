@@ -5,8 +5,8 @@ import { unifiedGraphHandler } from '@graphql-hive/router-runtime'
 import * as http from '@graphql-mesh/transport-http'
 
 /**
- * `planner`: native or js. `local`, if the subgraphs are in this process: `executorOf(name)` takes requests to a subgraph,
- * `makeContext` makes what the resolvers of one request share.
+ * `planner`: native or js. `local`, if the subgraphs are in this process: `executorOf(name)` takes requests to a subgraph, and
+ * `makeContext` makes the context that the resolvers of one request share.
  */
 export async function startHive(planner, supergraph, port, local) {
   const gateway = createGatewayRuntime({

@@ -1,6 +1,6 @@
 /**
- * `node serve.mjs KIND SUPERGRAPH_FILE PORT`: another gateway in front of remote subgraphs, at the URLs that the supergraph
- * names. KIND is hive-native, hive-js or apollo. Prints `ready` when it listens; answers on every path, `/graphql` included.
+ * `node serve.mjs KIND SUPERGRAPH_FILE PORT`: another gateway in front of remote subgraphs, at the URLs of the supergraph.
+ * KIND is hive-native, hive-js or apollo. Prints `ready` when it listens. Answers on every path, `/graphql` included.
  */
 import { readFileSync } from 'node:fs'
 
@@ -20,6 +20,6 @@ switch (kind) {
     break
   }
   default:
-    throw new Error(`there is no gateway "${kind}": say hive-native, hive-js or apollo`)
+    throw new Error(`there is no gateway "${kind}": use hive-native, hive-js or apollo`)
 }
 console.log('ready')

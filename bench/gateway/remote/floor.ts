@@ -1,6 +1,6 @@
 /**
- * The floor: bare node:http, the calls that the plan makes sent as constant texts by undici in the plan's waves, their
- * answers parsed, and the constant answer made text again. No plan, no executor, no projection, no bounds.
+ * The floor: bare node:http. undici sends the calls of the plan as constant texts, in the plan's waves. Their answers are parsed,
+ * and the constant answer is serialized for each request. It has no plan, executor, projection or limits.
  */
 import { createServer } from 'node:http'
 import { Pool } from 'undici'
@@ -49,7 +49,7 @@ export async function startFloor({ supergraph, port, dedupe, addresses }: FloorO
   await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve))
 }
 
-/** The calls of the plan to the subgraphs, with the wave of each call, and the answer. */
+/** The calls of the plan to the subgraphs, each with its wave, and the answer. */
 async function recordCalls(supergraph: string): Promise<{ calls: Call[]; answer: unknown }> {
   const calls: Call[] = []
   let ended = 0
@@ -63,7 +63,7 @@ async function recordCalls(supergraph: string): Promise<{ calls: Call[]; answer:
           ...fetch,
           async run(variables, context) {
             calls.push({ name, body: JSON.stringify({ query: operation.text, variables }), wave: ended })
-            // A turn of the event loop: all calls of a wave begin before one of them ends.
+            // Yields to the event loop, so that all calls of a wave begin before one of them ends.
             await new Promise((resolve) => setImmediate(resolve))
             const result = await fetch.run(variables, context)
             ended += 1

@@ -1,9 +1,9 @@
 /**
- * `node bench/gateway/remote/gateway.ts KIND SUPERGRAPH_FILE PORT`: one of our gateways over remote subgraphs, in a process of its
- * own; prints `ready` when it listens. KIND:
- *   ours, ours-apart        the whole gateway as in cli/process/serve.ts: identical concurrent calls are merged, or each is made
- *   ours-apart-changing     the same as ours-apart over another supergraph, like floor-apart-changing
- *   floor, floor-apart      the minimum work in JavaScript: see floor.ts
+ * `node bench/gateway/remote/gateway.ts KIND SUPERGRAPH_FILE PORT`: one of our gateways over remote subgraphs, in its own process.
+ * Prints `ready` when it listens. KIND:
+ *   ours, ours-apart        the whole gateway, built as in cli/process/serve.ts; identical calls in flight are shared, or not
+ *   ours-apart-changing     the same as ours-apart with another supergraph; likewise floor-apart-changing
+ *   floor, floor-apart      the least work in JavaScript (floor.ts)
  */
 import { readFileSync } from 'node:fs'
 import { flushCompileCache } from 'node:module'
@@ -49,12 +49,12 @@ async function startOurs(): Promise<void> {
 
 if (kind.startsWith('ours')) await startOurs()
 else {
-  // Imported only for its own kinds, because its code for recording calls would count as memory of the others.
+  // Loaded only here: its code to record the calls would count as memory of the other kinds.
   const { startFloor } = await import('./floor.ts')
   await startFloor({ supergraph, port: Number(port), dedupe, addresses })
 }
-// Node writes it at a normal exit, but the benchmark kills the process.
+// Node does this at a normal exit, but the benchmark kills the process.
 flushCompileCache()
-// With SIGTERM it ends by itself, so that --cpu-prof can write.
+// SIGTERM exits normally, so that --cpu-prof can write its profile.
 process.once('SIGTERM', () => process.exit())
 console.log('ready')

@@ -1,6 +1,6 @@
 /**
- * The workload of the public graphql-gateways-benchmark, with data of our own of the same sizes: four subgraphs, one query with seven calls
- * in four waves, and an answer of 87 KB with much repetition.
+ * The workload of the public graphql-gateways-benchmark, with our own data of the same sizes: four subgraphs, one query with
+ * seven calls in four waves, and an answer of 87 KB that repeats a few values many times.
  */
 import { buildSubgraphSchema } from '@apollo/subgraph'
 import { parse } from 'graphql'
@@ -111,7 +111,7 @@ export function remoteSchema(name: RemoteName): GraphQLSchema {
   return buildSubgraphSchema([{ typeDefs: parse(HEAD + SDL[name]), resolvers: RESOLVERS[name] as never }])
 }
 
-/** The supergraph of subgraphs that listen at `origin`, each at its name. */
+/** The supergraph of subgraphs at `origin`, each at the path of its name. */
 export function remoteSupergraph(origin: string): string {
   return composeSupergraph(NAMES.map((name) => ({ name, sdl: HEAD + SDL[name], url: `${origin}/${name}` })))
 }

@@ -1,4 +1,4 @@
-/** A gateway or subgraph in a process of its own: started, measured from outside by /proc, stopped. Linux only. */
+/** A gateway or subgraph in its own process: started, measured through /proc, and stopped. Linux only. */
 import { spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { createServer } from 'node:net'
@@ -8,7 +8,7 @@ export type Measured = {
   readonly url: string
   /** Milliseconds of CPU so far, all threads, user and system. */
   cpuMs(): number
-  /** The most memory it ever had, in MB. */
+  /** Peak memory, in MB. */
   peakMb(): number
   stop(): Promise<void>
 }
@@ -80,7 +80,7 @@ async function answers(url: string): Promise<boolean> {
 /** All threads, user and system, so far. */
 export function cpuMsOf(pid: number): number {
   const stat = readFileSync(`/proc/${pid}/stat`, 'latin1')
-  // The name of the program may contain spaces. The fields come after its bracket.
+  // The name of the program may contain spaces; the fields follow its bracket.
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
   return (Number(fields[11]) + Number(fields[12])) * TICK_MS
 }

@@ -1,8 +1,8 @@
 /**
- * `node bench/gateway/remote/subgraphs.ts PORT`: the four subgraphs in one process. A repeated body gets the same bytes again, so that the
- * subgraphs cost almost nothing compared with the gateway under test. Below `/changing` no two answers are the same: a number in their
- * extensions counts up, at the end and of one length, which is where comparing answers takes longest. `GET /calls` returns the number of
- * calls so far.
+ * `node bench/gateway/remote/subgraphs.ts PORT`: the four subgraphs in one process. A repeated body gets the same bytes again, so
+ * the subgraphs cost very little compared with the gateway. Below `/changing` no two answers are equal: a number in their
+ * extensions counts up. It has a fixed length and is at the end, so comparing answers takes longest. `GET /calls` returns the
+ * number of calls so far.
  */
 import { createServer } from 'node:http'
 import type { ServerResponse } from 'node:http'

@@ -1,4 +1,4 @@
-/** The gateway of the soak, in a process of its own: `node --expose-gc bench/gateway/soak/gateway.ts SUPERGRAPH_FILE`. */
+/** The gateway of the soak, in its own process: `node --expose-gc bench/gateway/soak/gateway.ts SUPERGRAPH_FILE`. */
 import { buildSubgraphSchema } from '@apollo/subgraph'
 import { Registry } from '@prometheus-io/client'
 import { parse } from 'graphql'
@@ -63,7 +63,7 @@ async function start(path: string): Promise<void> {
   send({ kind: 'listening', url: (await server.listen()).url + GRAPHQL_PATH })
 }
 
-/** The private memory of this process. Mapped file pages depend on other processes and are not counted. */
+/** The anonymous memory of this process. Mapped pages of files are excluded, because other processes change them. */
 function anonymousBytes(): number {
   try {
     return Number(/RssAnon:\s+(\d+) kB/.exec(readFileSync('/proc/self/status', 'utf8'))?.[1]) * 1_024

@@ -1,6 +1,6 @@
 /**
- * The graph of the soak: one subgraph in the gateway's process, one behind HTTP. Every reload adds a field to the remote
- * one's schema; the server behind it has them all from the start. And operations of which no two are alike.
+ * The graph of the soak: one subgraph in the gateway's process, one behind HTTP. Every reload adds a field to the schema of
+ * the remote subgraph. Its server has all fields from the start. All operations are different.
  */
 const LINK = 'extend schema @link(url: "https://specs.apollo.dev/federation/v2.9", import: ["@key"])\n'
 
@@ -9,7 +9,7 @@ type Query { watched(first: Int = 5): [Video] }
 type Video @key(fields: "id") { id: ID! position: Int duration: Int device: String }
 `
 
-/** With the fields that `rounds` reloads have added. */
+/** The schema after `rounds` reloads. */
 export function remoteSdl(rounds: number): string {
   const added = Array.from({ length: rounds }, (_, round) => ` extra${round}: Int`).join('')
   return `${LINK}
@@ -24,7 +24,7 @@ const REMOTE = ['title', 'author { name }', 'author { name avatar }']
 
 export type SoakOperation = { readonly query: string; readonly key: string }
 
-/** Operations in the form of real clients, each with its own alias, so that no cache entry is used twice. */
+/** Operations in the shapes of real clients. Each has its own alias, so no cached work can be reused. */
 export function operationOf(index: number): SoakOperation {
   const key = `k${index}`
   const first = 1 + (index % 5)
@@ -40,7 +40,7 @@ export function operationOf(index: number): SoakOperation {
   }
 }
 
-/** True if an answer has the requested data and no errors. */
+/** Returns whether an answer is complete and has no errors. */
 export function isRight({ key }: SoakOperation, answer: string): boolean {
   return answer.startsWith(`{"data":{"${key}":`) && !answer.includes('"errors"') && !answer.includes(`"${key}":null`)
 }
