@@ -1,31 +1,31 @@
 /**
- * The businesses as thumbup sees them: some have none, some are deleted and must say so. What is deleted stays in the graph:
- * its fields are null with BUSINESS_DELETED, so that no client's operations break because of what they ask for beside it.
+ * The businesses as thumbup sees them. A business may have no thumbup, or a deleted thumbup. A deleted one stays in the graph: its fields
+ * are null with BUSINESS_DELETED, and the rest of a client's operation still works.
  */
 import { makeBusinesses } from '../../config/businesses.ts'
 import type { BusinessConfig, Config } from '../../config/config.ts'
 import type { BusinessNumber } from '../../core/domain.ts'
 import { TidemarkError } from '../../core/errors.ts'
 
-/** Whether a business has likes, or had some. Without such a business there is no subgraph. */
+/** True if a business has likes, or had some. Without such a business there is no subgraph. */
 export function hasThumbup({ businesses }: Pick<Config, 'businesses'>): boolean {
   return businesses.some(isShown)
 }
 
 export type ThumbupBusinesses = {
-  /** Those that are served. */
+  /** The served businesses. */
   readonly all: readonly BusinessConfig[]
-  /** Those that are in the graph: they are served, or deleted. */
+  /** The businesses in the graph: served or deleted. */
   readonly shown: readonly BusinessConfig[]
   /** Throws BUSINESS_UNKNOWN, BUSINESS_DELETED. */
   byName(name: string): BusinessConfig
-  /** Of those in the graph. Throws BUSINESS_UNKNOWN. */
+  /** The same for every business in the graph. Throws BUSINESS_UNKNOWN. */
   shownByName(name: string): BusinessConfig
-  /** Throws BUSINESS_DELETED if this one of the graph is. */
+  /** Throws BUSINESS_DELETED for a deleted business of the graph. */
   requireServed(business: BusinessConfig): void
-  /** Undefined for what is not served. */
+  /** Undefined for a business that is not served. */
   byNumber(number: BusinessNumber): BusinessConfig | undefined
-  /** Numbers of those whose data is to be removed. */
+  /** Numbers of the businesses whose data the job removes. */
   readonly deleted: ReadonlySet<BusinessNumber>
 }
 

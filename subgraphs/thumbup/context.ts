@@ -6,7 +6,7 @@ import type { ThumbupLoaders } from '../../loaders/thumbup.ts'
 import type { LikersRead } from './read/likers.ts'
 import type { MarkPage } from './read/likes.ts'
 
-/** What every request brings along, local or standalone. */
+/** The context of every request, local or standalone. */
 export type ThumbupContext = {
   viewer: Viewer | undefined
   loaders: ThumbupLoaders
@@ -15,7 +15,7 @@ export type ThumbupContext = {
 }
 
 export type ThumbupReads = {
-  /** All of one business. */
+  /** Reads the likers of subjects of one business. */
   likers(business: BusinessNumber, ...asked: Parameters<LikersRead>): ReturnType<LikersRead>
   likes(
     viewer: ViewerId,
@@ -25,8 +25,8 @@ export type ThumbupReads = {
     degraded: Degraded,
   ): Promise<MarkPage | null>
   countsChanged(subjects: readonly Subject[], degraded: Degraded): Promise<AsyncIterableIterator<readonly CountedSubject[]>>
-  /** Might the counts that loaders find be older than what was counted by now? Of a hot subject they may. */
+  /** True if the loaders may find counts older than the current ones, as for a hot subject. */
   mayBeOld(subject: Subject): boolean
-  /** Of the stores of this business. A write is as good as ever then; that it is persisted another way is all there is to say. */
+  /** True if the log of this business's stores is down. Writes still succeed then; their keys reach the record store another way. */
   isLogDown(business: BusinessNumber): boolean
 }

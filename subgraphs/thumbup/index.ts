@@ -1,4 +1,4 @@
-/** The thumbup subgraph, wired from the ports: schema object, write path, and what its job and its metrics need. */
+/** The thumbup subgraph, wired from the ports: schema object, write path, and the parts for its job and its metrics. */
 import { buildSubgraphSchema } from '@apollo/subgraph'
 import { parse, type GraphQLSchema } from 'graphql'
 import type { Clock } from '../../core/clock.ts'
@@ -28,36 +28,36 @@ export type ThumbupSubgraph = {
   sdl: string
   schema: GraphQLSchema
   service: ThumbupService
-  /** The loaders of one request. What they had to do without goes into its collector. */
+  /** Makes the loaders of one request. They note each store that is down in the request's collector. */
   makeLoaders(degraded: Degraded, lasting?: boolean): ThumbupLoaders
-  /** Asks the stores of businesses that have their own, so that one that is down is told of before anybody needs it. */
+  /** Asks the stores of each tenant, so that an outage is reported before the first request. */
   lookAtTenants(): Promise<void>
   /** Starts a job on the same stores; a process may serve, persist, or both. */
   startJob(): Promise<ThumbupJob>
-  /** What a tail of changes is applied to, of the stores of this business. */
+  /** The refresh of this business's stores, for a tail of changes. */
   refreshOf(business: BusinessNumber): CountRefresh
-  /** Applies what is journaled, if the hot store answers, sends everything aggregated to the log and waits until it is there. */
+  /** Applies the journal if the hot store answers, sends everything aggregated to the log and waits until it is there. */
   drain(): Promise<void>
   figures(): ThumbupSubgraphFigures
-  /** Subscriptions of counts in this process, and their subjects, each counted once. */
+  /** The subscriptions of counts in this process, and their distinct subjects. */
   following(): { streams: number; subjects: number }
 }
 
 export type ThumbupSubgraphFigures = PipelineFigures & {
   marks: ThumbupFigures
   outages: ThumbupOutages
-  /** Of businesses with stores of their own, by name. */
+  /** Figures of businesses with stores of their own, by name. */
   tenants: Readonly<Record<string, PipelineFigures & Pick<ThumbupSubgraphFigures, 'outages'>>>
 }
 
 export type ThumbupOptions = {
   guard?: GuardOptions
   random?: Random
-  /** Businesses that have stores of their own. */
+  /** The stores of businesses that have their own. */
   tenants?: ReadonlyMap<BusinessNumber, ThumbupStores>
 }
 
-/** The service works on guarded stores, the job on the stores as they are: it may wait, and retries without limit. */
+/** The service works on guarded stores. The job works on the bare stores: it may wait, and retries without limit. */
 export function makeThumbupSubgraph(
   clock: Clock,
   stores: ThumbupStores,
@@ -115,7 +115,7 @@ export function makeThumbupSubgraph(
     refreshOf: (business) => partOf(business).refresh,
     async drain() {
       await quotas.stop()
-      // What is replayed from one's journal may be for another: all have what they get before any flushes the last of it.
+      // A journal may hold marks for another part: every part replays its journal before any part flushes its last keys.
       await Promise.all(all.map(({ pipeline }) => pipeline.stopReplay()))
       await Promise.all(all.map(({ pipeline }) => pipeline.drain()))
     },

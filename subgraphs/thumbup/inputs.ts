@@ -1,6 +1,6 @@
 /**
- * What clients send, checked: every rule about a single input stands here and throws a `TidemarkError` that says what
- * to do. Batches catch it per input; so the good inputs of a batch still count.
+ * The checks of client input. Each rule about a single input is here, and throws a `TidemarkError` that says how to correct the input.
+ * Batches catch the error per input, and the valid inputs still count.
  */
 import { countedTime, type TimesAhead } from '../../core/clock-differences.ts'
 import type { Mark, MarkPlace } from '../../core/domain.ts'
@@ -13,7 +13,7 @@ import type { Registration } from './stores/record-store.ts'
 import type { MarkWrite } from './stores/hot-store.ts'
 import type { ThumbupBusinesses } from './businesses.ts'
 
-/** `MarkInput` of the schema, as the gateway coerced it. */
+/** `MarkInput` of the schema, after the gateway coerced it. */
 export type MarkInput = {
   viewer?: string | null
   business: string
@@ -31,10 +31,10 @@ export type PageInput = { first: number; after?: string | null }
 
 const MARKS: readonly string[] = ['NONE', 'LIKE', 'DISLIKE'] satisfies Mark[]
 
-/** A checked write. `isNow`: its input has no time, or a time that is not past. */
+/** A checked write. `isNow`: the input has no time, or a time that is not in the past. */
 export type CheckedMark = MarkWrite & { isNow: boolean }
 
-/** The write an input asks for. Throws with the code the payload will carry. */
+/** The write for an input. Throws with the code for the payload. */
 export function checkMark(
   input: MarkInput,
   viewer: Viewer,
@@ -83,7 +83,7 @@ function checkSource(source: string): void {
   throw new TidemarkError('SOURCE_INVALID', `source "${source.slice(0, 16)}…" is too long: send at most ${ID_BYTES_MAX} bytes of UTF-8`)
 }
 
-/** What an input registers. Throws with the code the payload will carry. */
+/** The registration for an input. Throws with the code for the payload. */
 export function checkSubject(input: SubjectInput, businessOfCall: string | undefined, businesses: ThumbupBusinesses): Registration {
   const name = input.business ?? businessOfCall
   if (name === undefined) throw new TidemarkError('BUSINESS_UNKNOWN', 'no business is named: send it with the input or with the call')

@@ -2,7 +2,7 @@
 import type { StoreName } from '../../core/outage/degraded.ts'
 import type { GuardedMarkStores } from './stores/guarded.ts'
 
-/** Per store: is it down as far as the service knows, and how often was it? */
+/** Per store: is it down as far as the service knows, and how often was it down? */
 export type ThumbupOutages = Record<StoreName, { isDown: boolean; count: number }>
 
 export /** Hot store and count cache are one store to whoever asks. */

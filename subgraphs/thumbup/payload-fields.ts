@@ -19,7 +19,7 @@ export function makePayloadFields({ loadCount }: Pick<ReturnType<typeof makeShow
       if (key === undefined) return null
       if (outcome === 'ACCEPTED' && changed !== false) return 'PENDING'
       const held = await context.loaders.marks.load(key)
-      // A repetition waits to be persisted as well, but everybody sees what it says already.
+      // A repeated mark is not persisted yet either, but the public counts already include it.
       return held && (held.pending && held.counted !== held.mark ? 'PENDING' : 'SETTLED')
     },
     likeCount: (payload: MarkPayload, _: unknown, context: ThumbupContext) => countAfter(context, payload, 'likes'),

@@ -1,4 +1,4 @@
-/** Arguments in, loaders and service out; no logic, no store. */
+/** The resolvers call loaders and the service. They hold no logic and touch no store. */
 import type { GraphQLResolveInfo } from 'graphql'
 import type { BusinessConfig } from '../../config/config.ts'
 import type { BusinessNumber, CountedSubject } from '../../core/domain.ts'
@@ -19,9 +19,9 @@ import { makeSubjectFields } from './subject-fields.ts'
 import { makeUserFields, userId } from './user-fields.ts'
 import type { ThumbupService } from './write/service.ts'
 
-/** As another subgraph, or whoever calls this one alone, sent it: nothing else that stands in it is to be read. */
+/** A representation from another subgraph, or from a direct caller. Only these fields are read. */
 type Entity = { __typename: string; id: unknown }
-/** `gone`: its business, if that is deleted. */
+/** `gone`: the business of the subject, if it is deleted. */
 type Thumbup = { business: string; id: string; number: BusinessNumber; foreseen?: Foreseen; gone?: BusinessConfig }
 
 export function makeThumbupResolvers(businesses: ThumbupBusinesses, service: ThumbupService, reads: ThumbupReads) {
@@ -52,7 +52,7 @@ export function makeThumbupResolvers(businesses: ThumbupBusinesses, service: Thu
     const marked = businesses.all.filter(({ name }) => named.has(name))
     if (marked.some(({ number }) => reads.isLogDown(number))) context.degraded.add('log')
     const answers = await service.mark(requireViewer(context.viewer), inputs, context.degraded)
-    // What was read before in this request is old now.
+    // Marks that this request read earlier are outdated now.
     for (const answer of answers) if (answer.outcome !== 'REJECTED') context.loaders.marks.clear(answer.key)
     return answers.map(payloadOf)
   }
@@ -99,7 +99,7 @@ export function makeThumbupResolvers(businesses: ThumbupBusinesses, service: Thu
     ...Object.fromEntries(
       businesses.shown.map((business) => [
         business.entity,
-        // Representations come from other subgraphs, as they like; what is no id must not reach lookups others share.
+        // Other subgraphs send the representations. An invalid id must not reach a lookup that other requests share.
         {
           __resolveReference: resolveReference<Entity>,
           ...subjectFields(({ id }: Entity) => {

@@ -1,6 +1,6 @@
 /**
- * The thumbup subgraph's SDL: schema/thumbup.graphql, and per business whose thumbup is on its entity type and its place in
- * `Subject`. So adding a business is a change of configuration only.
+ * The SDL of the thumbup subgraph: schema/thumbup.graphql, and the entity type of each business in the graph. A new business is therefore a
+ * change of configuration only.
  */
 import { readFileSync } from 'node:fs'
 import type { BusinessConfig } from '../../config/config.ts'
@@ -8,7 +8,7 @@ import { isShown } from './businesses.ts'
 
 const base = readFileSync(new URL('../../schema/thumbup.graphql', import.meta.url), 'utf8')
 
-/** At least one of them must have thumbup on, or be deleted. */
+/** At least one business must have thumbup enabled or deleted. */
 export function thumbupSdl(businesses: readonly BusinessConfig[]): string {
   const entities = businesses.filter(isShown).map((business) => business.entity)
   return `${base}

@@ -16,14 +16,14 @@ type LikersLoader = DataLoader<LikersAsked, MarkPage | null>
 
 const LIKERS_BATCH_MAX = 1_000
 
-/** Makes the fields of a type: `subjectOf` says which subject a parent is, `foreseenOf` what was loaded of it already. */
+/** Makes the fields of a type. `subjectOf` returns the subject of a parent, `foreseenOf` the values that a page already loaded for it. */
 export function makeSubjectFields(
   reads: Pick<ThumbupReads, 'likers'>,
   { shownCount }: Pick<ReturnType<typeof makeShownCounts>, 'shownCount'>,
 ) {
   const likersLoaders = new WeakMap<ThumbupContext, Map<BusinessNumber, LikersLoader>>()
 
-  /** What one request asks for at the same time is read together; each business by itself, since it may have stores of its own. */
+  /** Concurrent reads of one request are one read per business. A business may have stores of its own. */
   function likersOf(context: ThumbupContext, business: BusinessNumber): LikersLoader {
     const loaders = likersLoaders.get(context) ?? new Map<BusinessNumber, LikersLoader>()
     likersLoaders.set(context, loaders)

@@ -1,17 +1,16 @@
 /**
- * Which version of each subject and owner went downstream last, so that nothing goes there twice or behind something newer.
- * A change carries whole values: who adds up differences between what he got last and what he gets now counts exactly, also
- * where a version was passed over because a higher one had come first.
+ * The last version of each subject and owner that went downstream. It drops repeated and older changes. A change carries whole values, so a
+ * consumer that adds up differences counts exactly, even if a version was skipped because a higher one came first.
  *
- * Bounded: beyond `keysMax` the key that changed longest ago is forgotten. That is harmless once the change feed has read on
- * beyond that moment, for then nothing so old comes again; a key forgotten before may, and is counted as `risked`.
+ * The memory is bounded: beyond `keysMax` it forgets the key with the oldest change. That is harmless once the change feed has read past
+ * that moment, since nothing so old comes again. A key that is forgotten earlier is counted as `risked`.
  */
 import type { CountChanges } from './count-feed.ts'
 
 export type ChangeMemory = {
-  /** Those that are newer than what was kept; of several versions in `changes`, each that is higher than those before it. */
+  /** The changes that are newer than the kept versions. Of several versions of a key, each one above its predecessors. */
   newOf(changes: CountChanges): CountChanges
-  /** They went downstream at `now`; nothing older than `readUntil` can come again. */
+  /** Keeps changes that went downstream at `now`. Nothing older than `readUntil` can come again. */
   keep(changes: CountChanges, now: number, readUntil: number): void
   size(): number
   /** Keys forgotten since the last call although their changes may come again. */

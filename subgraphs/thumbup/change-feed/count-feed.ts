@@ -1,22 +1,22 @@
 /**
- * Port: the change feed of counts, for whoever keeps copies of them: what the tables `counts` and `owners` became, at least
- * once, in order per subject and per owner. A change carries whole values and their version, never differences.
+ * Port: the change feed of counts, for holders of copies. It delivers the changes of the tables `counts` and `owners` at least once, in
+ * order per subject and per owner. A change carries whole values and their version, never differences.
  *
- * Adapters: MySQL's and MariaDB's binary log (`mysql/binlog-feed.ts`), TiCDC's topic (`kafka/canal-feed.ts`), and the
- * service's own events in the same shape (`subgraphs/thumbup/change-feed/event-feed.ts`). `subgraphs/thumbup/change-feed/feed-switch.ts` puts one in another's place.
+ * Adapters: the binary log of MySQL and MariaDB (`mysql/binlog-feed.ts`), TiCDC's topic (`kafka/canal-feed.ts`), and the service's own
+ * events in the same shape (`event-feed.ts`). `feed-switch.ts` replaces one by another.
  *
- * Rows that go are not told: they go with their business only, and `CountCache.forgetCounts` is for that.
+ * Deleted rows are not delivered. Rows are deleted only with their business, and `CountCache.forgetCounts` handles that.
  */
 import type { OwnerSum, CountedSubject } from '../../../core/domain.ts'
 
 export type CountChanges = { counts: readonly CountedSubject[]; owners: readonly OwnerSum[] }
 
 export type RunningFeed = {
-  /** The moment (ms, our clock) up to which everything committed has come and `onChanges` has resolved for it. 0: not known yet. */
+  /** The time (ms, our clock) up to which every committed change has come and `onChanges` has resolved. 0: not known yet. */
   readUntil(): number
-  /** Resolves, with the reason, when the feed cannot go on by itself: until then it reconnects for as long as it takes. */
+  /** Resolves with the reason when the feed cannot continue. Before that it reconnects without limit. */
   ended: Promise<unknown>
-  /** Waits for the call under way. Whoever starts again goes on from there. Also after the end; idempotent. */
+  /** Waits for the call under way. A feed that is started later continues from there. Idempotent, also after the end. */
   stop(): Promise<void>
 }
 
@@ -25,15 +25,17 @@ export type WriteBeat = (feed: string, instance: string, beatAt: number) => Prom
 
 export interface CountFeed {
   /**
-   * Goes on where a feed of the same name stopped, in whatever process; the first begins with what is committed from now on.
-   * Calls of `onChanges` never overlap; when it rejects, the same changes come again. `onGap` tells, with a sentence, that
-   * changes were missed that will not come any more: copies are to be loaded anew. Rejects with CONFIG_INVALID or
-   * DATA_INCOMPATIBLE and what to do if it can never work so, with RECORD_STORE_UNAVAILABLE or LOG_UNAVAILABLE otherwise.
+   * Continues where a feed of the same name stopped, in any process. The first feed of a name begins with the next commit. Calls of
+   * `onChanges` never overlap. If a call rejects, the same changes come again. `onGap` reports changes that were missed for good: copies
+   * must be loaded again.
+   *
+   * Rejects with CONFIG_INVALID or DATA_INCOMPATIBLE and a remedy if the feed can never work as configured. Otherwise it rejects with
+   * RECORD_STORE_UNAVAILABLE or LOG_UNAVAILABLE.
    */
   start(onChanges: (changes: CountChanges) => Promise<void>, onGap?: (sentence: string) => void): Promise<RunningFeed>
 }
 
-/** How many counts and owners' sums these changes have. */
+/** The number of counts and owners' sums in these changes. */
 export function sizeOf({ counts, owners }: CountChanges): number {
   return counts.length + owners.length
 }

@@ -5,21 +5,21 @@ import { sizeOf, type CountChanges } from './count-feed.ts'
 
 export type Downstream = ReturnType<typeof makeDownstream>
 
-/** `coveredUntil`: up to which moment the change feed has read. Nothing older comes from it again. */
+/** `coveredUntil`: the time up to which the change feed has read. Nothing older comes from it again. */
 export function makeDownstream(clock: Clock, keysMax: number, apply: (changes: CountChanges) => Promise<void>, coveredUntil: () => number) {
   const memory = makeChangeMemory(keysMax)
   let queue: Promise<unknown> = Promise.resolve()
   let [applied, repeated] = [0, 0]
   let isRisked = false
 
-  /** Both feeds bring at any time; downstream gets one call at a time, and the memory says what went there before. */
+  /** Both feeds deliver at any time. Downstream gets one call at a time, and the memory drops repetitions. */
   function oneByOne(work: () => Promise<void>): Promise<void> {
     const done = queue.then(work)
     queue = done.catch(() => undefined)
     return done
   }
 
-  /** Only within `oneByOne`. */
+  /** Call it only within `oneByOne`. */
   async function pass(changes: CountChanges): Promise<void> {
     const fresh = memory.newOf(changes)
     const count = sizeOf(fresh)

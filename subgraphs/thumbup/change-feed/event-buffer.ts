@@ -3,14 +3,14 @@ import type { Clock } from '../../../core/clock.ts'
 import { sizeOf, type CountChanges } from './count-feed.ts'
 import type { Downstream } from './downstream.ts'
 
-/** Downstream gets at most this many at once from the buffer. */
+/** The most changes that go downstream from the buffer in one call. */
 const CHUNK = 1_000
 
-/** `coveredUntil`: up to which moment the change feed has read. Events that arrived before are covered by it. */
+/** `coveredUntil`: the time up to which the change feed has read. It covers all events that arrived before. */
 export function makeEventBuffer(clock: Clock, countsMax: number, coveredUntil: () => number) {
   let waiting: { arrivedAt: number; changes: CountChanges }[] = []
   let count = 0
-  /** When the last event had arrived for which there was no room. */
+  /** The arrival time of the last event that was lost for lack of room. */
   let lostAt = -1
   let isPassing = false
 
@@ -25,7 +25,7 @@ export function makeEventBuffer(clock: Clock, countsMax: number, coveredUntil: (
     }
   }
 
-  /** What the primary has brought by itself needs not wait any longer. */
+  /** Drops events that the change feed has covered. */
   function trim(): void {
     const readUntil = coveredUntil()
     const kept = waiting.findIndex(({ arrivedAt }) => arrivedAt >= readUntil)
@@ -33,7 +33,7 @@ export function makeEventBuffer(clock: Clock, countsMax: number, coveredUntil: (
     for (const { changes } of gone) count -= sizeOf(changes)
   }
 
-  /** What `pass` rejects stays in the buffer, for the next time. */
+  /** Changes that `pass` rejects stay in the buffer for the next call. */
   async function passTo(pass: (changes: CountChanges) => Promise<void>): Promise<void> {
     while (waiting.length > 0) {
       let taken = 0
@@ -46,7 +46,7 @@ export function makeEventBuffer(clock: Clock, countsMax: number, coveredUntil: (
     }
   }
 
-  /** Passes everything on when it is its turn downstream, unless it is under way. */
+  /** Queues the whole buffer for downstream, unless that is under way. */
   function passInTurn({ oneByOne, pass }: Pick<Downstream, 'oneByOne' | 'pass'>): void {
     if (isPassing || waiting.length === 0) return
     isPassing = true

@@ -1,9 +1,9 @@
 /**
- * The service's own events of counts (`subgraphs/thumbup/stores/events.ts`) in the shape of a change feed. They carry no owners' sums: the
- * job puts those into the cache itself, and a change feed that comes back brings what it missed.
+ * The service's own events of counts (`stores/events.ts`) in the shape of a change feed. They carry no owners' sums: the job puts those
+ * into the cache itself, and a change feed that comes back delivers the missed ones.
  *
- * An event is appended after its transaction was committed, at once or by whoever publishes what a killed job left behind. So
- * `readUntil` here means: everything appended before has come.
+ * An event is appended after the commit of its transaction, by the job or later from the outbox. `readUntil` therefore means here: every
+ * event appended before this time has come.
  */
 import type { CountFeed } from './count-feed.ts'
 import type { MarkEvents } from '../stores/events.ts'

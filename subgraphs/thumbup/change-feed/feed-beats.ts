@@ -1,4 +1,4 @@
-/** Writes the beats of a feed at an interval, the first one at once. Of several failures in a row the first is logged. */
+/** Writes the beats of a feed at an interval, the first one at once. Of several failures in a row, only the first is logged. */
 import type { Clock } from '../../../core/clock.ts'
 import { makeWorker, type Worker } from '../../../core/worker.ts'
 

@@ -1,6 +1,6 @@
 /**
- * The changes of some businesses out of a feed that has more: what is not asked for neither waits nor is waited for. Two
- * feeds of two databases share the topic of events, and a database may hold counts of a business that has moved to another.
+ * The changes of some businesses in a feed that has more. All other changes are skipped. Two feeds of two databases may share the topic of
+ * events, and a database may still hold counts of a business that moved to another.
  */
 import type { CountFeed } from './count-feed.ts'
 import type { BusinessNumber } from '../../../core/domain.ts'

@@ -1,4 +1,4 @@
-/** Rows as a binary log, or TiCDC, tells them → what the tables `counts`, `owners` and `heartbeats` became. */
+/** Turns rows of a binary log, or of TiCDC, into changes of the tables `counts`, `owners` and `heartbeats`. */
 import { packedIdLength, unpackId } from '../../../core/keys.ts'
 import type { CountChanges } from './count-feed.ts'
 import type { OwnerSum, CountedSubject } from '../../../core/domain.ts'
@@ -6,7 +6,7 @@ import type { OwnerSum, CountedSubject } from '../../../core/domain.ts'
 export const FEED_TABLES = ['counts', 'owners', 'heartbeats'] as const
 export type FeedTable = (typeof FEED_TABLES)[number]
 
-/** A row by its columns' names. Bytes are a Buffer, or a text of them in ISO 8859-1. Numbers may be texts. */
+/** A row by column name. Bytes are a Buffer, or an ISO 8859-1 string of them. Numbers may be strings. */
 export type FeedRow = Readonly<Record<string, unknown>>
 
 export type Change =
@@ -14,7 +14,7 @@ export type Change =
   | { kind: 'owner'; sum: OwnerSum }
   | { kind: 'beat'; feed: string; instance: string; beatAt: number }
 
-/** Undefined: nothing that was counted, only who owns the subject. Throws if it is no row of ours. */
+/** Undefined if nothing was counted: the row only names the owner of the subject. Throws if the row is not one of ours. */
 export function changeOf(table: FeedTable, row: FeedRow): Change | undefined {
   if (table === 'heartbeats')
     return { kind: 'beat', feed: textOf(row, 'feed'), instance: textOf(row, 'instance'), beatAt: numberOf(row, 'beat_at') }
@@ -26,7 +26,7 @@ export function changeOf(table: FeedTable, row: FeedRow): Change | undefined {
   return { kind: 'count', counted: { business, oid: idOf(row, 'oid'), counts } }
 }
 
-/** The counts and owners' sums among changes, in their order. */
+/** The counts and owners' sums among the changes, in order. */
 export function countChangesOf(changes: readonly Change[]): CountChanges {
   return {
     counts: changes.flatMap((change) => (change.kind === 'count' ? [change.counted] : [])),

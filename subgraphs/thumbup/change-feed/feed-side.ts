@@ -1,4 +1,4 @@
-/** A feed that is started again after each failure. It remembers how far the feed had read, and why the last start failed. */
+/** A feed that is started again after each failure. It remembers how far the feed has read, and why it last failed. */
 import type { Clock, Timer } from '../../../core/clock.ts'
 import type { CountChanges, CountFeed, RunningFeed } from './count-feed.ts'
 
@@ -49,7 +49,7 @@ export function makeFeedSide(
     return readUntil
   }
 
-  /** Milliseconds since the moment up to which it has read; since the start where it has not read yet. */
+  /** Milliseconds since the time up to which it has read, or since the start if it has not read yet. */
   function lagMs(): number {
     return clock.now() - Math.max(startedAt, readSoFar())
   }

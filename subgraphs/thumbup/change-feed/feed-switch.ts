@@ -1,20 +1,22 @@
 /**
- * Two feeds of the same counts, of which always one is alive: the change feed (primary), which has everything that was
- * committed, and the service's own events (fallback), which need no binary log.
+ * Two feeds of the same counts, one of them active. The change feed (primary) has every committed change. The service's own events
+ * (fallback) need no binary log.
  *
- * While the primary is fresh, what it brings goes downstream, and events only wait in a buffer: an event that arrived before
- * the moment up to which the primary has read is covered by it, and is dropped. When the primary has not come further for
- * `staleAfterMs`, or ended, the buffer goes downstream, and from then on each event as it arrives. So the takeover begins
- * exactly behind what the primary has brought. When the primary has been fresh again for `backAfterMs`, events wait again.
+ * While the primary is fresh, its changes go downstream, and events wait in a buffer. An event that arrived before the primary's read time
+ * is covered, and dropped. When the primary ends, or makes no progress for `staleAfterMs`, the buffer goes downstream, and then each event
+ * as it arrives. The takeover therefore begins exactly behind the primary. When the primary has been fresh again for `backAfterMs`, events
+ * wait again.
  *
- * What the primary brings goes downstream at any time, whoever is active: after a stall it repeats what events have told, which
- * `change-memory.ts` drops, and adds what they had not. So nothing is lost by a switch, and nothing goes downstream twice.
+ * Changes of the primary always go downstream. After a stall they repeat the changes that events have delivered, which `change-memory.ts`
+ * drops, and add the missing ones. A switch therefore loses nothing and repeats nothing.
  *
- * Bounds, beyond which `onReload` asks the owner to load its copies anew: `bufferMax` events that wait (at once, when they are
- * needed), `keysMax` keys in the memory (once the primary is back, if one was forgotten that came again or could have). It is
- * asked, too, when a feed tells a gap, and at a takeover from a primary that was never fresh in this process: nobody knows
- * then which events an earlier process had taken into its buffer. Across a restart of the process the last changes may come
- * again: the memory is not kept.
+ * `onReload` asks the owner to load its copies again:
+ * - when more than `bufferMax` events waited, and the buffer is needed
+ * - when the primary is back, and more than `keysMax` keys changed: some changes may have come twice
+ * - when a feed reports a gap
+ * - at a takeover from a primary that never was fresh in this process: the events that an earlier process had buffered are unknown
+ *
+ * The memory is not kept across a restart of the process: the last changes may come again.
  */
 import type { CountChanges, CountFeed } from './count-feed.ts'
 import { makeDownstream } from './downstream.ts'
@@ -25,38 +27,38 @@ import type { Clock, Timer } from '../../../core/clock.ts'
 export type FeedSwitchOptions = {
   /** Milliseconds the primary may be behind before events take over. Minimum 100. Default 10000. */
   staleAfterMs?: number
-  /** Milliseconds the primary must have been fresh before it is relied on again. Minimum 0. Default 30000. */
+  /** Milliseconds the primary must have been fresh before it becomes active again. Minimum 0. Default 30000. */
   backAfterMs?: number
-  /** Milliseconds until a feed that ended, or could not start, is started again. Minimum 10. Default 10000. */
+  /** Milliseconds before a feed that ended, or failed to start, is started again. Minimum 10. Default 10000. */
   restartAfterMs?: number
   /** Counts of events that may wait. Minimum 1. Default 100000. */
   bufferMax?: number
-  /** Subjects and owners whose last version is remembered; about 150 bytes each. Minimum 1. Default 200000. */
+  /** Subjects and owners in the memory, about 150 bytes each. Minimum 1. Default 200000. */
   keysMax?: number
 }
 
 export type FeedSource = 'primary' | 'fallback'
 
 export type FeedSwitchHooks = {
-  /** Who is active now, and why. */
+  /** Reports the active feed, and the reason for the switch. */
   onSwitch?(active: FeedSource, reason: string): void
-  /** Changes were missed, or may have gone downstream twice: copies are to be loaded anew. */
+  /** Changes were missed, or may have gone downstream twice: copies must be loaded again. */
   onReload(reason: string): void
 }
 
 export type FeedSwitchFigures = {
   active: FeedSource
-  /** Milliseconds since the moment up to which the active feed has read; since the start where it has not read yet. */
+  /** Milliseconds since the time up to which the active feed has read, or since the start if it has not read yet. */
   freshnessMs: number
   /** The same of the primary, active or not. */
   primaryLagMs: number
   /** The same of the fallback. */
   fallbackLagMs: number
-  /** Changes of the active feed, both directions. */
+  /** Switches of the active feed, in both directions. */
   switches: number
   /** Counts and owners' sums that went downstream. */
   applied: number
-  /** Those that did not, since they or newer ones had. */
+  /** Counts and owners' sums that were dropped, because the same or a newer version had gone downstream. */
   repeated: number
   /** Counts of events that wait. */
   buffered: number
@@ -111,7 +113,7 @@ export async function makeFeedSwitch(
     ticking = clock.after(tickMs, tick)
   }
 
-  /** Decides who is active. The primary is only while the buffer is not being passed on, for it trims the buffer. */
+  /** Chooses the active feed. The primary becomes active only when the buffer is empty, because the primary trims the buffer. */
   function look(): void {
     const now = clock.now()
     const lagMs = sides.primary.lagMs()

@@ -1,6 +1,6 @@
 /**
- * Marks that cannot be read because a block of the archive is not as it was written. A block is one viewer's, so the error
- * says whose: everybody else of the same call is persisted and answered without him. A leaf but for errors.
+ * Marks that cannot be read because a block of the archive is damaged. A block belongs to one viewer, and the error names the viewer. All
+ * other viewers of the same call are still persisted and answered.
  */
 import type { BusinessNumber, ViewerId } from '../../../core/domain.ts'
 import { TidemarkError, saysDamaged } from '../../../core/errors.ts'
@@ -8,10 +8,10 @@ import { inTwo } from '../../../core/outage/part-outage.ts'
 
 type Owner = { viewer: ViewerId; business: BusinessNumber }
 
-/** Says nothing about others, of whom the same call may have been: nothing was done for them either. */
+/** It tells nothing about other viewers of the call: nothing was done for them either. */
 export class DamagedMarks extends TidemarkError {
   readonly owners: readonly Owner[]
-  /** `owners`: at least one. `cause`: what is wrong with a block of the first of them. */
+  /** `owners`: at least one. `cause`: the damage of a block of the first owner. */
   constructor(owners: readonly Owner[], cause: unknown) {
     const [{ viewer, business } = { viewer: '', business: 0 }, ...others] = owners
     const whose = `marks of viewer "${viewer}" in business ${business}${others.length === 0 ? '' : ` (and of ${others.length} more)`}`
@@ -24,7 +24,7 @@ export class DamagedMarks extends TidemarkError {
   }
 }
 
-/** For who reads blocks of many viewers: all of them are looked at, and then whoever has damaged ones is told in one error. */
+/** For readers of many viewers' blocks: reads all blocks, then throws one error for all viewers with damaged ones. */
 export function gatherDamage() {
   const owners: Owner[] = []
   let first: unknown
@@ -47,8 +47,8 @@ export function gatherDamage() {
 }
 
 /**
- * Runs the task for all items; if it fails for damage that some of them have, for the others without them. Answers in the order
- * of the items, with the error for those that have it. The task must be one that may be repeated.
+ * Runs the task for all items. If it fails because some items have damaged blocks, it runs again without those. Answers in the order of the
+ * items, with the error for each damaged one. The task must be repeatable.
  */
 export async function apartIfDamaged<K extends Owner, V>(
   items: readonly K[],

@@ -1,9 +1,9 @@
 /**
- * How two marks of one key become one: the later `markedAt` wins, and of equal times the higher version, which the hot
- * store hands out in the order of arrival. Commutative and idempotent, so any order, repetition and batching ends alike.
- * A repetition of the same mark at a later time moves its time: an undo from between the two, that arrives late, must lose.
+ * Merges two marks of one key. The later `markedAt` wins. Of equal times the higher version wins, which the hot store assigns in the order
+ * of arrival. The merge is commutative and idempotent, so order, repetition and batching do not matter. A repetition of the same mark at a
+ * later time moves its time: a late undo from in between must lose.
  *
- * Every adapter does this inside its atomic call; the contract suites compare them with this function. A leaf.
+ * Every adapter merges inside its atomic call. The contract suites compare the adapters with this function.
  */
 import type { Mark, MarkRecord, SubjectCounts } from '../../../core/domain.ts'
 
@@ -13,12 +13,12 @@ export function winsOver(incoming: MarkRecord, stored: MarkRecord | undefined): 
   return incoming.markedAt === stored.markedAt && incoming.version > stored.version
 }
 
-/** True if a subject's list of likers has another order though the mark is the same: it was liked again, at another time. */
+/** True if the mark is the same but was given at another time, so that the subject's list of likers has another order. */
 export function movesLike(incoming: MarkRecord, stored: MarkRecord | undefined): boolean {
   return stored?.mark === 'LIKE' && incoming.mark === 'LIKE' && incoming.markedAt !== stored.markedAt
 }
 
-/** What a transition does to a subject's counts. */
+/** The change of a subject's counts by a transition. */
 export function transitionOf(old: Mark, mark: Mark): Pick<SubjectCounts, 'likes' | 'dislikes'> {
   return {
     likes: Number(mark === 'LIKE') - Number(old === 'LIKE'),

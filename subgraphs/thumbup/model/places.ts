@@ -1,23 +1,22 @@
 /**
- * Places in lists of marks, and the cursors that name them. Newest first; entries of one moment are ordered as their packed
- * ids are, so that every store lists them alike and a cursor is valid in all of them.
+ * Places in lists of marks, and their cursors. Lists are newest first. Entries of one moment are in the order of their packed ids, so that
+ * every store lists them alike and a cursor is valid in all stores.
  *
- * A cursor carries a hash of the list it was made in, so that one of another list is refused instead of beginning
- * somewhere. It says nothing secret and grants no access.
+ * A cursor carries a hash of its list, so that a cursor of another list is rejected. It contains no secret and grants no access.
  */
 import type { MarkPlace } from '../../../core/domain.ts'
 import { TidemarkError } from '../../../core/errors.ts'
 import { PACKED_ID_BYTES_MAX, packId, packedIdLength, unpackId, compareIds } from '../../../core/keys.ts'
 import { fnv1a } from '../../../core/regions.ts'
 
-/** The first byte of a cursor; 1 is a timeline's (`places.ts`). */
+/** The first byte of a cursor. 1 is the timeline of history. */
 const KINDS = { likers: 2, likes: 3 } as const
 export type MarkListKind = keyof typeof KINDS
 
-/** A list: the likers of a subject (`id` is its oid), or the likes of a viewer (`id` is his). */
+/** A list: the likers of a subject (`id` is its oid), or the likes of a viewer (`id` is theirs). */
 export type MarkList = { kind: MarkListKind; business: number; id: string }
 
-/** The place right before everything marked at or before this moment: 64 bytes of the highest character come last in every moment. */
+/** The place right before all marks at or before this moment: 64 bytes of the highest character sort last within a moment. */
 export function placeAtOrBefore(markedAt: number): MarkPlace {
   return { markedAt: markedAt + 1, id: '\u{10ffff}'.repeat(16) }
 }
@@ -33,7 +32,7 @@ export function encodeMarkCursor(list: MarkList, place: MarkPlace): string {
   return bytes.toString('base64url', 0, end)
 }
 
-/** Throws CURSOR_INVALID for anything `encodeMarkCursor` did not make of this list. */
+/** Throws CURSOR_INVALID unless `encodeMarkCursor` made the cursor of this list. */
 export function decodeMarkCursor(list: MarkList, cursor: string): MarkPlace {
   const bytes = cursor.length <= 120 ? Buffer.from(cursor, 'base64url') : Buffer.alloc(0)
   const place = readPlace(bytes)
@@ -54,7 +53,7 @@ function readPlace(bytes: Buffer): MarkPlace | undefined {
   const markedAt = bytes.readDoubleBE(1)
   if (!Number.isSafeInteger(markedAt) || markedAt < 0) return undefined
   const id = unpackId(bytes, HEADER_BYTES)
-  // Bytes that are no UTF-8, or an integer written as text, are not what was packed.
+  // Invalid UTF-8, or an integer written as text, was never packed.
   const packed = Buffer.alloc(PACKED_ID_BYTES_MAX * 2)
   if (id.length === 0 || Buffer.byteLength(id) > 64 || !packed.subarray(0, packId(id, packed, 0)).equals(bytes.subarray(HEADER_BYTES)))
     return undefined

@@ -1,14 +1,13 @@
-/** The streams of flushed marks: one of all businesses, and one of each that has stores of its own. A leaf. */
+/** The streams of flushed marks: the common one, and one for each tenant. */
 
-/** What the names of its topics begin with. */
+/** The prefix of a tenant's topics. */
 export function tenantTopicPrefix(topicPrefix: string, business: string): string {
   return `${topicPrefix}.${business}`
 }
 
 /**
- * What the offsets of a stream are kept under, as its topic is called. A business may have a stream of its own and its rows in
- * the common database: under one name its offsets and the others' would be one row, which holds the higher one of two
- * that have nothing to do with each other.
+ * The name under which the offsets of a stream are kept, equal to the name of its topic. A tenant may have its own stream and rows in the
+ * common database. Under one name, its offsets and the common ones would share a row, which keeps only the higher of two unrelated values.
  */
 export function markStream(topicPrefix: string, tenant: string | undefined): string {
   return `${tenant === undefined ? topicPrefix : tenantTopicPrefix(topicPrefix, tenant)}.mark-flushes`

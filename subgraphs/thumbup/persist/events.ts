@@ -1,4 +1,4 @@
-/** What a transaction changed → outgoing events, under ids that do not change when it is told again. A leaf but for ports' types. */
+/** Turns the changes of a transaction into outgoing events. Their ids stay the same when the changes are published again. */
 import type { MarkKey, Subject } from '../../../core/domain.ts'
 import { keyText } from '../../../core/progress-key.ts'
 import type { CountEvent, MarkEvent } from '../stores/events.ts'

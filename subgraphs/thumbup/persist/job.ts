@@ -1,8 +1,7 @@
 /**
- * The persist path of thumbup: collect flushes for a window, persist their keys in one step, sweep what no flush carried.
- * Any number of jobs may run; the log's consumer group splits the regions among them. What concerns the whole, one of them
- * does: whichever owns region 0 publishes what the outbox holds, forgets, archives and recounts (`upkeep.ts`,
- * `reconciler.ts`).
+ * The persist path of thumbup: collect flushes for a window, persist their keys in one step, and sweep keys that no flush carried. Any
+ * number of jobs may run. The log's consumer group splits the regions among them. Work on the whole data has one owner, the job with region
+ * 0: it publishes the outbox, forgets, archives and recounts (`upkeep.ts`, `reconciler.ts`).
  */
 import type { Clock } from '../../../core/clock.ts'
 import type { BusinessNumber, MarkKey } from '../../../core/domain.ts'
@@ -18,7 +17,7 @@ import { makePublisher } from './outbox.ts'
 import { makeUpkeep, type UpkeepFigures, type UpkeepOptions } from './upkeep.ts'
 
 export type ThumbupJobOptions = {
-  /** What the offsets are kept under in the record store, which others' may share. */
+  /** The name under which the record store keeps the offsets. Other jobs may share that store. */
   stream: string
   windowMs: number
   windowKeysMax: number
@@ -28,11 +27,11 @@ export type ThumbupJobOptions = {
   publishEveryMs: number
   purgeEveryMs: number
   reconcileEveryMs: number
-  /** Whose marks these stores are for. */
+  /** True for a business whose marks belong in these stores. */
   isOurs(business: BusinessNumber): boolean
-  /** Are they the own stores of one business? */
+  /** True if the stores belong to one business. */
   isTenant?: boolean
-  /** Those that are recounted. */
+  /** The businesses that are recounted. */
   businesses: readonly BusinessNumber[]
 } & UpkeepOptions
 
@@ -43,9 +42,9 @@ export type ThumbupJobFigures = {
   rows: number
   missing: number
   transitions: number
-  /** Updates of subjects' counts: `marks` : `countUpdates` is what windows save. */
+  /** Updates of subjects' counts. `marks` divided by `countUpdates` is the saving of the windows. */
   countUpdates: number
-  /** Changes whose events came from the outbox, because the step could not tell them. */
+  /** Changes whose events came from the outbox, because the persist step could not publish them. */
   published: number
 } & PersistLoopFigures &
   UpkeepFigures &
@@ -53,7 +52,7 @@ export type ThumbupJobFigures = {
 
 export type ThumbupJob = {
   figures(): ThumbupJobFigures
-  /** Finishes what is under way and leaves the group. */
+  /** Finishes the work under way and leaves the group. */
   stop(): Promise<void>
 }
 
@@ -95,7 +94,7 @@ export async function startThumbupJob(
     figures.marks += keys.length
   }
 
-  // Dirty marks of a deleted business wait to be forgotten, not to be persisted.
+  // Dirty marks of a deleted business are forgotten later, not persisted.
   const isSwept = (business: BusinessNumber): boolean => options.isOurs(business) && !options.deleted.includes(business)
   const loop = await startPersistLoop(
     clock,
@@ -131,8 +130,8 @@ export async function startThumbupJob(
 }
 
 /**
- * Dirty marks of others, however many wait for a database that is down, must not hide ours behind them; nor must ours that
- * cannot be persisted hide the rest.
+ * Skips dirty marks of other businesses, however many wait for a database that is down. Marks that cannot be persisted must not hide the
+ * marks behind them.
  */
 function walkOurs(hot: MarkStore, isOurs: (business: BusinessNumber) => boolean) {
   return (regions: readonly number[], dirtyBefore: number) => {

@@ -1,23 +1,20 @@
-/**
- * Publishing from the outbox: the changes that a persist step applied to the record store, but did not pass on to the caches
- * and the events.
- */
+/** Publishes from the outbox: changes that a persist step applied to the record store, but did not pass on to the caches and the events. */
 import type { BusinessNumber, SubjectCounts } from '../../../core/domain.ts'
 import type { MarkChanges, MarkRecords } from '../stores/record-store.ts'
 import { newest, refreshCaches, tell, type Changed, type MarkPersistStores } from './persist.ts'
 
-/** Changes told at once: each may hold as many marks as a transaction takes. */
+/** Changes per publication. Each may hold as many marks as a transaction takes. */
 const OUTBOX_MAX = 10
-/** Numbers of what waits. More than these are others', or wait for a log that is down. */
+/** The most entries of the outbox that a round remembers. Further entries are other jobs', or wait for a log that is down. */
 const OUTBOX_SEEN_MAX = 100_000
 
 /**
- * A round tells what was in the outbox when the round before ended: what is newer, the step that made it is about to tell
- * by itself. Returns how many changes were told.
+ * Each round publishes the entries that were already in the outbox at the end of the previous round. The step that made a newer entry is
+ * about to publish it. Returns the number of published changes.
  *
- * A transaction of the common stores may have been of several businesses, one of which has got stores of its own since, or has
- * moved to others. Its entry is told as a whole to the log that it was made for, the common one, and only ours go to our cache.
- * Who has stores of its own (`isTenant`), and shares the record store, leaves it alone.
+ * A transaction of the common stores may cover several businesses, and one of them may have moved to other stores since. Its entry is
+ * published as a whole to the common log, for which it was made. Only our counts go to our cache. A tenant (`isTenant`) that shares the
+ * record store leaves such entries alone.
  */
 export function makePublisher(
   stores: MarkPersistStores,
@@ -42,10 +39,11 @@ export function makePublisher(
 }
 
 /**
- * Makes up for what steps left: the events get what the outbox holds, the caches what the record store has by now of what
- * `isOurs`. (What the outbox holds may be old, and a cache that has lost everything since would take it for the newest.) `isDue`
- * spares what a step under way is about to tell by itself, and what is another's to tell. Returns how many changes were told, up
- * to `limit`. Rejects with the code of the store that failed.
+ * Completes the work of earlier steps: the events get the content of the outbox, and the caches get the current values of `isOurs` from the
+ * record store. The values in the outbox may be old, and a cache that lost everything would keep them as the newest.
+ *
+ * `isDue` skips entries that a running step is about to publish, and entries of other jobs. Returns the number of published changes, at
+ * most `limit`. Rejects with the code of the store that failed.
  */
 export async function publishOutbox(
   stores: MarkPersistStores,
@@ -60,7 +58,7 @@ export async function publishOutbox(
   return due.length
 }
 
-/** What these changes concern, as it is now. */
+/** The current counts and sums of the changed subjects and owners. */
 async function current(
   records: MarkRecords,
   changes: readonly MarkChanges[],
@@ -83,7 +81,7 @@ async function current(
   }
 }
 
-/** Changes that are not due, however many, must not hide those behind them; nor be in memory together with them. */
+/** Entries that are not due must not hide due entries behind them, and must not all be in memory at once. */
 async function listDue(records: MarkRecords, limit: number, isDue: (changes: MarkChanges) => boolean): Promise<MarkChanges[]> {
   const due: MarkChanges[] = []
   for (let after = 0; ;) {

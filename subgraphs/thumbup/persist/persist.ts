@@ -1,16 +1,16 @@
 /**
- * The persist step of marks: read the dirty marks, apply them to the record store, refresh the caches, clear the marks that
- * have not moved, tell the world. Jobs run it per window, the sweeper for what no flush carried, the service itself when
- * the log is down: one idempotent step for all.
+ * The persist step of marks: read the dirty marks, apply them to the record store, refresh the caches, clear the unchanged dirty marks,
+ * publish the events. Jobs run it per window, the sweeper for keys that no flush carried, and the service while the log is down. It is
+ * idempotent.
  *
- * The order carries the guarantees.
- * 1. The record store changes rows, counts, owners' sums, offsets and its outbox in one transaction that reads the old rows.
- *    Repeating it finds no transition, so nothing counts twice; whatever comes after it may be lost and repeated.
- * 2. The caches come before the dirty marks: a viewer sees the cached count plus what waits of his own, and the other way
- *    round his like would vanish for a moment. They are refreshed by version, so an older step that comes late does nothing.
- * 3. Marks are cleared at the version that was read. A crash before leaves them, and the step runs again.
- * 4. The outbox is dropped when both the caches and the events have what it holds. A repetition of the step would find
- *    nothing to tell, so whatever fails of 2 and 4 is made up for by `publishOutbox`, and does not fail the step.
+ * The order of the stages carries the guarantees.
+ * 1. The record store changes rows, counts, owners' sums, offsets and its outbox in one transaction that reads the old rows. A repetition
+ *    finds no transition, so nothing counts twice. All later stages may be lost and repeated.
+ * 2. The caches come before the dirty marks. A viewer sees the cached count plus their own pending mark. In the other order, their like
+ *    would vanish for a moment. Caches are refreshed by version, so a late older step changes nothing.
+ * 3. Marks are cleared at the version that was read. After a crash before this stage, the step runs again.
+ * 4. The outbox entry is dropped when both the caches and the events have its content. A repetition of the step would find nothing to
+ *    publish, so a failure in 2 or 4 does not fail the step. `publishOutbox` completes it later.
  */
 import { DamagedMarks } from '../model/damaged-marks.ts'
 import type { BusinessNumber, MarkKey } from '../../../core/domain.ts'
@@ -24,13 +24,13 @@ import type { MarkStore } from '../stores/hot-store.ts'
 export type MarkPersistStores = { hot: MarkStore; cache: CountCache; records: MarkRecords; events: MarkEvents }
 
 export type MarkPersistOptions = {
-  /** As in MarkPutOptions of the hot store, of each business. */
+  /** The `cap` of the hot store's calls, for each business. */
   capOf(business: BusinessNumber): number
-  /** Keys one transaction takes. Minimum 1. */
+  /** Keys per transaction. Minimum 1. */
   keysMax: number
-  /** Is a business these stores'? The hot store, or the record store, may be shared with one that has others of its own. */
+  /** True for a business of these stores. A tenant may share the hot store or the record store. */
   isOurs(business: BusinessNumber): boolean
-  /** Businesses whose data is removed: their keys are left out. Forgetting them is a walk over everything, and not for here. */
+  /** Businesses whose data is removed. Their keys are left out: to forget them takes a walk over everything (`upkeep.ts`). */
   deleted: ReadonlySet<BusinessNumber>
 }
 
@@ -38,7 +38,7 @@ export type MarkPersistReport = {
   /** Distinct keys. */
   keys: number
   rows: number
-  /** Keys whose mark was missing in the hot store: it was lost before it was persisted. */
+  /** Keys without a mark in the hot store: the mark was lost before it was persisted. */
   missing: number
   transitions: number
   /** Updates of a subject's counts. */
@@ -46,9 +46,9 @@ export type MarkPersistReport = {
 }
 
 /**
- * Rejects with the code of the store that failed; repeating it is safe and complete. `onLate` is told what was left to the outbox,
- * and whose marks stay dirty because what is archived of them is damaged: they hold up nobody else's, and the sweeper tries them
- * again and again, until the record store is restored.
+ * Rejects with the code of the store that failed. A repetition is safe and complete. `onLate` gets the failures that are left to the
+ * outbox, and the damaged marks. Marks of a viewer whose archive is damaged stay dirty without delaying other viewers. The sweeper retries
+ * them until the record store is restored.
  */
 export async function persistMarks(
   stores: MarkPersistStores,
@@ -65,14 +65,14 @@ export async function persistMarks(
   )
   for (let start = 0; start === 0 || start < live.length; start += options.keysMax) {
     const chunk = live.slice(start, start + options.keysMax)
-    // Only with the last chunk is everything up to the offsets there.
+    // Only after the last chunk is everything up to the offsets persisted.
     const isLast = start + options.keysMax >= live.length
     await persistChunk(stores, chunk, isLast ? offsets : [], options, report, onLate)
   }
   return report
 }
 
-/** Keys of a subject side by side, so that it has one update of its counts, or two where a chunk ends, and not one per chunk. */
+/** Groups keys by subject: a subject gets one update of its counts, or two at the end of a chunk, instead of one per chunk. */
 function bySubject(keys: readonly MarkKey[], keysMax: number): readonly MarkKey[] {
   return keys.length <= keysMax ? keys : [...Map.groupBy(keys, ({ business, oid }) => `${business}:${oid}`).values()].flat()
 }
@@ -107,7 +107,7 @@ async function persistChunk(
   if (missing.length > 0) await hot.dropDirtyMarks(missing)
 }
 
-/** Applies all rows but those of viewers whose archived marks are damaged: what stood there before is not known. */
+/** Applies all rows except those of viewers with damaged archives: their old marks are unknown. */
 async function applyReadable(
   records: MarkRecords,
   rows: readonly MarkRow[],
@@ -124,7 +124,7 @@ async function applyReadable(
   }
 }
 
-/** Each business has a cap of its own. */
+/** Each business has its own cap. */
 async function clearDirty(
   hot: MarkStore,
   rows: readonly MarkRow[],
@@ -149,7 +149,7 @@ export async function refreshCaches(cache: CountCache, changes: readonly Changed
     ({ business, owner }) => `${business}:${owner}`,
     ({ version }) => version,
   )
-  // Both end before the step does, so that nothing is under way when a job has stopped.
+  // Waits for both, so that nothing is under way when a job has stopped.
   const puts = await Promise.allSettled([counts.length > 0 && cache.putCounts(counts), owners.length > 0 && cache.putOwnerSums(owners)])
   for (const put of puts) if (put.status === 'rejected') throw put.reason
 }
@@ -166,7 +166,7 @@ export function newest<T>(items: readonly T[], textOf: (item: T) => string, vers
 export async function tell({ events, records }: MarkPersistStores, changes: readonly MarkChanges[]): Promise<void> {
   const all = changes.map(eventsOf)
   const [marks, counts] = [all.flatMap((each) => each.marks), all.flatMap((each) => each.counts)]
-  // A change of owner has none.
+  // A change of owner has no events.
   if (marks.length + counts.length > 0) await events.appendEvents(marks, counts)
   await records.dropOutbox(changes.map((each) => each.number))
 }

@@ -1,13 +1,11 @@
 /**
- * The reconciler recounts, page after page and business after business, whatever the counts are of: subjects by their rows,
- * owners by their subjects. It finds nothing, or there is a bug. A page at a time, so it costs the same whether there are a
- * thousand subjects or a thousand million; a whole walk takes as long as it takes.
+ * The reconciler recounts subjects by their rows, and owners by their subjects, page by page and business by business. Any difference is a
+ * bug. It takes one page at a time, so its load does not depend on the number of subjects.
  *
- * A subject with so many rows that they cannot be counted in the time of a statement must not hold up the walk, nor be
- * counted again every second: a page that failed is done again one by one, and what fails by itself is told and left out.
+ * A subject may have more rows than a statement can count in time. It must not stop the walk, nor be counted again every second. A failed
+ * page is therefore recounted one subject at a time, and each subject that fails alone is reported and skipped.
  *
- * On its way it looks whether the count cache, or one behind it, has an older value than the record store, and gives it the
- * newer one: that is no drift but a refresh that was lost.
+ * The reconciler also compares the count caches with the record store and replaces older values. These are lost refreshes, not drift.
  */
 import type { Clock } from '../../../core/clock.ts'
 import type { BusinessNumber, OwnerSum, Subject } from '../../../core/domain.ts'
@@ -19,13 +17,13 @@ import { recountOneByOne } from './recount-single.ts'
 export type ReconcilerFigures = {
   /** Subjects and owners that were recounted. */
   reconciled: number
-  /** Of those, how many had another count than rows. */
+  /** Recounted subjects and owners whose count differed from the rows. */
   drift: number
-  /** Of those, how many could not be recounted, though the record store answers. */
+  /** Subjects and owners that could not be recounted although the record store answers. */
   unreconciled: number
-  /** Whole walks over all businesses. */
+  /** Complete walks over all businesses. */
   walks: number
-  /** Cached counts that were older than the record store's, and were replaced. */
+  /** Cached counts that were older than in the record store, and were replaced. */
   cacheRefreshed: number
 }
 
@@ -86,7 +84,7 @@ export function startReconciler(
 
   async function recounted<T, D>(items: readonly T[], recount: (items: readonly T[]) => Promise<D[]>): Promise<D[]> {
     const isOneByOne = hasPageFailed
-    // Whatever fails now, be it the store itself, brings the same page again.
+    // After any failure, of the page or of the store, the same page comes again.
     hasPageFailed = true
     const drift = isOneByOne ? await recountOneByOne(records, items, recount, leaveOut) : await recount(items)
     hasPageFailed = false
@@ -104,7 +102,7 @@ export function startReconciler(
     if (drift.length > 0) onError(new Error(`counts differ from rows, which must never be: ${JSON.stringify(drift.slice(0, 5))}`))
   }
 
-  /** The record store is read after the cache: it is the cache that may be behind. */
+  /** Read the record store after the cache: only the cache may be behind. */
   async function refreshCounts(into: Refreshed, subjects: readonly Subject[]): Promise<void> {
     const cached = await into.getCountsMany(subjects)
     const held = subjects.filter((_, index) => cached[index] !== undefined)
@@ -132,13 +130,13 @@ export function startReconciler(
 
 export type Reconciliation = {
   checked: number
-  /** Ids of those that could not be: the record store does not answer, or has been asked enough. */
+  /** Ids that were not checked, because the record store does not answer or its read limit is reached. */
   unchecked: string[]
   drift: Drift[]
   ownerDrift: Awaited<ReturnType<MarkRecords['recountOwners']>>
 }
 
-/** On demand: these subjects, and their owners. */
+/** Recounts these subjects and their owners on demand. */
 export async function reconcile(records: MarkRecords, subjects: readonly Subject[]): Promise<Reconciliation> {
   if (subjects.length === 0) return { checked: 0, unchecked: [], drift: [], ownerDrift: [] }
   const drift = await records.recount(subjects)

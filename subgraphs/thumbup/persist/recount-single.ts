@@ -1,10 +1,10 @@
 /**
- * What a page that cannot be recounted is done by: one by one, so that a subject that is damaged, or has more rows than can be
- * counted in time, is named and left out and all others of the page are counted.
+ * Recounts a failed page one item at a time. An item that is damaged, or has too many rows to count in time, is reported and skipped. All
+ * others are counted.
  */
 import type { MarkRecords } from '../stores/record-store.ts'
 
-/** Rejects if the record store does not answer: then none is to blame, and all of it is to be done again. */
+/** Rejects if the record store does not answer. The whole page must be repeated then. */
 export async function recountOneByOne<T, D>(
   records: Pick<MarkRecords, 'check'>,
   items: readonly T[],

@@ -1,6 +1,6 @@
 /**
- * What a job does besides persisting, in bounded chunks: forget undone marks, archive old
- * ones, remove what deleted businesses left. Each chunk is a call of its own, and all of it may be repeated.
+ * The upkeep of a job, in bounded chunks: forget undone marks, archive old marks, remove the data of deleted businesses. Each chunk is one
+ * call, and every call may be repeated.
  */
 import type { Clock } from '../../../core/clock.ts'
 import type { MarkPersistStores } from './persist.ts'
@@ -10,7 +10,7 @@ export type UpkeepOptions = {
   tombstoneMs: number
   /** Milliseconds after which a mark is archived; undefined = never. */
   archiveAfterMs: number | undefined
-  /** Those whose data is removed. */
+  /** Businesses whose data is removed. */
   deleted: readonly BusinessNumber[]
 }
 
@@ -18,16 +18,16 @@ export type UpkeepFigures = {
   /** Undone marks that the record store has forgotten. */
   purged: number
   archived: number
-  /** Of deleted businesses: rows, keys of the hot store, cached counts, events. */
+  /** Removed data of deleted businesses: rows, keys of the hot store, cached counts, events. */
   removed: number
 }
 
 const CHUNK = 1_000
-/** A store that had nothing of a deleted business is asked again after this, each time after twice as long. */
+/** The wait before a store without data of a deleted business is asked again. It doubles each time. */
 const EMPTY_MIN_MS = 60_000
 const EMPTY_MAX_MS = 86_400_000
 
-/** When a store that had nothing of a business is asked again. */
+/** The next time to ask a store that had no data of a business. */
 type Empty = { waitMs: number; until: number }
 
 function rethrow(error: unknown): never {
@@ -40,19 +40,19 @@ export function makeUpkeep(
   ownedRegions: () => readonly number[],
   ownsWhole: () => boolean,
   options: UpkeepOptions,
-  /** Told of what failed while other work goes on. Without it a round ends there. */
+  /** Gets failures that do not stop the other work. Without it a round ends at the first failure. */
   onError: (error: unknown) => void = rethrow,
 ) {
   const figures: UpkeepFigures = { purged: 0, archived: 0, removed: 0 }
   const forgetting = options.deleted.map((business) => ({
     business,
-    // The hot store first: nothing that is dirty there may come back into the record store afterwards.
+    // The hot store comes first: its dirty marks must not return to the record store afterwards.
     steps: [hot.forgetBusiness, records.deleteBusiness, cache.forgetCounts, events.forgetEvents]
       .filter((chunk) => chunk !== undefined)
       .map((chunk) => ({ chunk, empty: { waitMs: 0, until: 0 } })),
   }))
 
-  /** Until nothing is left; `count` is told what each chunk did. True if there was nothing from the beginning. */
+  /** Repeats until nothing is left. `count` gets the result of each chunk. True if there was nothing from the beginning. */
   async function exhaust(mayGoOn: () => boolean, chunk: () => Promise<number>, count: (done: number) => void): Promise<boolean> {
     for (let isFirst = true; mayGoOn(); isFirst = false) {
       const done = await chunk()
@@ -63,9 +63,9 @@ export function makeUpkeep(
   }
 
   /**
-   * To find nothing may take a walk over all that others have, and a deleted business stays in the configuration for years. So
-   * who had nothing is asked more and more rarely; not never, since a process that has not heard of the deletion may still
-   * have taken a mark.
+   * An empty result may cost a walk over the data of all businesses, and a deleted business stays in the configuration for years. A store
+   * without data is therefore asked more and more rarely. It is never dropped: a process that has not heard of the deletion may still have
+   * accepted a mark.
    */
   async function forget(mayGoOn: () => boolean, chunk: () => Promise<number>, empty: Empty): Promise<void> {
     if (clock.now() < empty.until) return
@@ -74,10 +74,10 @@ export function makeUpkeep(
     empty.until = clock.now() + empty.waitMs
   }
 
-  /** What fails of one kind of work, for a damaged block say, keeps nobody from the others. */
+  /** A failure of one kind of work, such as a damaged block, does not stop the others. */
   async function purgeAndArchive(mayGoOn: () => boolean, mayGoOnWhole: () => boolean): Promise<void> {
     const undoneBefore = clock.now() - options.tombstoneMs
-    // Each job its own regions; of a region that moves meanwhile, two may purge the same, which is no harm.
+    // Each job purges its own regions. While a region moves, two jobs may purge the same marks, which is harmless.
     await exhaust(
       mayGoOn,
       () => hot.purgeUndone(ownedRegions(), undoneBefore, CHUNK),

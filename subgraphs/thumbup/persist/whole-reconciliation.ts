@@ -1,7 +1,7 @@
 /**
- * Recounts everything of a business, page after page: whatever the counts are of, subjects by their rows and owners by their
- * subjects. Then what should be counted and is not: subjects that have marks and no counts, owners of subjects and no sum. Each page is of one moment, so it may run beside a service that writes; it holds a page, however large the
- * business is. The reconciler of the job does the same at leisure, for ever (`reconciler.ts`).
+ * Recounts a whole business, page by page: subjects by their rows, and owners by their subjects. It then looks for missing counts: marked
+ * subjects without counts, and owners of subjects without a sum. Each page is of one moment, so it may run beside a service that writes. It
+ * holds one page in memory. The reconciler of the job repeats the same work in the background (`reconciler.ts`).
  */
 import type { BusinessNumber } from '../../../core/domain.ts'
 import type { Drift, MarkRecords } from '../stores/record-store.ts'
@@ -11,7 +11,7 @@ export type ReconciledPage = {
   /** Recounted in this page. */
   subjects: number
   owners: number
-  /** Subjects and owners that could not be, though the record store answers: `what` names one. */
+  /** Subjects and owners that failed although the record store answers. `what` names one. */
   leftOut: { what: string; error: unknown }[]
   drift: Drift[]
   ownerDrift: Awaited<ReturnType<MarkRecords['recountOwners']>>
@@ -72,7 +72,7 @@ export async function* reconcileWhole(records: Recounted, business: BusinessNumb
     }
   }
 
-  /** Subjects come by id, so an owner comes again and again; most of those without a sum have received nothing. */
+  /** Subjects are ordered by id, so an owner occurs many times. Most owners without a sum have received nothing. */
   async function* uncountedOwners(): AsyncGenerator<ReconciledPage> {
     const told = new Set<string>()
     for (let after: string | undefined, more = true; more;) {

@@ -1,12 +1,12 @@
 /**
- * The subscribers of counts in this process. A followed subject has one entry here, with its last reported counts and the streams that
- * follow it. One subscription of the count cache delivers the changes for all of them.
+ * The subscribers of counts in this process. A followed subject has one entry with its last reported counts and its streams. One
+ * subscription of the count cache delivers the changes for all of them.
  *
- * Anybody can cause this memory, so it is small: the key of a subject is its oid, the string that the request has anyway. A single follower
- * needs no set, and objects for clients are made when a client reads.
+ * Any client can cause this memory, so it is small. The key of a subject is its oid, the string that the request already holds. A single
+ * follower needs no set, and objects for clients are made when a client reads.
  *
  * Changes may be missed while a connection is lost. When it is back, the counts of all subjects are read once, in chunks, and streams get
- * the newer ones. With the count cache down a stream still opens, and is silent until the cache is back.
+ * the newer ones. With the count cache down, a stream opens and stays silent until the cache is back.
  */
 import type { Clock, Timer } from '../../../core/clock.ts'
 import { saysDown, type Degraded } from '../../../core/outage/degraded.ts'
@@ -85,7 +85,7 @@ export function makeCountFollowers(
     })
   }
 
-  /** False if some counts are unknown or only the last known ones: the missed changes are still to be found. */
+  /** False if some counts are unknown or only the last known ones. Missed changes must then be read again. */
   async function catchUp(all: readonly Followed[]): Promise<boolean> {
     let isWhole = true
     for (let at = 0; at < all.length && streams.size > 0; at += LOT) {

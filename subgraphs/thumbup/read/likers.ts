@@ -1,19 +1,20 @@
 /**
- * One page of a subject's likers. The newest are cached, as of a version of the subject's counts: every like and undo moves
- * that version, so a list as new as the cached counts is as good as the record store's. An older one is read again, by one
- * caller for all of this process. Pages beyond what is cached come from the record store by its index.
+ * One page of a subject's likers. The newest likers are cached, as of a version of the subject's counts. Every like and undo raises that
+ * version, so a list of the same version as the cached counts is as good as the record store's. One caller per process reads an older list
+ * again. Later pages come from the record store by its index.
  *
- * The viewer who asks sees himself as he stands, at once and from then on: his own place, found as his own mark is
- * (`loaders/marks.ts`), is put over the page, whether everybody sees it already or not. The counts, and the list with them, may be from before
- * his like was counted: those of a hot subject are served for a while, and those in a cache that was down are old until it is refreshed.
+ * Viewers see themselves at their current place, at once and from then on. The viewer's own mark is looked up (`loaders/marks.ts`) and put
+ * over the page, whether it is counted yet or not. The counts and the list may be older than the viewer's like, for a hot subject or after
+ * an outage of the cache.
  *
- * What a request asks of many subjects is read together: his places in one go, the counts in one go, and of subjects that
- * nobody likes nothing else.
+ * A request for many subjects reads all own places in one batch and all counts in one batch. Subjects without likes need no further read.
  *
- * 1. The version is read. 2. The list is read. Then the list is at least as new as the version it is kept under; the
- * other way round an old list could be taken for a new one.
+ * 1. Read the version.
+ * 2. Read the list.
  *
- * With the count cache down pages come from the record store; with both down, the last list this process saw; or null.
+ * In this order, the list is at least as new as its version. In the other order, an old list could pass for a new one.
+ *
+ * With the count cache down, pages come from the record store. With both down, a page is the last list of this process, or null.
  */
 import type { MarkEntry, MarkPlace, Subject, SubjectCounts, ViewerId } from '../../../core/domain.ts'
 import { type Degraded, noteOrThrow } from '../../../core/outage/degraded.ts'
@@ -31,10 +32,10 @@ export type LikersSources = NewestLikersSources &
     counts: Pick<CountReads, 'getMany'>
   }
 
-/** A page that is asked for: at most `first` likers strictly after `before`, as this viewer is to see them. */
+/** A request for a page: at most `first` likers strictly after `before`, as this viewer sees them. */
 export type LikersAsked = { subject: Subject; viewer: ViewerId | undefined; before: MarkPlace | undefined; first: number }
 
-/** In order; null where no store answers, an error for each page whose stores failed. */
+/** In order: null where no store answers, an error for each page whose stores failed. */
 export type LikersRead = (asked: readonly LikersAsked[], degraded: Degraded) => Promise<(MarkPage | null | Error)[]>
 
 export function makeLikersRead(clock: Clock, sources: LikersSources): LikersRead {
@@ -61,12 +62,12 @@ export function makeLikersRead(clock: Clock, sources: LikersSources): LikersRead
 
   async function pageFor(asked: LikersAsked, own: OwnPlace, counted: SubjectCounts | null, degraded: Degraded): Promise<MarkPage | null> {
     const { viewer, before, first } = asked
-    // One more than the page and its neighbour: the viewer may be one of them, elsewhere than he now stands.
+    // One more than the page and its neighbour: the viewer may be listed at an older place.
     const entries = await read(asked, own === undefined ? first + 1 : first + 2, counted, degraded)
     if (entries === null || own === undefined) return entries === null ? null : pageOf(entries, first)
     const others = entries.filter(({ id }) => id !== viewer)
     if (own === null || (before !== undefined && compareMarkPlaces(before, own) >= 0)) return pageOf(others, first)
-    // Behind the last of a page that is full he stands on a later one.
+    // If the viewer sorts behind a full page, a later page shows them.
     return pageOf([...others, own].sort(compareMarkPlaces), first)
   }
 

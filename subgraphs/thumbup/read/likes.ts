@@ -1,14 +1,13 @@
 /**
- * One page of a viewer's likes in a business, without a seam between the hot store and the record store. The reasons are
- * those of history's timeline (`subgraphs/history/read/timeline.ts`), in short:
+ * One page of a viewer's likes in a business, across the hot store and the record store. The reasons are those of history's timeline
+ * (`subgraphs/history/read/timeline.ts`).
  *
- * The hot store is read first; only past its floor the record store is. What the first read misses because it left, the
- * second finds; what leaves in between is found twice, and kept once. A row that is listed may be an old one: it counts if
- * the subject still stands where it was listed, by the hot store if that holds it (undone, disliked, liked again), else by
- * the record store once more. What was liked again between the reads stands at the top: so the hot store is read once more.
+ * The hot store is read first, and the record store only past the hot store's floor. An entry that leaves the hot store between the reads
+ * is found at least once, and kept once. A listed row may be outdated: it counts only if the subject still has that place in the hot store,
+ * or else in the record store after a second read. A subject liked again between the reads moves to the top, so the hot store is read once
+ * more.
  *
- * With the hot store down the page is what the record store has. With the record store down it ends at the floor, and says
- * that there is more.
+ * With the hot store down, the page is the record store's. With the record store down, the page ends at the floor and reports a next page.
  */
 import { noteLack, type Degraded, type MayLack, noteOrThrow } from '../../../core/outage/degraded.ts'
 import type { BusinessNumber, MarkEntry, MarkKey, MarkPlace, MarkRecord, ViewerId } from '../../../core/domain.ts'
@@ -26,7 +25,7 @@ export type LikesSources = {
   mayLack?: MayLack
 }
 
-/** At most `first` likes strictly after `before`, newest first; null if no store answers. */
+/** At most `first` likes strictly after `before`, newest first. Null if no store answers. */
 export async function readLikes(
   sources: LikesSources,
   viewer: ViewerId,
@@ -69,7 +68,7 @@ async function readBoth(
   return pageOf([...entries.values()].sort(compareMarkPlaces), first)
 }
 
-/** Of a viewer whose marks are unknown the hot store can say nothing yet. */
+/** The hot store knows nothing yet about a viewer with unknown marks. */
 async function listHot(
   { hot, fills }: LikesSources,
   viewer: ViewerId,
@@ -89,7 +88,7 @@ async function listHot(
   return hot.listLikes(viewer, business, before, wanted)
 }
 
-/** Up to `wanted` likes that the record store lists after this place and that still stand there. */
+/** Up to `wanted` likes that the record store lists after this place and that still have that place. */
 async function listOlder(
   sources: LikesSources,
   viewer: ViewerId,
@@ -114,7 +113,7 @@ async function listOlder(
   }
 }
 
-/** As the hot store holds them, or else as the record store has them after that. */
+/** The marks as the hot store holds them, or else as the record store has them after that read. */
 async function currentOf({ hot, records }: LikesSources, keys: readonly MarkKey[]): Promise<(MarkRecord | undefined)[]> {
   if (keys.length === 0) return []
   const current = (await hot.readDirtyMarks(keys)).map(({ record }) => record)
@@ -125,7 +124,7 @@ async function currentOf({ hot, records }: LikesSources, keys: readonly MarkKey[
   return current
 }
 
-/** Where the record store's part begins: after `before`, and no earlier than the moment of the floor. */
+/** The start of the record store's part: after `before`, and not before the floor. */
 function startAt(floor: MarkPlace | null, before: MarkPlace | undefined): MarkPlace | undefined {
   if (floor === null) return before
   const atFloor = placeAtOrBefore(floor.markedAt)
@@ -133,8 +132,8 @@ function startAt(floor: MarkPlace | null, before: MarkPlace | undefined): MarkPl
 }
 
 /**
- * What the hot store alone has, up to its floor: of what lies beyond, neighbours may be missing, and a cursor after it would
- * skip them for good. Past the floor a page is empty and ends the list; the same cursor finds the rest later.
+ * The hot store's part alone, up to its floor. Past the floor entries may be missing, and a cursor there would skip them for good. Such a
+ * page is empty and ends the list. The same cursor finds the rest later.
  */
 function cutAtFloor({ entries, floor }: HotLikes, before: MarkPlace | undefined, first: number): MarkPage | null {
   const whole = floor == null ? [] : entries.filter((entry) => compareMarkPlaces(entry, floor) < 0)
@@ -144,7 +143,7 @@ function cutAtFloor({ entries, floor }: HotLikes, before: MarkPlace | undefined,
     : { entries: before === undefined ? entries.slice(0, first) : [], hasNextPage: false }
 }
 
-/** The page as the record store alone has it. */
+/** The page from the record store alone. */
 async function readRecords(
   { records }: LikesSources,
   viewer: ViewerId,

@@ -1,4 +1,4 @@
-/** The newest likers of a subject: from the cache if they are as new as the counts, else from the record store by one load at a time. */
+/** The newest likers of a subject: from the cache if they are as new as the counts, otherwise from the record store, one load at a time. */
 import type { Clock } from '../../../core/clock.ts'
 import type { Subject, SubjectCounts } from '../../../core/domain.ts'
 import { type Degraded, noteOrThrow } from '../../../core/outage/degraded.ts'
@@ -17,7 +17,7 @@ export type NewestLikersSources = {
 /** `counted` is null if no store answers. The result is null if no store answers and this process has no last known list. */
 export type NewestLikersRead = (subject: Subject, counted: SubjectCounts | null, degraded: Degraded) => Promise<CachedLikers | null>
 
-/** Likers that are cached per subject: the largest page, its neighbour, and the viewer, who may stand elsewhere by now. */
+/** Cached likers per subject: the largest page, its neighbour, and the viewer at an older place. */
 const CACHED_MAX = 102
 const LAST_KNOWN = { entriesMax: 1_000, bytesMax: 16_777_216 }
 const BYTES_PER_LIKER = 100
@@ -46,8 +46,8 @@ export function makeNewestLikersRead(clock: Clock, { cache, records }: NewestLik
   }
 
   /**
-   * One load of a subject at a time. Whoever comes while it is under way waits for the next, together with all who come: what
-   * is under way may have read before a like that was persisted, and acknowledged, since.
+   * One load of a subject at a time. Callers that arrive during a load share the next one: the current load may have started before a like
+   * that was persisted since.
    */
   function load(subject: Subject): Promise<CachedLikers> {
     const found = loads.get(subjectText(subject))

@@ -13,11 +13,11 @@ export type OwnPlaceSources = {
 }
 
 /**
- * How a viewer stands in a list: his place, or null if he is in none. Undefined: nobody asked, or the store that could tell is
- * down, and the list is as everybody sees it.
+ * The viewer's place in a list, or null if they are not in it. Undefined if there is no viewer, or if the needed store is down; the list is
+ * then the public one.
  */
 export type OwnPlace = MarkEntry | null | undefined
-/** In order, of each page's viewer. */
+/** In order: the place of each page's viewer. */
 export async function readOwnPlaces(
   { hot, fills, records, mayLack }: OwnPlaceSources,
   asked: readonly { subject: Subject; viewer: ViewerId | undefined }[],
@@ -37,7 +37,9 @@ export async function readOwnPlaces(
   return owns
 }
 
-/** What the hot store has left is in the record store by then. Undefined if one of them that is needed is down: then the list is as everybody sees it. */
+/**
+ * A mark that leaves the hot store is in the record store by then. Undefined if a needed store is down: the list is then the public one.
+ */
 async function storedAt(
   hot: OwnPlaceSources['hot'],
   records: OwnPlaceSources['records'],

@@ -1,20 +1,20 @@
 /**
- * Lists of subjects are read as a whole. What a list's items are asked for is known from the query before any of them is
- * resolved: so their states and counts are loaded in one go, each item gets its share, and its fields answer at once.
- * Fifty items with three fields each are two promises instead of a hundred and fifty and more.
+ * Reads lists of subjects as a whole. The query names the fields of the items before any item is resolved. Marks and counts are therefore
+ * loaded in one batch, each item gets its share, and its fields answer at once. Fifty items with three fields each need two promises
+ * instead of more than a hundred and fifty.
  *
- * What is not foreseen (a field under @skip or @include, an item that is in no list, an id that is none) loads by itself
- * through the same loaders. So this may always answer less, and nothing of it has to be right about fields' errors.
+ * Other fields load by themselves through the same loaders: fields under @skip or @include, items outside a list, and invalid ids. The
+ * foresight may therefore be incomplete, and it decides no errors of fields.
  */
 import { Kind, type FieldNode, type GraphQLResolveInfo, type SelectionSetNode } from 'graphql'
 import type { Subject, SubjectCounts, ViewerId } from '../../../core/domain.ts'
 import type { ThumbupLoaders } from '../../../loaders/thumbup.ts'
 import type { ShownMark } from '../../../loaders/marks.ts'
 
-/** What was loaded of one subject; absent: it was not foreseen. An error is that of the field that needs it. */
+/** The loaded values of one subject. An absent value was not foreseen. An error belongs to the field that needs the value. */
 export type Foreseen = { counts?: SubjectCounts | null | Error; mark?: ShownMark | null | Error }
 
-/** Throws the error of a value that could not be loaded. */
+/** Throws the error of a value that failed to load. */
 export function valueOf<T>(loaded: T | Error): T {
   if (loaded instanceof Error) throw loaded
   return loaded
@@ -32,7 +32,7 @@ export async function foresee(
   info: Info,
 ): Promise<Foreseen[]> {
   const wants = wantsOf(info)
-  // Counts are shown with what waits of the viewer's own.
+  // A shown count includes the viewer's own pending mark.
   const [counts, marks] = await Promise.all([
     wants.counts ? loaders.countPage(subjects) : undefined,
     (wants.marks || wants.counts) && viewer !== undefined
@@ -48,7 +48,7 @@ export async function foresee(
   })
 }
 
-/** Fields of one compiled operation are the same nodes at every request. */
+/** The fields of a compiled operation are the same nodes in every request. */
 const known = new WeakMap<FieldNode, Wants>()
 
 function wantsOf({ fieldNodes, fragments }: Info): Wants {

@@ -1,7 +1,7 @@
 /**
- * Keeps the count cache equal to the record store from whatever tells of changes: the service's own event stream, or the
- * tail of a database's log. Counts come with their versions, so it does not matter who tells, how often, or in what order;
- * what tells without them (a tail that sees only that a row changed) has them read.
+ * Keeps the count cache equal to the record store, from any source of changes: the service's own events, or the tail of a database's log.
+ * Counts have versions, so their source, number and order do not matter. A source without versions, such as a tail that only sees changed
+ * rows, has the counts read.
  */
 import type { Subject, SubjectCounts, CountedSubject } from '../../../core/domain.ts'
 import type { CountCache } from '../stores/count-cache.ts'
@@ -9,11 +9,11 @@ import type { MarkRecords } from '../stores/record-store.ts'
 import { subjectText, type CountReads } from '../../../loaders/counts.ts'
 
 export type CountRefresh = {
-  /** Keeps the newest of each subject, unless newer counts are cached. Rejects with HOT_STORE_UNAVAILABLE. */
+  /** Puts the newest counts of each subject into the cache, unless newer ones are there. Rejects with HOT_STORE_UNAVAILABLE. */
   apply(events: readonly (Subject & { counts: SubjectCounts })[]): Promise<void>
-  /** Reads these subjects' counts, and keeps them. Rejects with the code of the store that failed. */
+  /** Reads the counts of these subjects and puts them into the cache. Rejects with the code of the store that failed. */
   reload(subjects: readonly Subject[]): Promise<void>
-  /** Counts that were given to the cache. */
+  /** Counts that were put into the cache. */
   refreshed(): number
 }
 

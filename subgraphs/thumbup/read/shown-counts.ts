@@ -9,9 +9,9 @@ export type CountKind = 'likes' | 'dislikes'
 
 type CountLoaders = Pick<ThumbupLoaders, 'counts' | 'freshCounts' | 'marks'>
 
-/** `reads.mayBeOld`: might the counts that loaders find be older than what was counted by now? */
+/** `reads.mayBeOld`: true if the loaders may find counts older than the current ones. */
 export function makeShownCounts(reads: { mayBeOld(subject: Subject): boolean }) {
-  /** As this viewer expects it: the count that everybody sees, and what waits of his own. */
+  /** The count for this viewer: the public count with the viewer's own pending mark. */
   function shownCount(
     loaders: CountLoaders,
     subject: Subject,
@@ -25,7 +25,7 @@ export function makeShownCounts(reads: { mayBeOld(subject: Subject): boolean }) 
     return shown && withCounted(loaders, subject, shown, own, kind)
   }
 
-  /** `journaledMark`: what the viewer's mark is as soon as the hot store is back. */
+  /** `journaledMark`: the viewer's mark that waits in the journal. */
   async function loadCount(
     loaders: CountLoaders,
     subject: Subject,
@@ -35,14 +35,17 @@ export function makeShownCounts(reads: { mayBeOld(subject: Subject): boolean }) 
   ): Promise<number | null> {
     const [counts, held] = await Promise.all([
       loaders.counts.load(subject),
-      // Counts are for everybody: that a viewer's own mark cannot be read is no reason to have none.
+      // Counts are public: a mark that cannot be read does not make them null.
       viewer === undefined ? null : loaders.marks.load({ viewer, ...subject }),
     ])
     const own = held === null || journaledMark === undefined ? held : { ...held, mark: journaledMark }
     return counts === null ? null : withCounted(loaders, subject, counts, own, kind)
   }
 
-  /** Counts from before a mark or an undoing of his was counted, which this process may still serve, would take back what he has seen. */
+  /**
+   * This process may still serve counts from before the viewer's mark or undo was counted. Those would take back a change the viewer has
+   * seen.
+   */
   function withCounted(
     loaders: CountLoaders,
     subject: Subject,

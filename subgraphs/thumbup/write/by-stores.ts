@@ -1,11 +1,11 @@
-/** Calls that concern several sets of stores: each set gets its part of the inputs, all sets side by side. */
+/** Calls for several sets of stores: each set gets its part of the inputs, all sets in parallel. */
 import type { BusinessNumber } from '../../../core/domain.ts'
 import { isTidemarkError, publicMessage } from '../../../core/errors.ts'
 import type { Rejected } from './rejections.ts'
 
 /**
- * Does what passed the checks, a part per set of stores side by side. A part that fails is told of its inputs, unless
- * there is no other: then all failed, and the caller hears it as an error of the call.
+ * Runs the task once per set of stores, with the inputs that passed the checks. If the task fails for one of several sets, the inputs of
+ * that set are rejected. If there is only one set, the call rejects.
  */
 export async function answerByStores<P, T extends { business: BusinessNumber }, A>(
   storesOf: (business: BusinessNumber) => P,

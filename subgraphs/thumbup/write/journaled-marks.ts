@@ -5,13 +5,13 @@ import type { MarkWrite } from '../stores/hot-store.ts'
 
 export type MarkJournalEntry = JournalEntry & { readonly change: { kind: 'mark'; writes: readonly MarkWrite[] } }
 
-/** One entry per viewer, in the order in which the viewers first occur. */
+/** One entry per viewer, in the order of their first write. */
 export function markEntries(writes: readonly MarkWrite[], now: number): MarkJournalEntry[] {
   const byViewer = Map.groupBy(writes, ({ viewer }) => viewer)
   return Array.from(byViewer, ([viewer, some]) => ({ viewer, now, change: { kind: 'mark', writes: some } }))
 }
 
-/** The entry as one of thumbup, or the mistake in it. */
+/** The entry as a thumbup entry, or the reason why it is invalid. */
 export function readMarkEntry(entry: JournalEntry): MarkJournalEntry | string {
   const { kind, writes } = entry.change as { kind: string; writes?: unknown }
   if (kind !== 'mark') return `it is of a kind that this version of thumbup does not know: ${JSON.stringify(kind)}`

@@ -11,17 +11,17 @@ export type MarkAnswer =
   | {
       outcome: 'ACCEPTED'
       key: MarkKey
-      /** Undefined if no store could say. */
+      /** Undefined if no store could tell. */
       old: Mark | undefined
       mark: Mark
-      /** No store that answers has it yet: what they say is to be read as if they had. */
+      /** Only the journal has this mark. The stores do not count it yet, so reads add it. */
       journaled?: true
     }
-  /** Something newer is stored, or exactly this. */
+  /** The store has a newer mark, or this very mark. */
   | { outcome: 'STALE'; key: MarkKey; mark: Mark }
   | Rejected
 
-/** Hands the key of a stored mark to the aggregator. */
+/** Also hands the key of a stored mark to the aggregator. */
 export function answerOf({ aggregate }: Pick<Pipeline, 'aggregate'>, write: MarkWrite, outcome: MarkWriteOutcome): MarkAnswer {
   const { viewer, business, oid } = write
   const key: MarkKey = { viewer, business, oid }
@@ -31,7 +31,7 @@ export function answerOf({ aggregate }: Pick<Pipeline, 'aggregate'>, write: Mark
   }
   if (outcome.status === 'stale') {
     const { record, repeated } = outcome
-    // An earlier put may have stored this mark, and nobody flushed it, because its answer was lost.
+    // An earlier put may have stored this mark and lost its answer: the key was never flushed.
     const isStored = record.mark === write.mark && (repeated === true || record.markedAt === write.markedAt)
     if (isStored) aggregate(key)
     return isStored && repeated === true

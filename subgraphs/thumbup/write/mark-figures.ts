@@ -3,7 +3,7 @@ import type { MarkInput } from '../inputs.ts'
 import type { MarkAnswer } from './mark-answers.ts'
 
 export type ThumbupFigures = Record<'accepted' | 'changed' | 'stale' | 'rejected' | 'journaled', number> & {
-  /** Accepted marks by their source; of more than 50 sources the rest are "other". */
+  /** Accepted marks by source. Beyond 50 sources, the rest count as "other". */
   sources: Readonly<Record<string, number>>
 }
 

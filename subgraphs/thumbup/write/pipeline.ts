@@ -1,7 +1,7 @@
 /**
- * One set of stores and all that works on it: guards, journal, aggregator, the way to the log, reads, the persist step and
- * the job. Most deployments have one; a business with stores of its own has its own, so that what it does to them is
- * nobody else's trouble. The subgraph is made of them, and so is a process of the simulator.
+ * One set of stores with everything that works on it: guards, journal, aggregator, the way to the log, reads, the persist step and the job.
+ * Most deployments have one set. A business with stores of its own has its own set, so that its load does not affect other businesses. The
+ * subgraph and each process of the simulator are built from pipelines.
  */
 import type { Clock } from '../../../core/clock.ts'
 import type { BusinessConfig } from '../../../config/config.ts'
@@ -23,20 +23,20 @@ import { startThumbupJob, type ThumbupJob } from '../persist/job.ts'
 import { makeMarkReplay, makeMarkWrites, type MarkWrites, type ReplayTarget } from './writes.ts'
 import type { GuardOptions } from '../../../core/outage/guard.ts'
 
-/** With journals, marks are taken while the hot store is down. */
+/** With journals, marks are accepted while the hot store is down. */
 export type ThumbupStores = MarkStores & { journals?: Journals | undefined }
 
 export type PipelineOptions = {
   regions: number
-  /** What the offsets of the log are kept under in the record store. */
+  /** The name under which the record store keeps the offsets of the log. */
   stream: string
-  /** Those of the configuration that are these stores'. */
+  /** The configured businesses of these stores. */
   businesses: readonly BusinessConfig[]
-  /** Whose marks these stores are for; of the common ones, also what has left the configuration. */
+  /** True for a business whose marks belong in these stores. The common stores also own businesses that left the configuration. */
   isOurs(business: BusinessNumber): boolean
-  /** Are they the own stores of one business? */
+  /** True if the stores belong to one business. */
   isTenant?: boolean
-  /** Where journaled marks go that are not ours. Without it they stay in the journal. */
+  /** The target of journaled marks that belong in other stores. Without it they stay in the journal. */
   targetOf?(business: BusinessNumber): ReplayTarget
   thumbup: ThumbupConfig
   guard: GuardOptions
@@ -46,19 +46,19 @@ export type PipelineOptions = {
 export type Pipeline = {
   guarded: GuardedMarkStores
   writes: MarkWrites
-  /** Where journaled marks of our businesses go, whichever journal they are in. */
+  /** The target of journaled marks of our businesses, from any journal. */
   replayTarget: ReplayTarget
   fills: Fills
   counts: CountReads
   owners: OwnerReads
-  /** The hot store has this key's change: it may be flushed. */
+  /** Called when the hot store has the change of this key: the key may be flushed. */
   aggregate(key: MarkKey): void
-  /** Persists these keys from store to store, guarded by nothing. */
+  /** Persists these keys from store to store, without guards. */
   persist(keys: readonly MarkKey[], offsets?: readonly StreamOffset[]): Promise<MarkPersistReport>
   startJob(onParked?: NonNullable<ConsumerHooks['parked']>): Promise<ThumbupJob>
-  /** Applies what is journaled, if the hot store answers; nothing is replayed any more when it resolves. */
+  /** Applies the journal if the hot store answers. No replay is under way when it resolves. */
   stopReplay(): Promise<void>
-  /** The same, and sends everything aggregated to the log and waits until it is there. */
+  /** Stops the replay, sends everything aggregated to the log and waits until it is there. */
   drain(): Promise<void>
   figures(): PipelineFigures
 }
@@ -72,10 +72,10 @@ export type PipelineFigures = WriteBackFigures & {
 const DIRECT_PERSISTS_MAX = 4
 const DIRECT_PERSISTS_WAITING_MAX = 1_000
 const LIKES_CAP = 1_000
-/** Of the memory for counts, that for likes received. */
+/** The share of the memory for counts that likes received may use. */
 const OWNERS_SHARE = 0.125
 
-/** `onDown` is told when a breaker opens, `onError` of steps in the background that fail. */
+/** `onDown` is called when a breaker opens, `onError` when a background step fails. */
 export function makePipeline(
   clock: Clock,
   random: Random,
@@ -99,8 +99,8 @@ export function makePipeline(
   })
   const owners = makeOwnerReads(clock, guarded.cache, guarded.records, { hotTtlMs: thumbup.hotTtlMs, hotBytesMax: ownerBytes, isCacheDown })
 
-  // The job's process serves what it has counted at once, others within the time to live of what they keep. A mark by
-  // itself makes no count old: what everybody sees changes when it is persisted, and its viewer's own is added to that.
+  // The job's own process serves new counts at once. Other processes serve them when their cached counts expire. A new mark does not make
+  // cached counts old: public counts change when the mark is persisted, and the viewer's own mark is added on read.
   const cache = {
     ...stores.cache,
     async putCounts(counted: Parameters<MarkStores['cache']['putCounts']>[0]) {
@@ -140,7 +140,7 @@ export function makePipeline(
     onError,
   )
 
-  /** Once for each: an operator should know that what he moves has marks that wait, and not read it per mark. */
+  /** Reports each business once. An operator must learn that marks of a moved business wait, but not once per mark. */
   function tellMoved(business: BusinessNumber): void {
     if (told.has(business)) return
     told.add(business)
@@ -176,7 +176,7 @@ export function makePipeline(
   }
 }
 
-/** To the journal a hot store that is full is as good as down. */
+/** For the journal, a full hot store counts as down. */
 function takingMarks({ hot, writes, breakers: { hotStore } }: GuardedMarkStores): JournalingBreakers['hotStore'] {
   return {
     isOpenFor: (viewer) => hotStore.isOpenFor(viewer) || writes.isRefusing(viewer),

@@ -1,9 +1,9 @@
 /**
- * Putting marks into the hot store with the help of the record store: for the service, and for what is replayed.
+ * Puts marks into the hot store, with help from the record store. The service and the replay of a journal use it.
  *
- * What the hot store cannot decide alone it is helped with in one go: a viewer whose marks are unknown is filled, which
- * helps all his next calls as well; for everything else the rows are read in one batch. A call for many unknown viewers
- * (an import) fills nobody: that is a query each, and none of them may ever come back.
+ * The hot store cannot decide some writes alone. A viewer with unknown marks is filled, which also helps their next calls. For all other
+ * undecided writes, the rows are read in one batch. A call for many unknown viewers, such as an import, fills nobody: a fill is one query
+ * per viewer, and these viewers may never return.
  */
 import { asRepeated } from '../../../core/clock-differences.ts'
 import { type Degraded, noteOrThrow } from '../../../core/outage/degraded.ts'
@@ -14,16 +14,16 @@ import { distinctOwners, viewerBusinessText, type Fills } from '../../../loaders
 import type { MarkRecords } from '../stores/record-store.ts'
 import type { MarkOutcome, MarkStore, MarkWrite } from '../stores/hot-store.ts'
 
-/** Each further read takes something of the key leaving the hot store in between: two are rare. */
+/** Another read is needed only if part of the key left the hot store in between. Two reads are already rare. */
 const BASE_READS_MAX = 20
 const FILLS_PER_CALL_MAX = 4
 
 export type DecidedMark =
   | (Exclude<MarkOutcome, { status: 'needs-base' }> & {
-      /** What was there before is a guess: the record store was not asked. */
+      /** True if the old mark is a guess, because the record store was not asked. */
       blind: boolean
     })
-  /** What the record store has of this viewer is damaged: nothing changed, and nobody could say what to count. */
+  /** The viewer's marks in the record store are damaged. Nothing changed, because the change of the counts is unknown. */
   | { status: 'unreadable'; error: DamagedMarks }
 
 export type PutMarksOptions = { now: number; capOf(business: BusinessNumber): number }
@@ -100,7 +100,7 @@ async function putOfOneCap(
 
 type Undecided = { place: number; outcome: Extract<MarkOutcome, { status: 'needs-base' }> }
 
-/** The writes as they are to be put again: their viewers filled, or with what the record store has for them. */
+/** The undecided writes for the next put: their viewers filled, or with a base from the record store. */
 async function helped(
   records: Pick<MarkRecords, 'getMarkMany'>,
   fills: Pick<Fills, 'bring'>,

@@ -1,11 +1,11 @@
 /**
- * What a business that has stored all it may (`quotas.ts`) still takes: whatever stores no more, so marks where one stands
- * already, and undoing them. Undoing where nothing stands would store a tombstone each time, for as long as these are kept.
+ * The quota check of a business that is full (`quotas.ts`). Such a business may still change an existing mark, or undo it, since neither
+ * stores one more. Undoing a mark that does not exist would store a new tombstone each time.
  *
- * Such an undo is refused, never acknowledged and not stored: its tombstone is what an older like loses to that comes later,
- * from another process's journal or from a device that was away. And it is refused only if the hot store itself says that
- * it holds nothing. What the record store alone says may be older than a like that waits; where an undo's tombstone stands,
- * one more (a client that did not hear the answer) stores no more either.
+ * Such an undo is rejected. It cannot be acknowledged without a tombstone: the tombstone protects against an older like that arrives late,
+ * from another process's journal or from an offline device. The undo is rejected only if the hot store itself holds nothing for the key.
+ * The record store alone may be older than a like that waits to be persisted. Where a tombstone exists, a repeated undo stores no more, and
+ * is accepted.
  */
 import type { BusinessNumber } from '../../../core/domain.ts'
 import { saysDown, type Degraded } from '../../../core/outage/degraded.ts'
@@ -19,7 +19,7 @@ import type { Rejected } from './rejections.ts'
 
 type Stores = Pick<Pipeline, 'guarded' | 'fills' | 'writes'>
 
-/** Of a business that is full, what would store one more is refused. That is looked up for such a business alone. */
+/** Rejects writes that would store one more mark in a full business. Only such businesses cost a lookup. */
 export async function refuseNewOfFull(
   checked: readonly (CheckedMark | Rejected)[],
   quotas: Pick<Quotas, 'fullFor'>,
@@ -45,11 +45,11 @@ export async function refuseNewOfFull(
 }
 
 /**
- * Per write, in order: would it store one more? Of a mark the answer is yes where no store can say what stands, of an undo
- * it is no. Rejects only with what is no outage.
+ * Per write, in order: true if it stores one more. If no store knows the old mark, the answer is true for a mark and false for an undo.
+ * Rejects only for errors that are not outages.
  */
 async function areOneMore({ guarded, fills, writes }: Stores, asked: readonly MarkWrite[], degraded: Degraded): Promise<boolean[]> {
-  // First: what has left the journal when this is asked, is seen by what follows.
+  // Ask the journal first: a mark that has left it by now is visible to the reads below.
   const waits = asked.map(({ viewer }) => writes.mayLack(viewer))
   if (waits.includes(true)) degraded.add('hotStore')
   const sources = { hot: guarded.hot, records: guarded.records, fills }
@@ -68,7 +68,7 @@ async function areOneMore({ guarded, fills, writes }: Stores, asked: readonly Ma
   return isOneMore
 }
 
-/** Tombstones included; true of all with the hot store down. */
+/** Includes tombstones. With the hot store down it returns true for every write. */
 async function mayHold(hot: Pick<MarkStore, 'readDirtyMarks'>, asked: readonly MarkWrite[]): Promise<boolean[]> {
   try {
     const held = await hot.readDirtyMarks(asked.map(({ viewer, business, oid }) => ({ viewer, business, oid })))

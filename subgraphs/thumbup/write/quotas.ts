@@ -1,11 +1,11 @@
 /**
- * What a business may use, so that one that is full or too busy is nobody else's trouble: marks a second, counted by each
- * process that answers, and marks stored, which each such process sums up from the counts in the background, a page at a
- * time. That sum is as old as a walk takes: a quota of storage is a fence, not an account.
+ * The quotas of a business, so that one busy or full business does not affect others. Each serving process counts the marks per second. It
+ * also sums the stored marks from the counts in the background, page by page. That sum is as old as the walk takes, so the storage limit is
+ * approximate.
  *
- * Undoing what stands is never refused for want of storage: it is how a business gets below its quota. Nor is a mark where
- * one stands already, said again or changed: it stores no more. So whether a mark is one too many is for who knows the old
- * one to say (`quota-check.ts`).
+ * Undoing an existing mark is never rejected for storage: that is the way below the quota. Changing or repeating an existing mark is not
+ * rejected either, since it stores no more. Only a caller that knows the old mark can tell whether a write stores one more
+ * (`quota-check.ts`).
  */
 import type { Clock } from '../../../core/clock.ts'
 import type { BusinessConfig } from '../../../config/config.ts'
@@ -17,9 +17,9 @@ import type { MarkWrite } from '../stores/hot-store.ts'
 import { startWorker } from '../../../core/worker.ts'
 
 export type Quotas = {
-  /** Counts it among the marks of this second. Throws QUOTA_EXCEEDED. */
+  /** Counts the write among the marks of this second. Throws QUOTA_EXCEEDED. */
   admit(write: Pick<MarkWrite, 'business'>): void
-  /** QUOTA_EXCEEDED, if there is no room for one more mark, or one more tombstone, where none stands; undefined: there is. */
+  /** QUOTA_EXCEEDED if there is no room for a new mark or a new tombstone; otherwise undefined. */
   fullFor(write: Pick<MarkWrite, 'business' | 'oid' | 'mark'>): TidemarkError | undefined
   stop(): Promise<void>
 }
@@ -53,7 +53,7 @@ export function startQuotas(
         const page = await recordsOf(business).listSubjects(business, after, PAGE)
         for (const { counts } of page) sum += counts.likes + counts.dislikes
         after = page.at(-1)?.oid
-        // What is there already counts before a first walk has ended.
+        // Marks seen so far count before the first walk has ended.
         quota.marks = page.length < PAGE ? sum : Math.max(quota.marks, sum)
         if (page.length >= PAGE) return
         after = undefined

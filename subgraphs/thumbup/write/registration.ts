@@ -26,7 +26,7 @@ export async function registerSubjects(
   const checked = inputs.map((input) => orReject(() => once(checkSubject(input, business, businesses), seen)))
   const answers = await answerByStores(pipelineOf, checked, async ({ guarded, owners }, registrations) => {
     const sums = await guarded.records.registerSubjects(registrations)
-    // A cache that is down has nothing old: it is read by version, and this is the newer one next time.
+    // A cache that is down misses this sum. Sums have versions, so the next read gets the newer one.
     if (sums.length > 0) await guarded.cache.putOwnerSums(sums).catch(() => undefined)
     owners.learn(sums)
     return registrations

@@ -1,10 +1,10 @@
 /**
- * The write path of thumbup: check, put into the hot store, hand the keys to the aggregator, answer. When a call resolves
- * the marks are readable by every read that starts now, in every process, and durable; everybody's counts follow within the
- * job's window. While the hot store is down a mark is durable in the journal, and the caller's collector says so.
+ * The write path of thumbup: check, put into the hot store, hand the keys to the aggregator, answer. When a call resolves, the marks are
+ * durable, and every later read in every process sees them. Public counts follow within the job's window. While the hot store is down, a
+ * mark is durable in the journal, and the caller's collector notes the outage.
  *
- * A business may have stores of its own (`pipeline.ts`): a batch falls into one part per set of stores, and what fails in
- * one of them is told of its inputs only.
+ * A business may have stores of its own (`pipeline.ts`). A batch is then split per set of stores, and a failure rejects only the inputs of
+ * that set.
  */
 import type { Clock } from '../../../core/clock.ts'
 import { orderAhead, putOvertaken, type OvertakenRules, type TimesAhead } from '../../../core/clock-differences.ts'
@@ -29,9 +29,9 @@ export type { MarkAnswer } from './mark-answers.ts'
 export type { ThumbupFigures } from './mark-figures.ts'
 
 export type ThumbupService = {
-  /** In the order of `inputs`. Throws INPUTS_TOO_MANY, or the code of a store that failed all of them. */
+  /** In the order of `inputs`. Throws INPUTS_TOO_MANY, or the code of the store if all inputs failed there. */
   mark(viewer: Viewer, inputs: readonly MarkInput[], degraded: Degraded): Promise<MarkAnswer[]>
-  /** In the order of `inputs`. Throws INPUTS_TOO_MANY, FORBIDDEN, UNAUTHENTICATED, or the code of a store that failed all. */
+  /** In the order of `inputs`. Throws INPUTS_TOO_MANY, FORBIDDEN, UNAUTHENTICATED, or the code of the store if all inputs failed there. */
   registerSubjects(viewer: Viewer | undefined, business: string | undefined, inputs: readonly SubjectInput[]): Promise<RegisterAnswer[]>
   /** Throws FORBIDDEN, UNAUTHENTICATED, BUSINESS_UNKNOWN, BUSINESS_DELETED, IDS_TOO_MANY, ID_INVALID. */
   reconcile(viewer: Viewer | undefined, business: string, ids: readonly string[], degraded: Degraded): Promise<Reconciliation>

@@ -1,9 +1,9 @@
 /**
- * How marks are set, as the service does it: straight into the hot store, or, while it is down or full, into the journal.
- * `journaled` says that the hot store does not know of it yet; its key must not be flushed.
+ * The writes of marks: directly into the hot store, or into the journal while the hot store is down or full. With `journaled`, the hot
+ * store does not have the mark yet, and its key must not be flushed.
  *
- * The rule for new writes while others wait is that of history: a viewer's writes stay in order. As long as one of his
- * waits in this process's journal, his next go behind it; other viewers' go straight.
+ * As in history, the writes of one viewer stay in order. While one of them waits in this process's journal, the viewer's next writes go to
+ * the journal too. Other viewers' writes go directly to the hot store.
  */
 import { asRepeated } from '../../../core/clock-differences.ts'
 import { saysDown, saysFull, type Degraded, type MayLack } from '../../../core/outage/degraded.ts'
@@ -22,11 +22,11 @@ import type { MarkStore, MarkWrite } from '../stores/hot-store.ts'
 export type MarkWriteOutcome = DecidedMark | { status: 'journaled'; mark: Mark }
 
 export type MarkWrites = {
-  /** In the order of `writes`. Rejects with HOT_STORE_UNAVAILABLE or STORE_FULL only if the journal fails too, or there is none. */
+  /** In the order of `writes`. Rejects with HOT_STORE_UNAVAILABLE or STORE_FULL only if the journal fails too, or if there is none. */
   put(writes: readonly MarkWrite[], now: number, degraded: Degraded): Promise<MarkWriteOutcome[]>
   /**
-   * May one of this viewer's wait in a journal that the hot store does not have? To be asked before a read. While it takes no
-   * writes, though it answers, that may be the journal of any process.
+   * True if a journal may hold a mark of this viewer that the hot store lacks. Ask before a read. While the hot store answers but accepts
+   * no writes, the journal of any process may hold one.
    */
   mayLack: MayLack
 }
@@ -68,20 +68,20 @@ export function makeMarkWrites(
   }
 }
 
-/** Where journaled marks of a business go. */
+/** The stores for journaled marks of a business. */
 export type ReplayTarget = MarkWriteStores & {
-  /** The hot store has this key's change: it may be flushed. */
+  /** Called when the hot store has the change of this key: the key may be flushed. */
   aggregate(key: MarkKey): void
   isDeleted(business: BusinessNumber): boolean
 }
 
 /**
- * Applying what a journal holds. A mark is one last-write-wins register with the time it was given, so an entry may be
- * applied twice and late: what is newer stays. With the record store down it is put blindly, to be seen at once.
+ * The replay of journaled marks. A mark is a last-write-wins register with its own time, so an entry may be applied late or twice: a newer
+ * mark stays. With the record store down the mark is put blindly, so that it is visible at once.
  *
- * A business may have got stores of its own, or lost them, since the entry was made. Its marks go where it is served from
- * now: `targetOf` says where, `own` being the stores that this journal stands in for. Those of others are no reason to hold
- * up a viewer, so with theirs down the entry stays and his next are applied.
+ * Since an entry was journaled, its business may have got its own stores, or lost them. The marks go to the stores that serve the business
+ * now, which `targetOf` returns. `own` is the target of this journal's own stores. If other stores are down, the entry stays in the
+ * journal, and the viewer's next entries are applied.
  */
 export function makeMarkReplay(
   own: ReplayTarget,
@@ -94,9 +94,9 @@ export function makeMarkReplay(
     const writes = all.filter(({ business }) => !isDeleted(business))
     if (writes.length > 0) {
       const outcomes = await putMarks(hot, records, fills, writes, { now, capOf }, new Set())
-      // The entry stays, and is tried again.
+      // The entry stays in the journal and is tried again.
       for (const outcome of outcomes) if (outcome.status === 'unreadable') throw outcome.error
-      // A stale one may be this one, applied before, whose flush was lost with its process: flushed twice is no harm.
+      // A stale mark may be this very mark, applied earlier by a process that died before the flush. A second flush is harmless.
       writes.forEach(aggregate)
       dropped(outcomes.filter((outcome, index) => outcome.status === 'stale' && outcome.record.mark !== writes[index]?.mark).length)
     }
@@ -131,5 +131,5 @@ export function makeMarkReplay(
   }
 }
 
-/** Errors of a mark's content. The same mark fails for ever. */
+/** Errors of a mark's content: the same mark fails every time. */
 const REFUSALS: ReadonlySet<ErrorCode> = new Set(['BUSINESS_UNKNOWN', 'ID_INVALID', 'IDS_TOO_MANY', 'INPUTS_TOO_MANY'])

@@ -1,14 +1,14 @@
 /**
- * The change feed of counts from a topic that TiCDC fills with canal-json: the same port as the binary log's feed.
+ * The change feed of counts from a topic that TiCDC fills with canal-json. It is the same port as the feed from the binary log.
  *
- * One changefeed for the tables counts, owners and heartbeats, in one topic; rows dispatched by table, or by the index's
- * value, so that those of a subject keep their order; with several partitions `enable-tidb-extension=true`, whose watermarks
- * say until when all of them have come. The feed writes its beats into the database and reads them back here, so freshness
- * is measured from end to end.
+ * TiCDC needs one changefeed for the tables counts, owners and heartbeats, into one topic. Rows are dispatched by table or by index value,
+ * so that the rows of a subject keep their order. A topic with several partitions needs `enable-tidb-extension=true`: its watermarks report
+ * the time up to which all partitions are complete. The feed writes its beats into the database and reads them back here, so freshness is
+ * measured from end to end.
  *
- * The place is the group's in Kafka, committed when `onChanges` has resolved. A group must have one member only: a second
- * would take some partitions away. Messages nobody can read are parked and told as a gap, and so are those that Kafka
- * removed before they were read.
+ * The place is the group's offset in Kafka, committed when `onChanges` has resolved. A group must have only one member, since a second one
+ * would take partitions away. Unreadable messages are quarantined and reported as a gap, like messages that Kafka removed before they were
+ * read.
  */
 import { randomBytes } from 'node:crypto'
 import type { Admin } from 'kafkajs'
@@ -34,13 +34,13 @@ export type CanalFeedOptions = {
   topic: string
   /** The database of the tables, as TiCDC names it. */
   database: string
-  /** Whose place it is: one name per process that follows. */
+  /** The name of the place: one name per process that follows. */
   name: string
-  /** What the names of our own topics begin with, for messages nobody can read. Default "tidemark". */
+  /** The prefix of our own topics, for unreadable messages. Default "tidemark". */
   topicPrefix?: string
   /** Milliseconds between two beats. Minimum 50. Default 1000. */
   beatEveryMs?: number
-  /** Messages one call of `onChanges` is made of at most. Minimum 1. Default 1000. */
+  /** Messages per call of `onChanges`. Minimum 1. Default 1000. */
   batchMax?: number
 }
 
@@ -90,7 +90,7 @@ async function startFeed(
   const appender = makeAppender(kafka, connection, clock, logger, { appendMaxMs: 5_000, waitingBytesMax: WAITING_BYTES_MAX })
   const ended = Promise.withResolvers<unknown>()
   let finishing: Promise<void> | undefined
-  /** Partitions persist side by side; the port promises calls one after the other. */
+  /** Partitions are processed in parallel, but the port promises one call at a time. */
   let queue: Promise<unknown> = Promise.resolve()
 
   const consumer = await superviseConsumer<CanalMessage>(

@@ -1,16 +1,16 @@
 /**
- * A message of TiCDC in canal-json (https://docs.pingcap.com/tidb/stable/ticdc-canal-json/) → the changes that it tells.
+ * Turns a message of TiCDC in canal-json (https://docs.pingcap.com/tidb/stable/ticdc-canal-json/) into changes.
  *
- * Values are texts, of bytes in ISO 8859-1. `_tidb` is there with `enable-tidb-extension=true`: the commit's timestamp of a
- * row, and messages of the type TIDB_WATERMARK, one per partition: what was committed before has come in that partition.
- * Timestamps exceed 2^53, and rounding keeps their order: a is truly below b if it is below b rounded.
+ * Values are strings, bytes as ISO 8859-1. With `enable-tidb-extension=true` a row has `_tidb` with the timestamp of its commit. Each
+ * partition then also gets messages of type TIDB_WATERMARK: all earlier commits have come in that partition. Timestamps exceed 2^53.
+ * Rounding keeps their order: if a is below b after rounding, a is below b.
  */
 import { type Change, FEED_TABLES, type FeedRow, type FeedTable, changeOf } from '../feed-rows.ts'
 
 export type CanalMessage =
   | { kind: 'rows'; changes: Change[]; committedAt: number | undefined }
   | { kind: 'watermark'; watermark: number }
-  /** Another table, a definition, a row that went. */
+  /** Another table, a definition, or a deleted row. */
   | { kind: 'nothing' }
 
 type Parsed = {
@@ -24,7 +24,7 @@ type Parsed = {
 
 const NOTHING: CanalMessage = { kind: 'nothing' }
 
-/** Throws if it is no canal-json, or has a row of our tables that cannot be read. `database` is the one whose tables count. */
+/** Throws if the message is not canal-json, or has an unreadable row of our tables. `database` is the name of our database. */
 export function parseCanal(bytes: Buffer, database: string): CanalMessage {
   const message = JSON.parse(bytes.toString()) as Parsed | null
   if (typeof message !== 'object' || message === null || typeof message.type !== 'string')

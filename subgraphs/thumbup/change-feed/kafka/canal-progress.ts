@@ -1,20 +1,20 @@
 /**
- * Until when a topic of TiCDC has been read, in our own time: the newest beat before which everything has come.
+ * The progress of a topic of TiCDC in our own time: the newest beat before which everything has come.
  *
- * A beat is a row that we wrote and read back. In a topic of one partition everything committed before it has come with it.
- * With several, the beat stands in one of them; it is the watermarks that say how far the others are: once those of all
- * partitions are beyond the commit of the beat, everything committed before it has come.
+ * A beat is a row that we wrote and read back. In a topic with one partition, every earlier commit comes before the beat. With several
+ * partitions, the beat is in one of them, and watermarks report the progress of the others. Once all watermarks are past the commit of the
+ * beat, every earlier commit has come.
  */
 export type CanalProgress = {
-  /** A beat of ours, written at `beatAt`, committed at `committedAt` where that is told. */
+  /** A beat of ours, written at `beatAt` and committed at `committedAt`, if the message has that. */
   beat(beatAt: number, committedAt: number | undefined): void
   watermark(partition: number, watermark: number): void
   readUntil(): number
-  /** True if beats come, and no watermarks without which they say nothing. */
+  /** True if beats come without the watermarks that they need. */
   lacksWatermarks(): boolean
 }
 
-/** Beats that wait for watermarks: at one a second, some minutes. */
+/** Beats that wait for watermarks: some minutes at one beat per second. */
 const BEATS_MAX = 1_000
 
 export function makeCanalProgress(partitions: number): CanalProgress {

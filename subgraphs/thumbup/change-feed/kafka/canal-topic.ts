@@ -1,4 +1,4 @@
-/** The topic that TiCDC fills: its partitions, and the messages that it no longer has. */
+/** The topic that TiCDC fills: its partitions, and its removed messages. */
 import type { Admin } from 'kafkajs'
 import { TidemarkError } from '../../../../core/errors.ts'
 import { isMissing } from '../../../../stores/kafka/errors.ts'

@@ -1,6 +1,6 @@
 /**
- * The connection of a feed to the binary log. A connection that ends, or brings no byte for too long, is replaced by another, which goes on
- * behind the last transaction that was read.
+ * The connection of a feed to the binary log. If it ends, or brings no byte for too long, a new connection continues behind the last
+ * transaction that was read.
  */
 import { randomBytes } from 'node:crypto'
 import { type Clock, sleep } from '../../../../core/clock.ts'
@@ -17,17 +17,17 @@ export type FeedLogger = Record<'debug' | 'info' | 'warn' | 'error', (fields: ob
 export type BinlogConnectionHooks = {
   onPiece(piece: Piece): void
   onGap(sentence: string): void
-  /** The server refuses the account. No other connection is made. */
+  /** The server refuses the account. The feed does not connect again. */
   onRefused(error: TidemarkError): void
 }
 
-/** The log does not go on from this place, whatever is tried. */
+/** Tries before the feed gives up a place at which the log cannot continue. */
 const TRIES_MAX = 5
 const CANNOT_SEND = 1236
 const NO_SUCH_GTID = new Set([1945, 1955])
 const PURGED = /purge|could not find|not found|not in the|no longer|missing|does not exist|impossible position/i
 
-/** `source`: for questions to the server whose binary log is read. */
+/** `source`: queries the server whose binary log is read. */
 export function connectToBinlog(
   clock: Clock,
   source: Database,
@@ -94,7 +94,7 @@ export function connectToBinlog(
     stall(Object.assign(new Error(`no byte came for ${stalledAfterMs} ms`), { code: 'STALLED' }))
   }
 
-  /** No beat could be written: none can be read. */
+  /** Called when a beat could not be written: no byte of it can come. */
   function excuseSilence(): void {
     heardAt = clock.now()
   }
@@ -112,7 +112,7 @@ export function connectToBinlog(
   }
 }
 
-/** Purged, or never there; or the same complaint about what comes next each time: too large, damaged, unknown. */
+/** True if the log was purged, never existed, or fails at the same place each time: too large, damaged, unknown. */
 function isOver(reason: unknown, tries: number): boolean {
   const { errno, code, message } = reason as { errno?: number; code?: string; message?: string }
   if (errno !== undefined && NO_SUCH_GTID.has(errno)) return true

@@ -1,15 +1,15 @@
 /**
- * The change feed of counts from the binary log of MySQL or MariaDB: what was committed, whoever committed it.
+ * The change feed of counts from the binary log of MySQL or MariaDB: every committed change, from any writer.
  *
- * A feed writes its own beat into the database each second; when it reads the beat back, everything committed before has
- * come too. So its freshness is measured from end to end, with one clock. With the beat goes its place: the last transaction
- * for which `onChanges` has resolved. After a restart of the process at most the changes of a beat's time come again; after a
- * reconnect none, since what waits in memory stays there.
+ * A feed writes its own beat into the database each second. When it reads the beat back, every earlier commit has come too. Freshness is
+ * therefore measured from end to end, with one clock. The feed stores its place with the beat: the last transaction for which `onChanges`
+ * has resolved. After a restart of the process, the changes since the last beat may come again. After a reconnect none do, since waiting
+ * changes stay in memory.
  *
- * Connections end and are made again, with a growing delay; one that brings no byte while beats are written is taken for
- * dead. If the server has purged what would come next, the feed goes on with what is committed from then on, and tells.
+ * A connection that ends is replaced, after a growing delay. A connection without a byte while beats are written counts as dead. If the
+ * server has purged the next transaction, the feed reports a gap and continues with the next commit.
  *
- * A second feed of the same name, in another process, reads the same and moves the same place; names are for one process each.
+ * A second feed of the same name in another process would read the same log and move the same place. Use one name per process.
  */
 import { randomBytes } from 'node:crypto'
 import { type Clock, sleep } from '../../../../core/clock.ts'
@@ -23,21 +23,21 @@ import { startDelivery } from './delivery.ts'
 import { type Place, putBeat, putPlace, readEnd, readPlace } from './feed-places.ts'
 
 export type BinlogFeedOptions = {
-  /** Whose place it is: one name per process that follows. 1 to 64 bytes. */
+  /** The name of the place: one name per process that follows. 1 to 64 bytes. */
   name: string
-  /** Whose binary log is read, and as whom (REPLICATION SLAVE, REPLICATION CLIENT): the primary's, or a replica's that writes one. */
+  /** The server and the account for the binary log (REPLICATION SLAVE, REPLICATION CLIENT): the primary, or a replica that writes one. */
   mysql: MysqlOptions
   /** Milliseconds between two beats. Minimum 50. Default 1000. */
   beatEveryMs?: number
-  /** Milliseconds without a byte, while beats are written, after which the connection is made anew. Default 15000. */
+  /** Milliseconds without a byte, while beats are written, before the feed reconnects. Default 15000. */
   stalledAfterMs?: number
-  /** Changes one call of `onChanges` gets at most, where a single transaction has not more. Minimum 1. Default 1000. */
+  /** Changes per call of `onChanges`. A larger transaction comes as a whole. Minimum 1. Default 1000. */
   batchMax?: number
 }
 
 const FIRST_BEAT_MAX_MS = 5_000
 
-/** `database` is where beats and places are written: the primary. Connects when started. */
+/** `database` is the primary: beats and places are written there. Connects when started. */
 export function makeBinlogFeed(
   database: Database,
   options: BinlogFeedOptions,
@@ -66,7 +66,7 @@ async function startFeed(
     await source.close()
     throw error
   }
-  /** Known to the database to be taken. */
+  /** The place that the database has. */
   let storedTo = place
 
   const delivery = startDelivery(clock, { name, instance }, place, batchMax, onChanges, () => connection, logger)
@@ -112,13 +112,13 @@ async function startFeed(
   }
 }
 
-/** The stored place; without one, the end of the binary log, which is stored. */
+/** The stored place, or the end of the binary log, which is then stored. */
 async function firstPlace(database: Database, source: Database, name: string, onGap: (sentence: string) => void): Promise<Place> {
   const facts = await readBinlogFacts(source)
   const obstacle = binlogObstacle(facts)
   if (obstacle !== undefined) throw new TidemarkError('CONFIG_INVALID', `no change feed can be read from ${source.server}: ${obstacle}`)
   const stored = await readPlace(database, name)
-  // A place of another kind is of another server, or of one whose GTIDs were switched on or off since.
+  // A place of another kind comes from another server, or from before GTIDs were switched on or off.
   if (stored !== undefined && 'gtids' in stored === facts.hasGtids) return stored
   const end = await readEnd(source, facts)
   if (stored !== undefined) onGap(`the change feed "${name}" begins anew at ${source.server}: its place was of another kind of binary log`)

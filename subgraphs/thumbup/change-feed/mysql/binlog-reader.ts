@@ -1,9 +1,9 @@
 /**
- * One connection to a binary log, from its beginning to its end: the driver's events as transactions of ours.
+ * One connection to a binary log, from start to end. It turns the driver's events into transactions.
  *
- * The driver (zongji) hands over events as they come and cannot be asked to wait, so a reader that is behind pauses the
- * connection; the server then waits for us, up to its net_write_timeout. A transaction that fills the memory comes in pieces,
- * of which only the last has a place: who goes on from a place gets whole transactions.
+ * The driver (zongji) delivers events as they come and does not wait. A reader that is behind pauses the connection, and the server waits
+ * for up to its net_write_timeout. A transaction too large for memory comes in pieces, and only the last piece has a place. A reader that
+ * continues from a place gets whole transactions.
  */
 import ZongJi from '@vlasky/zongji'
 import type { MysqlOptions } from '../../../../stores/mysql/database.ts'
@@ -11,13 +11,13 @@ import { connectionOptions } from '../../../../stores/mysql/database.ts'
 import { type Change, FEED_TABLES, type FeedRow, type FeedTable, changeOf } from '../feed-rows.ts'
 import type { Place } from './feed-places.ts'
 
-/** `place` is absent where the transaction goes on. */
+/** `place` is absent if the transaction continues. */
 export type Piece = { changes: readonly Change[]; place?: Place }
 
 export type BinlogReader = {
   /** Resolves with the reason when nothing more comes. */
   ended: Promise<unknown>
-  /** Bytes that came, of whatever tables: whether the connection lives. */
+  /** Bytes received, for any table: a sign that the connection lives. */
   bytesRead(): number
   pause(): void
   resume(): void
@@ -26,7 +26,7 @@ export type BinlogReader = {
 
 export type ReaderHooks = {
   onPiece(piece: Piece): void
-  /** A row of our tables that cannot be read is left out. */
+  /** Called for each unreadable row of our tables. The row is skipped. */
   onUnreadable(error: unknown): void
 }
 
@@ -73,7 +73,7 @@ export function readBinlog(options: MysqlOptions, place: Place, serverId: number
     hooks.onPiece(piece)
   }
 
-  /** Only within the event that ends a transaction; the transaction is in it. */
+  /** Call it only within the event that ends a transaction: the place then includes that transaction. */
   function placeNow(): Place {
     if ('gtids' in place && zongji.gtidSet !== undefined) return { gtids: zongji.gtidSet }
     return { file: zongji.options.filename ?? '', position: zongji.options.position ?? 4 }

@@ -1,6 +1,6 @@
 /**
- * Delivers transactions from memory to `onChanges`, in order and in batches. A batch that is rejected is delivered again until it is taken.
- * The reader pauses while too many changes wait.
+ * Delivers transactions from memory to `onChanges`, in order and in batches. A rejected batch is delivered again until it is accepted. The
+ * reader pauses while too many changes wait.
  */
 import { type Clock, sleep } from '../../../../core/clock.ts'
 import type { CountFeed } from '../count-feed.ts'
@@ -10,10 +10,10 @@ import type { FeedLogger } from './binlog-connection.ts'
 import type { Place } from './feed-places.ts'
 import { retryDelayMs } from './feed-retries.ts'
 
-/** Changes that wait for `onChanges`, beyond which nothing more is read. */
+/** Changes that may wait for `onChanges` before the reader pauses. */
 const WAITING_MAX = 10_000
 
-/** `own`: the feed and the instance whose beats are read back. `place`: behind what was taken before. */
+/** `own`: the feed and the instance whose beats are read back. `place`: the end of the transactions that were delivered before. */
 export function startDelivery(
   clock: Clock,
   own: { name: string; instance: string },
@@ -65,7 +65,7 @@ export function startDelivery(
     }
   }
 
-  /** False if it was told to stop before they were taken. */
+  /** False if the delivery was stopped first. */
   async function deliver(batch: readonly Piece[]): Promise<boolean> {
     const changes = batch.flatMap((piece) => piece.changes)
     const { counts, owners } = countChangesOf(changes)
@@ -91,10 +91,10 @@ export function startDelivery(
   return {
     add,
     isFull,
-    /** Resolves when a beat of this instance was read back. */
+    /** Resolves when the first beat of this instance comes back. */
     firstBeat: firstBeat.promise,
     readUntil: () => readUntil,
-    /** Behind the last transaction that was taken. */
+    /** Behind the last delivered transaction. */
     takenTo: () => takenTo,
     async stop() {
       stopped = true

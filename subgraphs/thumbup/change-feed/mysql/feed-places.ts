@@ -1,6 +1,6 @@
 /**
- * What a change feed keeps in the database: its beats and its place in the binary log. And what the database says about its
- * binary log: whether there is one, whether whole rows are in it, and where it ends now.
+ * The data of a change feed in the database: its beats and its place in the binary log. Also facts about the binary log: whether it is on,
+ * whether it has whole rows, and its end.
  */
 import { TidemarkError } from '../../../../core/errors.ts'
 import type { WriteBeat } from '../count-feed.ts'
@@ -8,7 +8,7 @@ import type { Database, Session } from '../../../../stores/mysql/database.ts'
 import { bytesLiteral, numberLiteral } from '../../../../stores/mysql/literals.ts'
 import { SHOW_BINLOG_VARIABLES, type BinlogFacts } from '../../../../stores/mysql/binlog-facts.ts'
 
-/** Where to go on: behind these transactions, or at this byte of this file. */
+/** A place to continue from: behind these transactions, or at this byte of this file. */
 export type Place = { gtids: string } | { file: string; position: number }
 
 export const SELECT_MARIADB_END = 'SELECT @@GLOBAL.gtid_binlog_pos'
@@ -20,7 +20,7 @@ export function putBeat(feed: string, instance: string, beatAt: number): string 
 ON DUPLICATE KEY UPDATE instance = VALUES(instance), beat_at = VALUES(beat_at)`
 }
 
-/** For a feed that reads its beats back elsewhere: from TiCDC's topic. */
+/** For a feed that reads its beats back from TiCDC's topic. */
 export function makeBeatWriter(database: Session): WriteBeat {
   return async (feed, instance, beatAt) => void (await database.send(putBeat(feed, instance, beatAt)))
 }
@@ -43,7 +43,7 @@ export async function readPlace(session: Session, feed: string): Promise<Place |
   return row === undefined ? undefined : (JSON.parse(String(row[0])) as Place)
 }
 
-/** Where the binary log ends now: what is committed from now on stands behind it. */
+/** The end of the binary log: every later commit is behind it. */
 export async function readEnd(database: Database, facts: BinlogFacts): Promise<Place> {
   if (facts.hasGtids) {
     const [row] = (await database.send(facts.isMariadb ? SELECT_MARIADB_END : SELECT_MYSQL_END)).rows
@@ -55,7 +55,7 @@ export async function readEnd(database: Database, facts: BinlogFacts): Promise<P
   return { file: String(last[0]), position: Number(last[1]) }
 }
 
-/** One of each statement, for the parser of another database. */
+/** One example of each statement, for the parser of another database. */
 export function sampleFeedStatements(): string[] {
   return [putBeat('f', 'i', 1), putPlace('f', { gtids: '0-1-2' }), selectPlace('f'), SHOW_BINLOG_VARIABLES]
 }
