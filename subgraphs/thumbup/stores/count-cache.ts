@@ -1,10 +1,9 @@
 /**
- * Port: the count cache, where what the record store counted is read without asking it: counts per subject, its newest
- * likers, likes received per owner. Everything in it can be made again, and may vanish at any time; nothing in it is older
- * than something that was in it before.
+ * Port: the count cache. It answers for the record store: counts per subject, its newest likers, and likes received per owner. All of it
+ * can be rebuilt, and may vanish at any time. A value never becomes older than before.
  *
- * Every adapter passes `test/contracts/thumbup/count-cache.ts`. Failures surface as `HOT_STORE_UNAVAILABLE`. Every call may be
- * repeated. Counts carry versions: an older value never replaces a newer one, whatever the order of arrival.
+ * Every adapter passes `test/contracts/thumbup/count-cache.ts`. Failures surface as `HOT_STORE_UNAVAILABLE`. Every call may be repeated.
+ * Counts carry versions: an older value never replaces a newer one, in any order of arrival.
  */
 import type { BusinessNumber, MarkEntry, OwnerSum, Subject, SubjectCounts, ViewerId, CountedSubject } from '../../../core/domain.ts'
 
@@ -13,7 +12,7 @@ export type CachedLikers = {
   version: number
   /** Newest first. */
   entries: MarkEntry[]
-  /** True if these are all. */
+  /** True if the list is complete. */
   whole: boolean
 }
 
@@ -32,10 +31,10 @@ export type CountFollowing = {
 export interface CountCache {
   /** Multi-get in order: one command per node. Undefined = not cached. */
   getCountsMany(subjects: readonly Subject[]): Promise<(SubjectCounts | undefined)[]>
-  /** Keeps each unless a newer version is cached; whoever follows is told of those that changed. Zero counts are cached too. */
+  /** Keeps each value unless a newer version is cached. Followers get the changed ones. Zero counts are cached too. */
   putCounts(counted: readonly CountedSubject[]): Promise<void>
   getLikers(subject: Subject): Promise<CachedLikers | undefined>
-  /** Unless a newer version is cached. */
+  /** Keeps the value unless a newer version is cached. */
   putLikers(subject: Subject, likers: CachedLikers): Promise<void>
   getOwnerSums(
     owners: readonly { business: BusinessNumber; owner: ViewerId }[],
@@ -46,11 +45,13 @@ export interface CountCache {
    * caller filters. Changes may be missed while a connection is lost. `onGap` is called when the connection is back.
    */
   followCounts(listener: (changed: CountedSubject) => void, onGap?: () => void): CountFollowing
-  /** Removes everything of a business that is deleted; at most about `limit` keys. Returns how many went; 0 = done. */
+  /** Removes the data of a deleted business, at most about `limit` keys. Returns the number of removed keys; 0 = done. */
   forgetCounts(business: BusinessNumber, limit: number): Promise<number>
-  /** How many keys of a business are kept, COUNTED_MAX or more being that; 0 once it is forgotten. What is only in this process's memory does not count. May be slow. */
+  /**
+   * The number of keys of a business, at most COUNTED_MAX; 0 once it is forgotten. Keys in this process's memory do not count. May be slow.
+   */
   countKept(business: BusinessNumber): Promise<number>
-  /** Caches behind this one, which may be behind in what they hold: the reconciler brings them up to date. */
+  /** Caches behind this one. They may hold older values, and the reconciler updates them. */
   readonly others?: readonly Pick<CountCache, 'getCountsMany' | 'putCounts' | 'getOwnerSums' | 'putOwnerSums'>[]
   check(): Promise<void>
   close(): Promise<void>

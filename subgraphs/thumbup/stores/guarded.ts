@@ -24,14 +24,14 @@ export type MarkStores = { hot: MarkStore; cache: CountCache; log: Log; records:
 
 export type GuardedMarkStores = Omit<MarkStores, 'events'> & {
   breakers: StoreBreakers & { countCache: Breaker }
-  /** Does the hot store, which answers, also take marks? */
+  /** True if the hot store answers and accepts marks. */
   writes: WriteWatch
-  /** The record store to whoever brings a viewer's marks into the hot store. */
+  /** The record store for fills of viewers' marks. */
   fillRecords: Pick<MarkRecords, 'listMarks'>
   recordReads(): RecordReadsFigures
-  /** Asks each store once, through its breaker: one that is down opens it. Never rejects. */
+  /** Asks each store once, through its breaker. A store that is down opens it. Never rejects. */
   look(): Promise<void>
-  /** Ends the asking; the stores stay open. */
+  /** Stops the breakers' probes. The stores stay open. */
   stop(): void
 }
 
@@ -93,7 +93,7 @@ function guardHot(hot: MarkStore, { run }: PartBreaker, watch: WriteWatch): Mark
 }
 
 function guardCache(cache: CountCache, { run, isOpen }: Breaker): CountCache {
-  // That something cannot be put says nothing about reads: of two caches the second answers while the first takes nothing.
+  // A failed put does not affect reads: of two caches, the second answers while the first accepts nothing.
   const put = (task: () => Promise<void>): Promise<void> => (isOpen() ? run(task) : task())
   return {
     ...cache,
@@ -103,7 +103,7 @@ function guardCache(cache: CountCache, { run, isOpen }: Breaker): CountCache {
     putLikers: (subject, likers) => put(() => cache.putLikers(subject, likers)),
     getOwnerSums: (owners) => run(() => cache.getOwnerSums(owners)),
     putOwnerSums: (sums) => put(() => cache.putOwnerSums(sums)),
-    // Following has connections of its own: that they fail says nothing about reads.
+    // Subscriptions have their own connections: their failure does not affect reads.
     followCounts(listener, onGap) {
       const following = cache.followCounts(listener, onGap)
       return {

@@ -1,12 +1,12 @@
 /**
- * What was never counted, in the memory of this process: a bounded number of values of the count cache with version 0, the
- * oldest of which leave. Anybody can ask for subjects that nobody ever marked, and they must not fill a disk, or a Redis that
- * holds marks which were acknowledged. They are only a saved look into the record store; losing one costs that look.
+ * Remembers uncounted keys in the memory of this process: a bounded number of values of the count cache with version 0. Beyond the bound
+ * the oldest leave. Any client can ask for subjects without marks, and those must not fill a disk, or a Redis with acknowledged marks.
+ * Losing a value costs one read of the record store.
  */
 export type UncountedOptions = {
-  /** Values that are remembered. Minimum 1. */
+  /** The most values. Minimum 1. */
   entriesMax: number
-  /** Milliseconds that each is remembered. Default: until it leaves. */
+  /** Milliseconds that a value stays. Default: until it is the oldest beyond the bound. */
   ttlMs?: number
 }
 
@@ -14,7 +14,7 @@ export type Uncounted<V> = {
   get(name: string): V | undefined
   set(name: string, value: V): void
   delete(name: string): void
-  /** Removes at most `limit` values whose names begin so; returns how many. */
+  /** Removes at most `limit` values whose names have this prefix. Returns the number removed. */
   forget(prefix: string, limit: number): number
 }
 

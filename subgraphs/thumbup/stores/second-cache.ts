@@ -1,22 +1,22 @@
 /**
- * A count cache with a second server behind it, for when the first does not answer: everything is put into both, and read
- * from the second only while the first is down. A breaker knows that it is, so nobody waits for it.
+ * A count cache with a second server behind it. Every put goes to both. Reads go to the second only while the first is down, which a
+ * breaker knows, so that no caller waits.
  *
- * A put succeeds when the first has it. While that is down puts fail, though the second takes them: whoever must know that
- * a value is there (the outbox of the persist step) then puts it again, and the first, which comes back with what it had,
- * gets what it missed. The second may miss what was put while it was down itself, and be behind until the reconciler comes
- * by (`others` of the port): it is a rung of the ladder, and the alternative is to ask the record store for everything.
+ * A put succeeds when the first has it. While the first is down, puts fail although the second accepts them. A caller that needs the value
+ * there, the outbox of the persist step, puts it again, and the first gets the missed values when it is back. The second may miss puts
+ * during its own outage, and stays behind until the reconciler updates it (`others` of the port). The alternative to a value that is
+ * slightly old would be a read of the record store for everything.
  */
 import { makeBreaker } from '../../../core/outage/breaker.ts'
 import type { Clock } from '../../../core/clock.ts'
 import { saysDown } from '../../../core/outage/degraded.ts'
 import type { CountCache } from './count-cache.ts'
 
-/** Milliseconds between two questions to a first server that is down. */
+/** Milliseconds between two probes of a first server that is down. */
 const CHECK_EVERY_MS = 500
 
 export function withSecondCache(clock: Clock, first: CountCache, second: CountCache): CountCache {
-  // That it opens is told by the service's own breakers, of the hot store that is mostly the same server.
+  // The service's own breakers report the outage: the hot store is mostly on the same server.
   const breaker = makeBreaker(
     clock,
     'hotStore',
@@ -67,7 +67,7 @@ export function withSecondCache(clock: Clock, first: CountCache, second: CountCa
       const [one, other] = await Promise.all([first.countKept(business), second.countKept(business)])
       return one + other
     },
-    /** One of them will do. */
+    /** Either of the two is enough. */
     check: () => read((cache) => cache.check()),
     async close() {
       breaker.stop()

@@ -1,6 +1,6 @@
 /**
- * Outgoing events of marks on Kafka: topic `.mark` by the viewer's region, topic `.count` by the subject's, so that events of
- * one key stay in order. A message is one event (schema/records.proto), for whoever consumes them.
+ * Outgoing events of marks on Kafka: topic `.mark` by the viewer's region, topic `.count` by the subject's, so that events of one key stay
+ * in order. A message is one event (schema/records.proto).
  */
 import type { Admin } from 'kafkajs'
 import type { Clock } from '../../../../core/clock.ts'
@@ -21,18 +21,18 @@ export type KafkaMarkEventsOptions = {
   connection: KafkaConnection
   /** Shards of viewers of this deployment. */
   regions: number
-  /** What the topics' names begin with. Default "tidemark". */
+  /** The prefix of the topics. Default "tidemark". */
   topicPrefix?: string
   /** Milliseconds an append may take before it fails, retries included. Minimum 100. Default 5000. */
   appendMaxMs?: number
-  /** Events one call of a listener gets at most. Minimum 1. Default 5000. */
+  /** Events per call of a listener. Minimum 1. Default 5000. */
   batchMax?: number
 }
 
 const WAITING_BYTES_MAX = 64 * 1_048_576
 const START_MAX_MS = 15_000
 
-/** Connects with the first call; a Kafka that does not answer is an error of calls only. */
+/** Connects with the first call. If Kafka does not answer, only calls fail. */
 export function openKafkaMarkEvents(options: KafkaMarkEventsOptions, { clock, logger }: { clock: Clock; logger: KafkaLogger }): MarkEvents {
   const { connection, regions, topicPrefix = 'tidemark', batchMax = 5_000 } = options
   const kafka = makeClient(connection, logger)

@@ -31,7 +31,7 @@ import type { CountedSubject } from '../../../../core/domain.ts'
 export type LmdbCountCacheOptions = {
   /** Tells the processes that share the environment of counts that changed. Default: none, for one process. */
   relay?: CountRelay
-  /** Entries of what was never counted that are remembered. Minimum 1. Default 100,000. */
+  /** Remembered uncounted keys. Minimum 1. Default 100,000. */
   uncountedMax?: number
 }
 
@@ -58,7 +58,7 @@ export function openLmdbCountCache(environment: Environment, options: LmdbCountC
       ),
     )
 
-  /** Says of each entry whether it is newer than what was there. */
+  /** Returns for each entry whether it is newer than the old one. */
   async function putAll(entries: readonly Entry[]): Promise<boolean[]> {
     const counted = entries.map(({ value }) => versionOfEntry(value) > 0)
     for (const [index, entry] of entries.entries()) if (counted[index] === false) uncounted.set(nameOf(entry.key), entry.value)
@@ -123,7 +123,7 @@ export function openLmdbCountCache(environment: Environment, options: LmdbCountC
   }
 }
 
-/** True if what was there was older, or nothing. Of equal versions the later arrival stays, and nobody need be told. */
+/** True if there was no entry, or an older one. Of equal versions the later arrival stays, without a report to followers. */
 function putUnlessOlder(table: Bytes, { key, value }: Entry): boolean {
   const cached = table.getBinaryFast(key)
   const [before, version] = [cached === undefined ? -1 : versionOfEntry(cached), versionOfEntry(value)]
@@ -132,7 +132,7 @@ function putUnlessOlder(table: Bytes, { key, value }: Entry): boolean {
   return before < version
 }
 
-/** One character per byte, so that beginnings of keys are beginnings of names. */
+/** One character per byte, so that prefixes of keys are prefixes of names. */
 function nameOf(key: Buffer): string {
   return key.toString('latin1')
 }

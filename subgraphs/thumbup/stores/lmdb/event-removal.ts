@@ -1,4 +1,4 @@
-/** Removal of a business's events on LMDB, some per call. */
+/** Removes a business's events on LMDB, in bounded chunks. */
 import type { BusinessNumber } from '../../../../core/domain.ts'
 import type { Bytes, Environment } from '../../../../stores/lmdb/environment.ts'
 import { makeFinder, visitAll, type Entry } from '../../../../stores/lmdb/scan.ts'
@@ -20,14 +20,14 @@ export function makeEventRemoval(
       try {
         return decode(value).business === business
       } catch {
-        // What nobody can read says of nobody that it is his, and goes with its age.
+        // An unreadable event names no business. It leaves with its age.
         return false
       }
     }
     return { table, isOf, find: makeFinder(environment, table, isOf) }
   }
 
-  /** A kind that is done is not walked again for each chunk of the next one. */
+  /** A finished kind is not walked again for each chunk of the next kind. */
   async function forgetEvents(business: BusinessNumber, limit: number): Promise<number> {
     if (forgetting?.business !== business) forgetting = { business, kinds: [...kinds] }
     for (let kind = forgetting.kinds[0]; kind !== undefined; kind = forgetting.kinds[0]) {

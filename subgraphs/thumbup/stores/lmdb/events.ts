@@ -1,7 +1,7 @@
 /**
- * Outgoing events of marks on LMDB: a table per kind, by number, the newest million of each. A group's place is kept beside
- * them, so a consumer goes on where its group stopped; what another process appended is found by looking every `pollMs`.
- * Numbers are never given again, so those of a business that is forgotten are a gap, which consumers do not see.
+ * Outgoing events of marks on LMDB: a table per kind, by number, with the newest million of each. The place of a group is stored beside
+ * them, so a consumer continues where its group stopped. A look every `pollMs` finds events of other processes. Numbers are never used
+ * again. The events of a forgotten business leave a gap, which consumers do not see.
  */
 import type { Clock } from '../../../../core/clock.ts'
 import { decodeCountEvent, decodeMarkEvent, encodeCountEvent, encodeMarkEvent } from '../event-codec.ts'
@@ -13,11 +13,11 @@ import { makePause } from '../../../../stores/lmdb/pause.ts'
 import { makeEventRemoval } from './event-removal.ts'
 
 export type LmdbMarkEventsOptions = {
-  /** Events of a kind that are kept, the newest. Minimum 1. Default 1,000,000. */
+  /** Kept events per kind, the newest. Minimum 1. Default 1,000,000. */
   keptMax?: number
-  /** Events one call of a listener gets at most. Minimum 1. Default 5000. */
+  /** Events per call of a listener. Minimum 1. Default 5000. */
   batchMax?: number
-  /** Milliseconds between two looks for what other processes appended. Default 500. */
+  /** Milliseconds between two looks for events of other processes. Default 500. */
   pollMs?: number
 }
 
@@ -82,7 +82,7 @@ export function openLmdbMarkEvents(environment: Environment, clock: Clock, optio
           place = next
           if (found.length < batchMax) readUntil = lookedAt
         } catch {
-          // The listener knows why; the same events come again.
+          // The listener reports the reason. The same events come again.
           await pause.take(RETRY_MS)
         }
       }

@@ -1,9 +1,8 @@
 /**
- * The mark store on LMDB. Each port call is one transaction over all the viewers it names (more than the port asks for,
- * which is atomicity per region); calls of one event turn share a commit. See environment.ts for durability, keys.ts
- * for the layout and work.ts for what the port's states are made of.
+ * The mark store on LMDB. Each port call is one transaction over all its viewers, more than the port's atomicity per region. Calls of one
+ * event turn share a commit. environment.ts describes durability, keys.ts the layout, and work.ts the states of the port.
  *
- * Nothing is ever pushed out of a file: a viewer's marks become unknown again only when his business is forgotten.
+ * A file never evicts marks: a viewer's marks become unknown again only when their business is forgotten.
  */
 import type { BusinessNumber, MarkPlace, ViewerId } from '../../../../core/domain.ts'
 import type { HotLikes, HotMark, MarkStore } from '../hot-store.ts'
@@ -49,7 +48,7 @@ export function openLmdbMarkStore(environment: Environment): MarkStore {
     async clearDirtyMarks(persisted, cap) {
       if (persisted.length > 0) await freeing((work) => clearDirtyMarks(work, persisted, cap))
     },
-    /** A dirty mark and its entry are written and removed in one transaction, so none here can have lost its entry. */
+    /** One transaction writes and removes a dirty mark together with its mark, so no dirty mark here has lost its mark. */
     dropDirtyMarks: () => Promise.resolve(),
     listDirtyMarks: (regions, dirtyBefore, limit, walk) => reading(() => listIndexed(tables.dirty, regions, dirtyBefore, limit, walk)),
     countDirtyMarks: () => reading(() => countEntries(tables.dirty)),

@@ -22,7 +22,7 @@ const TIME_MAX = 2 ** 48 - 1
 /** Valid until the next key of the shelf. */
 export function listKey(shelf: Shelf, kind: ListKind, { id, markedAt }: MarkPlace): Buffer {
   shelf.bytes[shelf.kindAt] = kind
-  // A cursor may name any moment; one beyond the last counts as the last.
+  // A cursor may name any moment. A moment beyond the last counts as the last.
   const oidAt = shelf.bytes.writeUIntBE(TIME_MAX - Math.min(markedAt, TIME_MAX), shelf.kindAt + 1, TIME_BYTES)
   return shelf.bytes.subarray(0, packId(id, shelf.bytes, oidAt))
 }

@@ -1,4 +1,4 @@
-/** Marks that wait, as the persist step and the sweeper see them; what was persisted; tombstones that have served. */
+/** The persist step's and the sweeper's side of the store: dirty marks, persisted marks, and tombstones that may leave. */
 import type { MarkKey } from '../../../../core/domain.ts'
 import type { DirtyWalk, PersistedMark } from '../hot-store.ts'
 import { keyOfMark, marksUntil, regionOfMark } from '../../../../stores/lmdb/dirty-marks.ts'
@@ -15,14 +15,15 @@ export function clearDirtyMarks(work: MarkWork, persisted: readonly PersistedMar
       replaceMark(work, shelf, key.oid, held, { record, counted: record.mark, countedAt: record.markedAt, dirtySince: 0 })
       touched.add(shelf)
     } else if (held.dirtySince > 0 && record.markedAt >= held.countedAt) {
-      // A clean mark is counted as it is, and a dirty one by the newest row: otherwise this clearing comes late, after that of a newer version.
+      // A clean mark is counted as it is. A dirty mark is counted by the newest row: an older row here is a late call, after the one of a
+      // newer version.
       replaceMark(work, shelf, key.oid, held, { ...held, counted: record.mark, countedAt: record.markedAt })
     }
   }
   for (const shelf of touched) trimMarks(work, shelf, cap)
 }
 
-/** Keys of an index by time, of these regions, up to a moment, oldest first; with a walk those after the last one of its last call. */
+/** Keys of an index by time, of these regions, up to a moment, oldest first. With a walk, keys after the last one of the previous call. */
 export function listIndexed(index: Bytes, regions: readonly number[], until: number, limit: number, walk: DirtyWalk = {}): MarkKey[] {
   const wanted = new Set(regions)
   const keys: MarkKey[] = []
@@ -37,7 +38,7 @@ export function listIndexed(index: Bytes, regions: readonly number[], until: num
   return keys
 }
 
-/** Drops what is still a clean tombstone of that time or older; returns how many. */
+/** Drops marks that are still clean tombstones of that time or older. Returns the number dropped. */
 export function dropUndone(work: MarkWork, keys: readonly MarkKey[], undoneBefore: number): number {
   let gone = 0
   for (const key of keys) {

@@ -1,6 +1,6 @@
 /**
- * Forgetting a deleted business. Its viewers are found by a walk over the whole table, for viewers stand first in keys;
- * each found one goes whole, with its place in lists and indexes. A viewer who gets marks behind the walk is found by the next.
+ * Forgets a deleted business. Viewers come first in keys, so a walk over the whole table finds those of the business. Each is removed
+ * completely, with their lists and indexes. A viewer who gets marks behind the walk is found by the next walk.
  */
 import type { BusinessNumber } from '../../../../core/domain.ts'
 import type { Environment } from '../../../../stores/lmdb/environment.ts'
@@ -9,7 +9,7 @@ import { beginMarks, markShelf, replaceMark, settleMarks, type MarkShelf, type M
 import { makeFinder, visitAll } from '../../../../stores/lmdb/scan.ts'
 import { STATS, oidOfRecordKey, plainKey, readViewerKey, recordRange } from '../../../../stores/lmdb/viewer-keys.ts'
 
-/** Returns `forgetBusiness` of the port. */
+/** Makes `forgetBusiness` of the port. */
 export function makeMarkForgetting(environment: Environment, tables: MarkTables) {
   const find = makeFinder(environment, tables.marks, ({ key }, business) => {
     const found = readViewerKey(key)
@@ -40,7 +40,7 @@ export async function countViewers(environment: Environment, tables: MarkTables,
   return viewers
 }
 
-/** Returns how many keys went: the marks, and the state they had in common. */
+/** Returns the number of removed keys: the marks, and their common state. */
 function removeShelf(work: MarkWork, shelf: MarkShelf): number {
   if (!shelf.stored) return 0
   const held = Array.from(work.tables.marks.getRange(recordRange(shelf)), ({ key, value }) => ({

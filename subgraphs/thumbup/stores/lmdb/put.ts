@@ -1,4 +1,4 @@
-/** Putting marks, and filling in what the record store has: what happens inside the call's transaction, as the port promises. */
+/** Puts marks, and fills in marks from the record store, inside the call's transaction. */
 import type { BusinessNumber, MarkRecord, ViewerId } from '../../../../core/domain.ts'
 import { winsOver } from '../../model/merge.ts'
 import type { FillOptions, MarkOutcome, MarkPutOptions, MarkWrite } from '../hot-store.ts'
@@ -33,7 +33,7 @@ function putOne(work: MarkWork, shelf: MarkShelf, write: MarkWrite, now: number)
   return { status: 'written', old, record }
 }
 
-/** Undefined if there is none, or if something that may be newer left since it was asked for. */
+/** Undefined if there is none, or if a possibly newer mark has left since the base was requested. */
 function validBase(shelf: MarkShelf, { base, baseAsOf }: MarkWrite): MarkRecord | null | undefined {
   return baseAsOf !== undefined && baseAsOf < shelf.state.leftAt ? undefined : base
 }
@@ -42,7 +42,7 @@ function mayMiss({ state }: MarkShelf, { markedAt }: MarkWrite): boolean {
   return !state.known || state.floor !== undefined || markedAt <= state.droppedUntil
 }
 
-/** The write would get a version above the stored one, so an equal time loses only if it says the same. */
+/** The write would get a version above the stored one, so at an equal time it loses only with the same mark. */
 function isStale({ mark, markedAt }: MarkWrite, stored: MarkRecord): boolean {
   if (markedAt === stored.markedAt && mark === stored.mark) return true
   return !winsOver({ mark, markedAt, version: Number.POSITIVE_INFINITY }, stored)
@@ -55,7 +55,7 @@ export function fillMarks(
   { cap, asOf, whole }: FillOptions,
 ): void {
   const shelf = markShelf(work, { viewer, business })
-  // Of rows that are none and not all, nobody could say where the missing ones begin.
+  // Without any row, an incomplete fill has no floor.
   if (shelf.state.known || shelf.state.leftAt > asOf || (!whole && rows.length === 0)) return
   for (const { oid, mark, markedAt, version } of rows) {
     const held = readMark(work, shelf, oid)

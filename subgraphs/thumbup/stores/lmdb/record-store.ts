@@ -1,10 +1,10 @@
 /**
- * The record store of marks on LMDB. Rows and lists stand by viewer and by subject (keys.ts), beside the blocks of what
- * was archived; counts, owners and their sums have a table each.
+ * The record store of marks on LMDB. Rows and lists are kept by viewer and by subject (keys.ts), beside the blocks of archived marks.
+ * Counts, owners and their sums have a table each.
  *
- * A transaction of the environment is a transaction of this port: it runs alone, across processes, on the newest state. So
- * the old rows that it reads cannot change under it, and all that it writes is there or nothing is. Archiving takes few rows
- * at a time, because blocks are packed anew inside the transaction, while others wait for the writer's lock.
+ * A transaction of the environment is a transaction of this port. It runs alone, across processes, on the newest state. The old rows cannot
+ * change under it, and its writes are atomic. Archiving takes few rows at a time: the transaction packs blocks again while others wait for
+ * the writer's lock.
  */
 import type { OwnerSum } from '../../../../core/domain.ts'
 import type { AppliedMarks, MarkRecords, MarkRow, Registration, StreamOffset } from '../record-store.ts'
@@ -52,7 +52,7 @@ export function openLmdbMarkRecords(environment: Environment): MarkRecords {
     return owners
   }
 
-  /** Finds rows by a walk over all of them, which goes on where the last call stopped, and removes those that still match. */
+  /** Finds rows by a walk over all of them, which continues where the last call stopped. Removes the rows that still match. */
   function makeWalk(table: Bytes, matches: (entry: Entry, before: number) => boolean, remove: typeof archiveRows) {
     const find = makeFinder(environment, table, matches)
     let last: Promise<unknown> = Promise.resolve()
@@ -67,7 +67,7 @@ export function openLmdbMarkRecords(environment: Environment): MarkRecords {
       }
     }
 
-    /** One after the other: the walk has one place. */
+    /** One call after the other: the walk has one place. */
     return (before: number, limit: number): Promise<number> => {
       const turn = last.then(() => removeSome(before, limit))
       last = turn.catch(() => undefined)
@@ -75,7 +75,7 @@ export function openLmdbMarkRecords(environment: Environment): MarkRecords {
     }
   }
 
-  /** Rows go first: what archives meanwhile finds none to put back. */
+  /** Rows go first, so that a concurrent archiving finds none to put back. */
   function removeBusiness(business: number, limit: number): number {
     let removed = 0
     for (const table of [tables.likes, tables.likers, tables.counts, tables.owned, tables.owners]) {

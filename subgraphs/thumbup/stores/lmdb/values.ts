@@ -11,22 +11,22 @@ import type { Mark, MarkPlace, MarkRecord } from '../../../../core/domain.ts'
 import { PACKED_ID_BYTES_MAX, packId, unpackId } from '../../../../core/keys.ts'
 
 /**
- * `dirtySince` is the time of the first change that was not persisted; 0 = clean. `countedAt` is the `markedAt` of the row that is
- * counted; of a clean mark its own, of a dirty one 0 if nobody knows.
+ * `dirtySince` is the time of the first unpersisted change; 0 = clean. `countedAt` is the `markedAt` of the counted row: a clean mark's
+ * own, or 0 if unknown for a dirty mark.
  */
 export type HeldMark = { record: MarkRecord; counted: Mark; countedAt: number; dirtySince: number }
 
-/** What is known of a viewer's marks in one business. */
+/** The knowledge about a viewer's marks in one business. */
 export type MarkState = {
-  /** False if nothing says that what is not held is in the record store or nowhere. */
+  /** False if a mark that is not held may be anywhere. */
   known: boolean
-  /** The newest place that ever left, or the oldest that a fill brought; set if known and not complete. */
+  /** The newest place that ever left, or the oldest of a fill. Set if the marks are known and not complete. */
   floor: MarkPlace | undefined
   likes: number
   dislikes: number
-  /** The latest `markedAt` that ever left, -1 if nothing did. */
+  /** The latest `markedAt` that ever left, or -1. */
   droppedUntil: number
-  /** A version that was given to the moment at which something last left. */
+  /** The version of the moment at which a mark last left. */
   leftAt: number
 }
 
@@ -53,7 +53,7 @@ export function decodeHeldMark(value: Buffer, length: number): HeldMark {
   const record = { mark: markAt(marks & 3), markedAt: value.readUIntBE(1, TIME_BYTES), version: value.readDoubleBE(VERSION_AT) }
   const counted = markAt(marks >> 2)
   if (length === DIRTY_AT) return { record, counted, countedAt: record.markedAt, dirtySince: 0 }
-  // One of before `countedAt` was kept has none.
+  // A value from before `countedAt` existed has none.
   const countedAt = length === COUNTED_AT ? 0 : value.readUIntBE(COUNTED_AT, TIME_BYTES)
   return { record, counted, countedAt, dirtySince: value.readUIntBE(DIRTY_AT, TIME_BYTES) }
 }

@@ -1,9 +1,9 @@
 /**
- * What one call to the mark store works with: the shelves it touches (a viewer's marks in a business), their states read
- * once, and the version counter. It lives as long as the call's transaction; `settleMarks` writes back what changed.
+ * The work of one call to the mark store: its shelves (a viewer's marks in a business), their states, read once, and the version counter.
+ * It lives as long as the call's transaction. `settleMarks` writes back the changes.
  *
- * The version counter is the clock of `asOf` too, so whatever leaves the store moves it:
- * a fill that began before that must find a `leftAt` above its own moment, even if nothing was written in between.
+ * The version counter is also the clock of `asOf`, so each mark that leaves the store moves it. A fill that began earlier must find a
+ * `leftAt` above its own moment, even without a write in between.
  */
 import type { BusinessNumber, MarkKey, MarkPlace, ViewerId } from '../../../../core/domain.ts'
 import { regionOf } from '../../../../core/regions.ts'
@@ -25,7 +25,7 @@ export type MarkTables = {
   counters: Bytes
 }
 
-/** `stored` is false until the state is written for the first time: each shelf that holds a mark has one. */
+/** `stored` is false until the state is first written. Each shelf with a mark has a state. */
 export type MarkShelf = Shelf & { viewer: ViewerId; region: number; state: MarkState; stateChanged: boolean; stored: boolean }
 
 export type MarkWork = {
@@ -70,7 +70,7 @@ export function readMark(work: MarkWork, shelf: MarkShelf, oid: string): HeldMar
   return value === undefined ? undefined : decodeHeldMark(value, value.length)
 }
 
-/** Stores `next` in place of `held`, undefined for nothing, and keeps lists, dirty marks and tombstones in step. */
+/** Stores `next` in place of `held` (undefined: none), and updates lists, dirty marks and tombstones. */
 export function replaceMark(work: MarkWork, shelf: MarkShelf, oid: string, held: HeldMark | undefined, next: HeldMark | undefined): void {
   const { marks, dirty, undone } = work.tables
   if (next === undefined) void marks.remove(recordKey(shelf, oid))
@@ -115,7 +115,7 @@ function moveInIndex(index: Bytes, region: number, key: MarkKey, from: number | 
   if (to !== undefined) void index.put(dirtyMark(to, region, key), NOTHING)
 }
 
-/** Removes a clean mark, and notes that something left. */
+/** Removes a clean mark, and notes that a mark left. */
 export function dropMark(work: MarkWork, shelf: MarkShelf, oid: string, held: HeldMark): void {
   replaceMark(work, shelf, oid, held, undefined)
   shelf.state.droppedUntil = Math.max(shelf.state.droppedUntil, held.record.markedAt)
@@ -124,8 +124,8 @@ export function dropMark(work: MarkWork, shelf: MarkShelf, oid: string, held: He
 }
 
 /**
- * Drops clean marks from the oldest end of each list until `cap` are left in it. It stops at the first dirty one, which
- * the persist step has yet to read; so whatever lies above the floor is all here.
+ * Drops clean marks from the oldest end of each list until `cap` are left. It stops at the first dirty mark, which the persist step has yet
+ * to read. Everything above the floor is therefore here.
  */
 export function trimMarks(work: MarkWork, shelf: MarkShelf, cap: number): void {
   for (const [kind, length] of [
@@ -148,7 +148,7 @@ function oldestPlaces(work: MarkWork, shelf: MarkShelf, kind: ListKind, limit: n
   return Array.from(work.tables.marks.getKeys({ start: end, end: start, reverse: true, limit }), (key) => placeOfListKey(shelf, key))
 }
 
-/** Writes back the states and the counter. The last thing a writing call does in its transaction. */
+/** Writes back the states and the counter. A writing call does this last in its transaction. */
 export function settleMarks(work: MarkWork): void {
   for (const shelves of work.shelves.values()) {
     for (const shelf of shelves) {

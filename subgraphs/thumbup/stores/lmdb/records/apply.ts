@@ -1,4 +1,4 @@
-/** Rows are written, transitions found and counted: what `applyMarks` and `registerSubjects` do inside their transaction. */
+/** Writes rows, and finds and counts transitions: the transactions of `applyMarks` and `registerSubjects`. */
 import type { BusinessNumber, Mark, MarkKey, MarkRecord, OwnerSum, Subject, ViewerId, CountedSubject } from '../../../../../core/domain.ts'
 import { movesLike, transitionOf, winsOver } from '../../../model/merge.ts'
 import type { MarkRow, MarkTransition, Registration } from '../../record-store.ts'
@@ -30,7 +30,7 @@ export function applyRows(tables: MarkTables, rows: readonly MarkRow[]): Applied
   return { stored, transitions, moved }
 }
 
-/** `old`: the recent row that it replaces, if there is one, which covers the same. */
+/** `old`: the replaced recent row, if any. The new row covers the same archived mark. */
 function writeRow(tables: MarkTables, key: MarkKey, record: MarkRecord, covers: Mark, old: MarkRecord | undefined): void {
   const { viewer, business, oid } = key
   const [byViewer, bySubject] = [makeMarkShelf(business, viewer), makeMarkShelf(business, oid)]
@@ -42,7 +42,7 @@ function writeRow(tables: MarkTables, key: MarkKey, record: MarkRecord, covers: 
   if (record.mark !== 'NONE') void tables.likers.put(listedKey(bySubject, record.mark, record.markedAt, viewer), NO_VALUE)
 }
 
-/** Takes a row out of the lists. */
+/** Removes a row from the lists. */
 export function unlist(tables: MarkTables, { viewer, business, oid }: MarkKey, { mark, markedAt }: MarkRecord): void {
   void tables.likes.remove(listedKey(makeMarkShelf(business, viewer), mark, markedAt, oid))
   if (mark !== 'NONE') void tables.likers.remove(listedKey(makeMarkShelf(business, oid), mark, markedAt, viewer))
@@ -50,7 +50,7 @@ export function unlist(tables: MarkTables, { viewer, business, oid }: MarkKey, {
 
 type Received = Map<string, { business: BusinessNumber; owner: ViewerId; likes: number }>
 
-/** One change of counts per subject, though it be of its version alone; one of the sum per owner. */
+/** One change of counts per subject, even of its version alone, and one change of the sum per owner. */
 export function countTransitions(
   tables: MarkTables,
   transitions: readonly MarkTransition[],
@@ -83,7 +83,7 @@ export function countTransitions(
   return { counts: counted, owners: addReceived(tables, received) }
 }
 
-/** Returns the sums that have changed. */
+/** Returns the changed sums. */
 export function registerAll(tables: MarkTables, registrations: readonly Registration[]): OwnerSum[] {
   const received: Received = new Map()
   for (const { business, oid, owner } of registrations) {
@@ -100,7 +100,7 @@ export function registerAll(tables: MarkTables, registrations: readonly Registra
   return addReceived(tables, received)
 }
 
-/** As a row's: the owner's shelf, the oid behind it. */
+/** Built like a row's key: the owner's shelf, then the oid. */
 function ownedKey(business: BusinessNumber, owner: ViewerId, oid: string): Buffer {
   return otherKey(makeMarkShelf(business, owner), ROW, oid)
 }

@@ -1,11 +1,11 @@
 /**
- * Rows become entries of blocks, once under the viewer and once under the subject, in the transaction that removes them. What
- * was archived of a key before and is hidden by its row is replaced, or taken out by a tombstone, which stays.
+ * Turns rows into entries of blocks, under the viewer and under the subject, in the transaction that removes the rows. A row replaces the
+ * archived mark that it hides. A tombstone removes it from its block, and stays.
  *
- * Rows are found in the lists of likers: a popular subject's come together and in the order of its blocks, each of which is
- * packed once; and a viewer's blocks, which are packed again for each of his marks, are few and small. Only the blocks that
- * rows fall into are read and written: neighbours together, others apart, because what is merged must be without a gap.
- * Where one hides an archived mark, whose place is not known, all blocks of that end are read.
+ * Rows are found in the lists of likers. A popular subject's rows come together, in the order of its blocks, and each block is packed once.
+ * A viewer's blocks are packed again for each mark, but they are few and small. Only the blocks that get rows are read and written.
+ * Neighbours are merged together, since a merged run must have no gap. If a row hides an archived mark, whose place is unknown, all blocks
+ * of that end are read.
  */
 import type { MarkKey, MarkRecord } from '../../../../../core/domain.ts'
 import { blockHeader, compareEntries, decodeBlock } from '../../../archive/block.ts'
@@ -32,13 +32,13 @@ import { readRow, type MarkTables } from './tables.ts'
 import { decodeRow, encodeRow, markedAtOf, type HeldMark } from './values.ts'
 import type { Entry } from '../../../../../stores/lmdb/scan.ts'
 
-/** Of the likers' table. What covers may be a tombstone, which is in no list there. */
+/** A key of the likers' table. A covering row may be a tombstone, which is in no list there. */
 export function isToArchive({ key }: Entry, markedBefore: number): boolean {
   const kind = kindOfKey(key)
   return kind === COVERED || (kind !== BLOCK && listedAt(key) < markedBefore)
 }
 
-/** Of the viewers' table. */
+/** A key of the viewers' table. */
 export function isToPurge({ key, value }: Entry, undoneBefore: number): boolean {
   return kindOfKey(key) === ROW && markedAtOf(value) < undoneBefore && isPurgeable(decodeRow(value), undoneBefore)
 }
@@ -51,7 +51,7 @@ function isPurgeable({ record, covers }: HeldMark, undoneBefore: number): boolea
   return record.markedAt < undoneBefore && record.mark === 'NONE' && covers === 'NONE'
 }
 
-/** Found outside the transaction, so each is looked at again. Returns how many were archived, or uncovered. */
+/** The keys were found outside the transaction, so each is checked again. Returns the number archived or uncovered. */
 export function archiveRows(tables: MarkTables, keys: readonly Buffer[], markedBefore: number): number {
   const rows = heldRows(tables, distinctKeys(keys.map(readLikersKey))).filter(({ held }) => isArchivable(held, markedBefore))
   const ends = new Map<string, Merge>()
@@ -94,7 +94,7 @@ function removeOrUncover(tables: MarkTables, key: MarkKey, record: MarkRecord, c
   }
 }
 
-/** What is to become of one end's blocks. */
+/** The changes of one end's blocks. */
 type Merge = { table: Bytes; shelf: MarkShelf; changes: MarkChange[]; covers: boolean }
 
 function gather(
@@ -132,8 +132,8 @@ function mergeInto({ table, shelf, changes, covers }: Merge): void {
 type Run = { first: number; last: number; changes: MarkChange[] }
 
 /**
- * A change falls into the last block that begins at or before it, or into the gap between that and the next one, or before all
- * blocks: so it needs these two, or the first. Runs that share a block are one.
+ * A change falls into the last block that begins at or before it, into the gap behind that block, or before all blocks. It needs that block
+ * and the next, or the first. Runs that share a block are merged.
  */
 function splitIntoRuns(shelf: MarkShelf, keys: readonly Buffer[], changes: readonly MarkChange[]): Run[] {
   const runs: Run[] = []
@@ -153,7 +153,7 @@ function splitIntoRuns(shelf: MarkShelf, keys: readonly Buffer[], changes: reado
   return runs
 }
 
-/** The newest time is in the header; the first of that moment is not. */
+/** The header has the newest time, but not the first entry of that moment. */
 function firstOf(block: Buffer): { id: string; markedAt: number } {
   const [first] = decodeBlock(block)
   return first ?? { id: '', markedAt: blockHeader(block).newestAt }

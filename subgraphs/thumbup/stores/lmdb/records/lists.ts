@@ -1,6 +1,6 @@
 /**
- * Pages over both tiers: the lists of recent rows, and the blocks, whose entries are left out where a recent row speaks for
- * the same key. Blocks stand in the order of pages, so that a page begins at the block that its place lies in.
+ * Pages over both tiers: the lists of recent rows, and the blocks. Archived entries that a recent row hides are left out. Blocks are in the
+ * order of pages, so that a page begins at the block of its place.
  */
 import type { Mark, MarkKey, MarkPlace, MarkRecord } from '../../../../../core/domain.ts'
 import { compareIds } from '../../../../../core/keys.ts'
@@ -77,7 +77,7 @@ function listArchived(
   return page
 }
 
-/** From the block on that begins at or before this place, the last such. */
+/** From the last block that begins at or before this place. */
 function blocksFrom(table: Bytes, shelf: MarkShelf, before: MarkPlace | undefined): { start: Buffer; end: Buffer } {
   const { start, end } = kindRange(shelf, BLOCK)
   if (before === undefined) return { start, end }
@@ -90,7 +90,7 @@ function mergePages<T extends MarkPlace>(recent: readonly T[], archived: readonl
   return [...recent, ...archived].toSorted(compareEntries).slice(0, limit)
 }
 
-/** Live marks by viewer and oid. A viewer's blocks are in the order of time, so all of his are read for each page that he is on. */
+/** Live marks by viewer and oid. A viewer's blocks are in the order of time, so each page reads all blocks of a viewer on it. */
 export function listForExport(tables: MarkTables, business: number, after: MarkKey | undefined, limit: number): MarkRow[] {
   const rows: MarkRow[] = []
   let viewer = after?.viewer

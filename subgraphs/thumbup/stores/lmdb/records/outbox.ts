@@ -1,4 +1,4 @@
-/** What was changed and not yet told, by number, as JSON; and how far streams have been persisted. Inside a transaction or a read. */
+/** The outbox: unpublished changes, by number, as JSON, and the persisted offsets of streams. Use it inside a transaction or a read. */
 import type { MarkChanges, StreamOffset } from '../../record-store.ts'
 import { getBytes, type MarkTables } from './tables.ts'
 import { appendAll, sequenceKey, sequenceOf } from '../../../../../stores/lmdb/sequences.ts'
@@ -6,7 +6,7 @@ import { appendAll, sequenceKey, sequenceOf } from '../../../../../stores/lmdb/s
 const OUTBOX = 'outbox'
 const PARTITION_BYTES = 4
 
-/** Returns the changes with the number that they got. */
+/** Returns the changes with their number. */
 export function appendChanges({ outbox, counters }: MarkTables, changes: Omit<MarkChanges, 'number'>): MarkChanges {
   const number = appendAll(outbox, counters, OUTBOX, [Buffer.from(JSON.stringify(changes))])
   return { number, ...changes }
@@ -27,7 +27,7 @@ export function removeChanges({ outbox }: MarkTables, numbers: readonly number[]
   for (const number of numbers) void outbox.remove(sequenceKey(number))
 }
 
-/** Never back. */
+/** Offsets never move back. */
 export function moveOffsets({ offsets }: MarkTables, moved: readonly StreamOffset[]): void {
   for (const { stream, partition, offset } of moved) {
     const key = offsetKey(stream, partition)
@@ -48,7 +48,7 @@ export function readOffsets({ offsets }: MarkTables, stream: string): StreamOffs
   }))
 }
 
-/** The name of a stream has no zero in it. */
+/** The name of a stream contains no zero. */
 function offsetKey(stream: string, partition: number): Buffer {
   const key = Buffer.alloc(Buffer.byteLength(stream) + 1 + PARTITION_BYTES)
   key.write(stream)

@@ -1,4 +1,7 @@
-/** What the reconciler asks: rows counted, sums added up, and walks over all that has counts. Inside a read of the environment. */
+/**
+ * The reads of the reconciler: counted rows, summed likes, and walks over everything with counts. Use them inside a read of the
+ * environment.
+ */
 import type { BusinessNumber, Mark, OwnerSum, Subject, ViewerId, CountedSubject } from '../../../../../core/domain.ts'
 import { unpackId } from '../../../../../core/keys.ts'
 import { blockHeader } from '../../../archive/block.ts'
@@ -31,7 +34,7 @@ export function findDrift(tables: MarkTables, { business, oid }: Subject): Drift
     : [{ business, oid, counts, rows: { likes: rows.LIKE, dislikes: rows.DISLIKE } }]
 }
 
-/** LMDB counts the keys of the lists; the blocks' headers say what they hold, some of which recent rows cover. */
+/** LMDB counts the keys of the lists. The headers of blocks have their counts, minus entries that recent rows cover. */
 function countRows({ likers }: MarkTables, { business, oid }: Subject): Counted {
   const shelf = makeMarkShelf(business, oid)
   const rows: Counted = {
@@ -71,7 +74,7 @@ export function listCounted(tables: MarkTables, business: BusinessNumber, after:
   })
 }
 
-/** A step to the next subject each, however many marks it has. */
+/** One step per subject, for any number of marks. */
 export function listMarked({ likers }: MarkTables, business: BusinessNumber, after: string | undefined, limit: number): string[] {
   const found: string[] = []
   for (let last = after; found.length < limit;) {
@@ -113,7 +116,7 @@ function listPlain<T>(
   return found
 }
 
-/** Rows and blocks are told apart by their keys, so both tables are walked. */
+/** Only keys distinguish rows from blocks, so both tables are walked. */
 export async function measureBusiness(environment: Environment, tables: MarkTables, business: BusinessNumber): Promise<BusinessSize> {
   const range = businessRange(business)
   const size = environment.read(() => ({
@@ -133,7 +136,7 @@ export async function measureBusiness(environment: Environment, tables: MarkTabl
   return size
 }
 
-/** Live marks and bytes of keys and values, of both tables, by a walk over all of them. */
+/** Live marks, and bytes of keys and values of both tables, by a walk over all of them. */
 export async function measure(environment: Environment, tables: MarkTables) {
   const measured = { recent: 0, archived: 0, recentBytes: 0, archivedBytes: 0 }
   const addBytes = (key: Buffer, value: Buffer): void => {

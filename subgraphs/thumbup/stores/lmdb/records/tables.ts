@@ -1,4 +1,4 @@
-/** The tables of marks, and what is read of them key by key. All of it inside a transaction or a read of the environment. */
+/** The tables of marks, and their reads by key. Use them inside a transaction or a read of the environment. */
 import { gatherDamage } from '../../../model/damaged-marks.ts'
 import type { BusinessNumber, MarkKey, OwnerSum, Subject, ViewerId } from '../../../../../core/domain.ts'
 import { findInBlocks } from '../../../archive/blocks.ts'
@@ -14,7 +14,7 @@ export type MarkTables = {
   counts: Bytes
   /** Owners' sums. */
   owners: Bytes
-  /** Business and owner, then the oid: which subjects are whose. */
+  /** Business and owner, then the oid: the subjects of an owner. */
   owned: Bytes
   offsets: Bytes
   outbox: Bytes
@@ -48,8 +48,8 @@ export function readRow(tables: MarkTables, shelf: MarkShelf, oid: string): Held
 export type FoundMark = HeldMark & { isRecent: boolean }
 
 /**
- * In key order, of both tiers. An archived mark has version 0, and a row that is written over it covers it. Throws DamagedMarks,
- * of all that have a damaged block in which a key would have to be looked for.
+ * In key order, of both tiers. An archived mark has version 0, and a row written over it covers it. Throws DamagedMarks for all viewers
+ * with a damaged block that had to be searched.
  */
 export function findMarks(tables: MarkTables, keys: readonly MarkKey[]): (FoundMark | undefined)[] {
   const found: (FoundMark | undefined)[] = []

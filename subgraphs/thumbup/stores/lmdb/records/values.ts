@@ -2,10 +2,10 @@
  * Values of the marks' tables, to bytes and back.
  *
  *     a row         mark + 4 × the archived mark that it covers (1 byte; 0 NONE, 1 LIKE, 2 DISLIKE) · markedAt (6) · version (f64)
- *     counts        likes (f64) · dislikes (f64) · version (f64) · if known, whose the subject is (packed id)
+ *     counts        likes (f64) · dislikes (f64) · version (f64) · if known, the owner of the subject (packed id)
  *     owners' sums  likes (f64) · version (f64)
  *
- * A double holds whole numbers up to 2^53, which is what counts go up to.
+ * A double holds whole numbers up to 2^53, the limit of counts.
  */
 import type { Mark, MarkRecord, SubjectCounts, ViewerId } from '../../../../../core/domain.ts'
 import { PACKED_ID_BYTES_MAX, packId, unpackId } from '../../../../../core/keys.ts'
@@ -33,7 +33,7 @@ export function decodeRow(bytes: Buffer): HeldMark {
   return { record, covers: markOf(bytes, 2) }
 }
 
-/** Of a row, without the rest of it. */
+/** The flags of a row, without its rest. */
 export function markedAtOf(bytes: Buffer): number {
   return bytes.readUIntBE(1, TIME_BYTES)
 }
