@@ -1,14 +1,14 @@
 /**
- * The ids of a block of marks (`subgraphs/thumbup/archive/block.ts`) as columns, one for each kind of id, in the order of the entries:
+ * The ids of a block of marks (`subgraphs/thumbup/archive/block.ts`) as columns, one per kind of id, in the order of the entries:
  *
- * - small: decimal integers below 2^52, each as the varint of its signed distance from the one before it (the first from 0).
- *   Ids that grow with time, as most sites' do, are near each other when their marks are.
- * - wide: decimal integers from 2^52 to 2^63 - 1 (snowflakes), cut between decimal digits, so that none of it needs 64-bit
- *   arithmetic: what stands above 10^12, as the small ones, then the lowest twelve digits in 5 bytes, lowest byte first.
- * - text: everything else, as `subgraphs/thumbup/archive/block-text.ts` has it.
+ * - small: decimal integers below 2^52, each as the varint of its signed distance from the previous one (the first from 0). Ids that grow
+ *   with time, as on most sites, are close together when their marks are.
+ * - wide: decimal integers from 2^52 to 2^63 - 1 (snowflakes), split between decimal digits to avoid 64-bit arithmetic. First the parts
+ *   above 10^12, like small ids, then the lowest twelve digits in 5 bytes, lowest byte first.
+ * - text: all other ids, as in `subgraphs/thumbup/archive/block-text.ts`.
  *
- * Each column is absent where no id is of its kind. Reading gives numbers, which are made into strings at the end or, by a
- * lookup, only where one is found.
+ * A column is absent if the block has no id of its kind. Reading produces numbers. They become strings at the end, or, in a lookup, only
+ * for found ids.
  */
 import { isIntegerId } from '../../../core/keys.ts'
 import { readText, textBytesMax, writeText } from './block-text.ts'
@@ -30,7 +30,7 @@ export function idKind(id: string): IdKind {
   return id.length <= 15 || (id.length === 16 && Number(id) < SMALL_BELOW) ? ID_KINDS.small : ID_KINDS.wide
 }
 
-/** At least the bytes that `writeIdColumns` needs. */
+/** At least the number of bytes that `writeIdColumns` needs. */
 export function idColumnsBytesMax(ids: readonly string[]): number {
   return ids.length * WIDE_BYTES_MAX + textBytesMax(ids)
 }
@@ -60,7 +60,7 @@ export function writeIdColumns(ids: readonly string[], kinds: Uint8Array, target
   return text.length === 0 ? at : writeText(text, target, at)
 }
 
-/** `counts` says how many ids there are of each kind. */
+/** `counts`: the number of ids of each kind. */
 export function readIdColumns(reader: ByteReader, counts: readonly number[]): IdColumns {
   const [smallCount = 0, wideCount = 0, textCount = 0] = counts
   const small = new Float64Array(smallCount)
@@ -83,7 +83,7 @@ function readLow(reader: ByteReader): number {
 
 const FOUR_DIGITS = Array.from({ length: 10_000 }, (_, i) => String(i).padStart(4, '0'))
 
-/** As `String(value)`, in half the time for numbers above 2^31. */
+/** Equals `String(value)`, in half the time for numbers above 2^31. */
 export function smallText(value: number): string {
   if (value < 10_000) return `${value}`
   if (value < 2 ** 31) {
@@ -102,7 +102,7 @@ export function wideText(high: number, low: number): string {
   return `${high}${FOUR_DIGITS[top]}${FOUR_DIGITS[rest - top * 10_000]}${FOUR_DIGITS[low - rest * 10_000]}`
 }
 
-/** Ids to look for, prepared once for many blocks. */
+/** Wanted ids, prepared once for many blocks. */
 export type WantedIds = { small: Map<number, string>; wideLows: Set<number>; wide: Set<string>; text: Set<string> }
 
 export function wantIds(ids: Iterable<string>): WantedIds {
@@ -119,7 +119,7 @@ export function wantIds(ids: Iterable<string>): WantedIds {
   return wanted
 }
 
-/** The id at a place of the column of its kind, if it is wanted. */
+/** The id at a place in the column of its kind, if it is wanted. */
 export function wantedIdAt(columns: IdColumns, kind: IdKind, place: number, wanted: WantedIds): string | undefined {
   if (kind === ID_KINDS.small) return wanted.small.size === 0 ? undefined : wanted.small.get(columns.small[place] as number)
   if (kind === ID_KINDS.text) return wanted.text.has(columns.text[place] as string) ? columns.text[place] : undefined

@@ -1,10 +1,10 @@
 /**
- * The column of text ids in a block of marks (`subgraphs/thumbup/archive/block.ts`). Random ids do not shrink by what is near them, but
- * they are of few characters, each of which needs four to six bits:
+ * The column of text ids in a block of marks (`subgraphs/thumbup/archive/block.ts`). Random ids have little in common with their
+ * neighbours. They use few characters, though, at four to six bits each:
  *
  *     1            bytes of the prefix that all ids share, then the prefix, UTF-8
  *     1            bytes of each rest, if all have the same; else 0, then a byte for each id
- *     1            characters in the alphabet, w being the bits that number them; 0: there is none
+ *     1            characters in the alphabet, numbered by w bits; 0: no alphabet
  *     …            the alphabet: ASCII, ascending
  *     …            all rests in a row: w bits for each character, its place in the alphabet, lowest bit first, the last
  *                  byte filled up with zeros. Without an alphabet: UTF-8
@@ -12,7 +12,7 @@
 import { isAscii } from 'node:buffer'
 import type { ByteReader } from '../../../core/varint.ts'
 
-/** At least the bytes that `writeText` needs for these ids or some of them. */
+/** At least the number of bytes that `writeText` needs for these ids or some of them. */
 export function textBytesMax(ids: readonly string[]): number {
   let bytes = 3 + 255
   for (const id of ids) bytes += 1 + id.length * 3
@@ -35,7 +35,7 @@ export function writeText(ids: readonly string[], target: Buffer, offset: number
   return writeRests(Buffer.from(ids.map((id) => id.slice(prefix.length)).join('')), target, at)
 }
 
-/** Of a single id nothing: then no two ids agree in a rest of no bytes, and 0 is free to say that lengths follow. */
+/** A single id has no prefix. No two ids then agree in a rest of zero bytes, and 0 can mean that lengths follow. */
 function sharedPrefix(ids: readonly string[]): string {
   const first = ids[0] as string
   if (ids.length === 1) return ''
@@ -86,7 +86,10 @@ function bitsFor(characters: number): number {
   return characters === 0 ? 0 : 32 - Math.clz32(characters - 1)
 }
 
-/** As `ByteReader` says, what is missing at the end is zeros. ASCII, which nearly all ids are, becomes one string and is cut there: a decoder call for each id would take five times as long. */
+/**
+ * Missing bytes at the end are zeros, as in `ByteReader`. ASCII, which nearly all ids are, becomes one string that is cut: a decoder call
+ * per id would take five times as long.
+ */
 export function readText(reader: ByteReader, count: number): string[] {
   const { bytes } = reader
   const prefixEnd = reader.at + 1 + (bytes[reader.at] ?? 0)
@@ -119,7 +122,7 @@ function readRests(reader: ByteReader, length: number): Buffer {
   const width = bitsFor(characters)
   const mask = (1 << width) - 1
   reader.at = start + Math.ceil((length * width) / 8)
-  // Two bytes hold any character; each is looked for by itself, which is three times as fast as shifting bits along.
+  // Two bytes hold any character. Looking up each one alone is three times as fast as shifting bits along.
   const packed = new Uint8Array(reader.at - start + 1)
   packed.set(bytes.subarray(start, reader.at))
   const rests = Buffer.allocUnsafe(length)

@@ -1,33 +1,31 @@
 /**
- * A block: up to some thousand archived marks of one owner, in 4 to 12 bytes each (more for long ids of text) where a row takes 60 to 80. The owner is
- * a viewer (then the ids are those of subjects) or a subject (then they are viewers'); whoever stores the block knows which,
- * and the block does not say. Entries stand as pages list them: newest first, those of one moment in the order of their ids
- * (`compareEntries`, which is `comparePlaces` within a business). Equal sets of marks have equal bytes.
+ * A block: up to a few thousand archived marks of one owner, in 4 to 12 bytes each (more for long text ids). A row takes 60 to 80. The
+ * owner is a viewer, with ids of subjects, or a subject, with ids of viewers. The store of the block knows which. Entries are in the order
+ * of pages: newest first, and within a moment in the order of their ids (`compareEntries`). Equal sets of marks have equal bytes.
  *
  * Byte by byte; a varint is that of `core/varint.ts`:
  *
  *     0       0xB0 + the version of the format, 1
- *     1 – 4   CRC-32 of all bytes from the 5th on, begun with byte 0; big endian. These five bytes are so in every version
- *     5       the kinds of ids there are: 1 small, 2 wide, 4 text, added up
+ *     1 – 4   CRC-32 of all bytes from the 5th on, begun with byte 0; big endian. These five bytes are the same in every version
+ *     5       the kinds of ids in the block: 1 small, 2 wide, 4 text, added up
  *     varint  likes
  *     varint  dislikes; likes + dislikes = n entries, at least one
  *     varint  markedAt of the newest entry, milliseconds since the epoch
- *     varint  unit: the largest number of milliseconds that divides all distances in time; 1 where there is none
+ *     varint  unit: the largest number of milliseconds that divides all distances in time; 1 if there is none
  *     varint  span: units from the oldest entry to the newest
- *     n / 4   where there are several kinds of ids: two bits for each entry, lowest first: 0 small, 1 wide, 2 text
- *     n / 8   where there are likes and dislikes: a bit for each entry, lowest first: 1 for a dislike
- *     n - 1 varints   units from each entry to the one before it
+ *     n / 4   if there are several kinds of ids: two bits for each entry, lowest first: 0 small, 1 wide, 2 text
+ *     n / 8   if there are likes and dislikes: a bit for each entry, lowest first: 1 for a dislike
+ *     n - 1 varints   units from each entry to the previous one
  *     …       the columns of ids (`subgraphs/thumbup/archive/block-ids.ts`), to the end
  *
- * The unit costs a byte where times are exact, and saves one or two a mark where they came in seconds or days.
+ * The unit costs a byte for exact times, and saves one or two bytes per mark for times in seconds or days.
  *
- * There is no version of the mark in it, which would be two or three bytes more. Versions decide between writes of the same
- * millisecond that are under way. A mark is archived long after, from a row whose transactions have decided already, and what
- * comes later is what the hot store holds by then. So markedAt alone decides against an archived mark, and at equal times the
- * later writer wins: to `winsOver` an archived mark is one of version 0.
+ * A block has no versions of marks, which would take two or three bytes more. Versions decide between concurrent writes of the same
+ * millisecond. A mark is archived long afterwards, when its transactions have decided, and the hot store holds later writes by then.
+ * Against an archived mark, markedAt alone decides, and at equal times the later writer wins: `winsOver` sees version 0.
  *
- * All of a block is checked before any of it is believed, its header too: who skips a block for what its header says would
- * otherwise lose marks to one flipped bit. The sum of 6 KB takes about a microsecond.
+ * A block is checked completely before any of it is used, the header included. A reader that skips a block by its header would otherwise
+ * lose marks to one flipped bit. The checksum of 6 KB takes about a microsecond.
  */
 import assert from 'node:assert/strict'
 import { crc32 } from 'node:zlib'
@@ -39,7 +37,7 @@ import type { IdColumns, IdKind, WantedIds } from './block-ids.ts'
 import { VARINT_BYTES_MAX, readVarint, writeVarint } from '../../../core/varint.ts'
 import type { ByteReader } from '../../../core/varint.ts'
 
-/** `id` is the end of the mark that the block's owner is not; `markedAt` is below 2^53. */
+/** `id` is the other end of the mark. `markedAt` is below 2^53. */
 export type ArchivedMark = MarkEntry & { mark: Exclude<Mark, 'NONE'> }
 
 export type BlockHeader = {
@@ -47,7 +45,7 @@ export type BlockHeader = {
   format: number
   likes: number
   dislikes: number
-  /** markedAt of the first entry and of the last. */
+  /** markedAt of the first and the last entry. */
   newestAt: number
   oldestAt: number
 }
@@ -57,7 +55,7 @@ const FORMAT = 1
 const CHECKED_FROM = 5
 const HEADER_BYTES_MAX = 6 + 5 * VARINT_BYTES_MAX
 
-/** Negative if `a` is listed before `b`. */
+/** Negative if `a` comes before `b` in a list. */
 export function compareEntries(a: MarkPlace, b: MarkPlace): number {
   return b.markedAt - a.markedAt || compareIds(a.id, b.id)
 }
@@ -109,7 +107,7 @@ function checkEntries(sorted: readonly ArchivedMark[], ids: readonly string[]): 
   }
 }
 
-/** Euclid over all distances; nearly always 1 after a few. */
+/** Euclid's algorithm over all distances. It is nearly always 1 after a few. */
 function timeUnit(sorted: readonly ArchivedMark[]): number {
   let unit = 0
   for (let i = 1; i < sorted.length && unit !== 1; i++) {
@@ -131,7 +129,7 @@ function checksum(bytes: Buffer): number {
   return crc32(bytes.subarray(CHECKED_FROM), bytes[0])
 }
 
-/** Throws DATA_DAMAGED and DATA_INCOMPATIBLE, as all that read a block do. */
+/** Throws DATA_DAMAGED and DATA_INCOMPATIBLE, like all readers of a block. */
 export function blockHeader(block: Buffer): BlockHeader {
   return openBlock(block).header
 }
@@ -150,7 +148,7 @@ export function decodeBlock(block: Buffer): ArchivedMark[] {
   return entries
 }
 
-/** Those of the wanted ids that the block has, in the order of pages. Makes no string of any other. */
+/** The entries with wanted ids, in the order of pages. Makes no string of any other id. */
 export function findInBlock(block: Buffer, wanted: WantedIds): ArchivedMark[] {
   const { count, times, isDislike, kinds, columns } = readColumns(block)
   const next = [0, 0, 0]
@@ -188,7 +186,7 @@ function readColumns(block: Buffer): Columns {
   if (typeof kinds === 'number') counts[kinds] = count
   else for (let i = 0; i < count; i++) counts[kindAt(kinds, i)] = (counts[kindAt(kinds, i)] ?? 0) + 1
   const columns = readIdColumns(reader, counts)
-  // The checksum fits, so that only a writer's mistake comes here.
+  // The checksum fits, so only a bug of the writer leads here.
   if (reader.at !== block.length || markedAt !== header.oldestAt || counts.length > 3) throw damaged('its columns do not fill it')
   return { count, times, isDislike, kinds, columns }
 }
@@ -214,7 +212,7 @@ function openBlock(block: Buffer): { header: BlockHeader; unit: number; kindBits
   const unit = readVarint(reader)
   const oldestAt = newestAt - readVarint(reader) * unit
   const kindBits = block[CHECKED_FROM] as number
-  // An entry takes a byte at least.
+  // An entry takes at least one byte.
   if (likes + dislikes === 0 || likes + dislikes > block.length || kindBits === 0 || kindBits > 7) throw damaged('its header is absurd')
   return { header: { format, likes, dislikes, newestAt, oldestAt }, unit, kindBits, reader }
 }

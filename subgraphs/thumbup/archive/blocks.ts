@@ -1,14 +1,14 @@
 /**
- * The archive of one owner: blocks of marks (`subgraphs/thumbup/archive/block.ts`) that follow each other in time, the newest first. Every
- * id is in one of them at most, and each block's last entry comes before the next one's first, so that a page touches as
- * few as hold it and the headers say which.
+ * The archive of one owner: blocks of marks (`subgraphs/thumbup/archive/block.ts`) in the order of time, the newest first. Every id is in
+ * at most one of them. Each block's last entry comes before the next block's first. A page therefore touches only the blocks that hold it,
+ * which the headers tell.
  *
- * What is archived is newer than what was archived before, nearly always: so the newest block fills up, is cut off when it
- * is full, and is never written again but for an undo. A block in the middle that outgrows the bound is halved; one that
- * undoing has emptied by three quarters moves in with its neighbour.
+ * A newly archived mark is nearly always newer than the archive. The newest block fills up, is split off when it is full, and is not
+ * written again except for an undo. A block in the middle that outgrows the bound is halved. A block that undoing has emptied by three
+ * quarters is merged with its neighbour.
  *
- * An undone mark leaves nothing here. Who merges must therefore keep the row that says NONE for as long as an older mark of
- * that pair may still turn up again, which is as long as the log keeps its messages.
+ * An undone mark leaves no trace here. The caller must therefore keep the NONE row as long as an older mark of the pair may arrive again,
+ * which is as long as the log keeps its messages.
  */
 import assert from 'node:assert/strict'
 import type { Mark, MarkEntry, MarkPlace } from '../../../core/domain.ts'
@@ -16,21 +16,21 @@ import { compareEntries, blockHeader, decodeBlock, encodeBlock, findInBlock } fr
 import type { ArchivedMark, BlockHeader } from './block.ts'
 import { wantIds } from './block-ids.ts'
 
-/** What is to become of an id: a mark that it has now, or NONE for one that was undone then. */
+/** The change of an id: its new mark, or NONE if it was undone then. */
 export type MarkChange = MarkEntry & { mark: Mark }
 
 export type MergeOptions = {
-  /** Entries a block may hold. Minimum 1. Default 1000. */
+  /** Entries per block. Minimum 1. Default 1000. */
   entriesMax?: number
 }
 
 /**
- * The blocks after the changes, newest first. Of an id's changes and its archived mark the one with the newest markedAt
- * stays; at equal times a change wins over the archive, and a later change over an earlier one. Blocks that nothing has
- * changed in come back as the same objects: only the others need be written, and those that are missing deleted.
+ * The blocks after the changes, newest first. Of an id's changes and its archived mark, the newest markedAt stays. At equal times a change
+ * wins over the archive, and a later change over an earlier one. Unchanged blocks come back as the same objects: write only the others, and
+ * delete the missing ones.
  *
- * `blocks` are all of the owner's, in any order; or, where they are many, those that hold the ids and those whose time the
- * changes fall into. Blocks that overlap in time (made without this function) are put in order on the way.
+ * `blocks` are all blocks of the owner, in any order. For an owner with many, the blocks that hold the ids and those at the times of the
+ * changes are enough. Blocks that overlap in time (made without this function) are put in order.
  */
 export function mergeBlocks(blocks: readonly Buffer[], changes: readonly MarkChange[], options: MergeOptions = {}): Buffer[] {
   const { entriesMax = 1000 } = options
@@ -53,7 +53,7 @@ export function mergeBlocks(blocks: readonly Buffer[], changes: readonly MarkCha
   return kept.flatMap((part, i) => blocksOf(part, i === 0, entriesMax))
 }
 
-/** The archived marks of these ids, in the order of the ids; undefined where there is none. */
+/** The archived marks of these ids, in the order of the ids. Undefined for an id without one. */
 export function findInBlocks(blocks: readonly Buffer[], ids: readonly string[]): (ArchivedMark | undefined)[] {
   const wanted = wantIds(ids)
   const found = new Map<string, ArchivedMark>()
@@ -62,8 +62,8 @@ export function findInBlocks(blocks: readonly Buffer[], ids: readonly string[]):
 }
 
 /**
- * A page of the marks of these kinds, newest first, at most `limit`, strictly after `before` in the list (undefined: from the
- * newest), which need not be archived, nor be there any more. Decodes only the blocks that the page lies in.
+ * A page of the marks of these kinds, newest first, at most `limit`, strictly after `before` in the list (undefined: from the newest).
+ * `before` need not be in the archive. Decodes only the blocks of the page.
  */
 export function listFromBlocks(
   blocks: readonly Buffer[],
@@ -85,7 +85,7 @@ export function listFromBlocks(
   return page
 }
 
-/** Where the first entry after this place stands. */
+/** The index of the first entry after this place. */
 function indexAfter(entries: readonly ArchivedMark[], place: MarkPlace): number {
   let low = 0
   let high = entries.length
@@ -97,17 +97,17 @@ function indexAfter(entries: readonly ArchivedMark[], place: MarkPlace): number 
   return low
 }
 
-/** A stretch of time: a block as it came, or what is to be made of one or several. */
+/** A stretch of time: an unchanged block, or the result of one or several blocks. */
 type Part = {
   block: Buffer
   header: BlockHeader
-  /** In no order, and only where something may differ from the block. */
+  /** In any order, and only if the part may differ from its block. */
   entries?: Map<string, ArchivedMark>
-  /** Where it ends, or ended when it was decoded: what is deleted meanwhile does not move the bounds between parts. */
+  /** The end of the part, as decoded. Deletions meanwhile do not move the bounds between parts. */
   last?: ArchivedMark
 }
 
-/** Blocks that begin at one moment are told apart by their first entries; else the headers do, and nothing is decoded. */
+/** Blocks that begin at the same moment are compared by their first entries. Otherwise the headers decide, and nothing is decoded. */
 function newestFirst(blocks: readonly Buffer[]): Part[] {
   return blocks
     .map((block) => ({ block, header: blockHeader(block) }))
@@ -129,7 +129,7 @@ function overlap(newer: Part, older: Part): boolean {
   return compareEntries(lastOf(newer), firstOf(older)) > 0
 }
 
-/** The newer mark of an id wins here too, though an archive has no id twice. */
+/** The newer mark of an id wins here too, although an archive has no id twice. */
 function absorb(part: Part, other: Part): void {
   const entries = entriesOf(part)
   const [last] = [lastOf(part), lastOf(other)].toSorted((a, b) => compareEntries(b, a)) as [ArchivedMark, ArchivedMark]
@@ -164,12 +164,12 @@ function partsById(parts: readonly Part[], ids: Iterable<string>): Map<string, {
   return places
 }
 
-/** A change that says what is there already is none: its block stays as it is. */
+/** A change that equals the stored mark is a no-op. Its block is not rewritten. */
 function outlives(entry: ArchivedMark, change: MarkChange): boolean {
   return entry.markedAt > change.markedAt || (entry.markedAt === change.markedAt && entry.mark === change.mark)
 }
 
-/** The newest part that does not end before this entry; the oldest if all do; the first of all if there is none. */
+/** The newest part that does not end before this entry, or the oldest part if all do. The first of all if there is none. */
 function partFor(parts: Part[], entry: MarkChange): Part {
   const { id, markedAt } = entry
   for (const part of parts) {
@@ -210,7 +210,7 @@ function sizeOf(part: Part): number {
   return part.entries?.size ?? part.header.likes + part.header.dislikes
 }
 
-/** A part that has changed and is small moves in with the one after it, or before it, if both fit into one block. */
+/** A changed, small part is merged with the next or the previous one, if both fit into one block. */
 function joinSmall(parts: readonly Part[], entriesMax: number): Part[] {
   const joined: Part[] = []
   for (const part of parts) {
@@ -222,7 +222,10 @@ function joinSmall(parts: readonly Part[], entriesMax: number): Part[] {
   return joined
 }
 
-/** The newest part is cut into full blocks from its oldest entry on, what is left over being the newest; others into equal ones. */
+/**
+ * The newest part is cut into full blocks from its oldest entry on, and the rest becomes the newest block. Other parts are cut into equal
+ * blocks.
+ */
 function blocksOf(part: Part, newest: boolean, entriesMax: number): Buffer[] {
   if (part.entries === undefined && sizeOf(part) <= entriesMax) return [part.block]
   const entries = sortedEntries(part)

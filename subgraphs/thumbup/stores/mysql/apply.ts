@@ -1,19 +1,19 @@
 /**
- * The one transaction that writes marks and counts. It runs at READ COMMITTED, where each statement sees what has been
- * committed by then and no gaps are locked. Why no transition is counted twice or missed:
+ * The transaction that writes marks and counts. It runs at READ COMMITTED, where each statement sees the latest commits and locks no gaps.
+ * No transition is counted twice or missed, because:
  *
- * 1. The old rows are read with a lock. Nobody changes, archives or removes them before our commit.
- * 2. Where there was no row, ours is inserted by a plain INSERT. If another transaction has inserted it since 1, that
- *    fails and all of ours is done again; from now on others wait for our row.
- * 3. Only then the archive is read, for the keys inserted in 2. What it has of a key changes only under the lock of the
- *    key's row, which we hold; and if the row was archived between 1 and 2, the archive has it by now. Our row then
- *    `covers` what the archive has; or it is the older of the two, and is removed again.
- * 4. Counts, then owners' sums grow by what came of it: `n = n + ?` under the lock of their rows, read back under the same.
- * 5. Offsets and the outbox, then COMMIT: all of it, or nothing.
+ * 1. The old rows are read with a lock. No other transaction changes, archives or removes them before our commit.
+ * 2. Missing rows are added by a plain INSERT. If another transaction has inserted one since 1, the INSERT fails, and our whole transaction
+ *    is repeated. From now on, others wait for our row.
+ * 3. The archive is read after 2, for the inserted keys. The archived mark of a key changes only under the lock of its row, which we hold.
+ *    If the row was archived between 1 and 2, the archive has it by now. Our row then `covers` the archived mark, or it is the older one
+ *    and is removed again.
+ * 4. The resulting transitions are added to counts and owners' sums: `n = n + ?` under the lock of their rows, read back under the same
+ *    lock.
+ * 5. Offsets and the outbox are written, then COMMIT.
  *
- * Rows are locked in the order of their keys, `likes` before `counts` before `owners`: two transactions wait for each other
- * seldom, and the one that loses is done again. If the answer to COMMIT is lost, the repetition finds its rows written and
- * no transition, and what the first changed is in the outbox.
+ * Rows are locked in key order, `likes` before `counts` before `owners`. Deadlocks are therefore rare, and the loser is repeated. If the
+ * answer to COMMIT is lost, the repetition finds its rows and no transition, and the changes are in the outbox.
  */
 import type { MarkRecord, OwnerSum } from '../../../../core/domain.ts'
 import { movesLike, transitionOf, winsOver } from '../../model/merge.ts'
@@ -38,7 +38,7 @@ import { type UnnumberedChanges, putChanges } from './outbox.ts'
 import { KEYS_MAX, byOrder, chunked, placed } from '../../../../stores/mysql/tuples.ts'
 import { idOf } from '../../../../stores/mysql/cells.ts'
 
-/** `rows` in the order of the primary key, each key once. `rowsMax`: rows of a statement that writes. */
+/** `rows`: in the order of the primary key, each key once. `rowsMax`: rows per writing statement. */
 export async function applyMarks(
   session: Session,
   rows: readonly PackedRow[],
@@ -74,7 +74,7 @@ async function readOld(session: Session, rows: readonly PackedRow[]): Promise<(M
   return old
 }
 
-/** Completes `old` and `stored` by what the archive has of the fresh rows' keys. */
+/** Completes `old` and `stored` with the archived marks of the new rows' keys. */
 async function coverArchived(
   session: Session,
   rows: readonly PackedRow[],
@@ -105,7 +105,7 @@ async function coverArchived(
   for (const chunk of chunked(stale, KEYS_MAX)) await session.send(deleteMarks(placed(chunk.map((row) => row.tuple))))
 }
 
-/** What a subject's counts, or an owner's sum, grow by; `place` is where it stands among those that changed. */
+/** The change of a subject's counts, or of an owner's sum. `place` is its index among the changed ones. */
 type Delta = PackedSubject & { place: number; business: number; id: string; likes: number; dislikes: number }
 
 async function countTransitions(
@@ -136,7 +136,7 @@ async function countTransitions(
       delta.dislikes += dislikes
     }
   }
-  // Their versions alone are new.
+  // Only the versions of these change.
   for (const row of moved) {
     if (deltas.has(row.subjectOrder)) continue
     const [business = '', , oid = ''] = row.tuple
@@ -163,14 +163,14 @@ async function addToCounts(session: Session, deltas: readonly Delta[], rowsMax: 
   return { counts, received }
 }
 
-/** The counts whose columns begin at `start`: likes, dislikes, version. */
+/** The counts in the columns from `start`: likes, dislikes, version. */
 export function countsOf(row: Row, start: number) {
   return { likes: Number(row[start]), dislikes: Number(row[start + 1]), version: Number(row[start + 2]) }
 }
 
 export type Received = { business: number; owner: string; likes: number }
 
-/** Adds what owners received, which may be less than nothing, and returns the sums that changed by it. */
+/** Adds received likes to the owners' sums, possibly negative, and returns the changed sums. */
 export async function addToOwners(session: Session, received: readonly Received[]): Promise<OwnerSum[]> {
   const deltas = new Map<string, Delta>()
   for (const { business, owner, likes } of received) {

@@ -1,4 +1,4 @@
-/** Lookups in the archive: what it has of these keys, whether or not a row covers it. */
+/** Reads the archived marks of these keys, covered by a row or not. */
 import { gatherDamage } from '../../model/damaged-marks.ts'
 import type { MarkKey, MarkRecord } from '../../../../core/domain.ts'
 import { findInBlocks } from '../../archive/blocks.ts'
@@ -7,14 +7,14 @@ import { packSubject } from './rows.ts'
 import { SELECT_ANY_BLOCK, selectBlocks } from './statements.ts'
 import { KEYS_MAX, placed } from '../../../../stores/mysql/tuples.ts'
 
-/** Blocks keep no versions: of two marks of one time the row wins over what is archived. */
+/** Blocks keep no versions: of two marks of one time, the row wins over the archived mark. */
 export function archivedRecord({ mark, markedAt }: Pick<MarkRecord, 'mark' | 'markedAt'>): MarkRecord {
   return { mark, markedAt, version: 0 }
 }
 
 /**
- * In the order of the keys. Viewers' blocks have no order by id: all of a viewer in a business are read. Rejects with
- * DamagedMarks, of all that have a damaged block.
+ * In key order. Viewers' blocks have no order by id, so all blocks of a viewer in a business are read. Rejects with DamagedMarks for all
+ * viewers with a damaged block.
  */
 export async function findArchived(session: Session, keys: readonly MarkKey[]): Promise<(MarkRecord | undefined)[]> {
   const found = keys.map((): MarkRecord | undefined => undefined)

@@ -1,13 +1,13 @@
 /**
- * Moving rows into the archive, and removing tombstones. Both ends of a mark have their blocks, the viewer's and the
- * subject's; a transaction writes both, and removes the rows. Only one process does so at a time (`LOCK_ARCHIVE`), while
- * marks are written beside it: it locks the rows first, in the order that writers have.
+ * Moves rows into the archive, and removes tombstones. A mark is in a block of its viewer and in one of its subject. One transaction writes
+ * both and removes the row. Only one process archives at a time (`LOCK_ARCHIVE`), while other transactions write marks. It locks the rows
+ * first, in the writers' order.
  *
- * A row that covers an archived mark takes that one's place: the old one is taken out of its blocks, then the new one is put
- * in where its time belongs. A tombstone takes the mark out that it covers, and stays, covering nothing, until it is purged.
+ * A row that covers an archived mark replaces it: the old mark leaves its blocks, and the new one is added at its time. A tombstone removes
+ * the archived mark that it covers. It then stays, covering nothing, until it is purged.
  *
- * A viewer's blocks are read as a whole to find what is covered; of a subject's only those of the moments in question, for
- * a subject may have millions of likers.
+ * All blocks of a viewer are read to find the covered mark. A subject may have millions of likers, so only its blocks of the given moments
+ * are read.
  */
 import type { MarkEntry } from '../../../../core/domain.ts'
 import { blockHeader, decodeBlock } from '../../archive/block.ts'
@@ -33,12 +33,12 @@ import { type Tuple, KEYS_MAX, chunked, placed } from '../../../../stores/mysql/
 import { keyOf } from '../../../../stores/mysql/cells.ts'
 
 const HOUR_MS = 3_600_000
-/** Rows of the hour in which the bound lies that one step looks at. The rest of them wait until the hour is over. */
+/** Rows per step in the hour of the bound. The remaining ones wait until the hour is over. */
 const HOUR_ROWS_MAX = 20_000
-/** Written out in hexadecimal digits they fill half a packet of 1 MiB. */
+/** As hexadecimal digits they fill half a packet of 1 MiB. */
 const BLOCK_BYTES_MAX = 262_144
 
-/** Within a transaction. Returns how many rows were archived; 0 = there is none. */
+/** Runs within a transaction. Returns the number of archived rows; 0 = done. */
 export async function archiveSome(session: Session, markedBefore: number, limit: number): Promise<number> {
   await session.send(LOCK_ARCHIVE)
   const found = await lockAged(session, markedBefore, limit)
@@ -60,7 +60,7 @@ export async function archiveSome(session: Session, markedBefore: number, limit:
   return found.length
 }
 
-/** Returns how many went; 0 = done. */
+/** Returns the number removed; 0 = done. */
 export async function purgeSome(session: Session, undoneBefore: number, limit: number): Promise<number> {
   let removed = 0
   for (const chunk of chunked(await findAged(session, 'removable', undoneBefore, limit), KEYS_MAX))
@@ -83,7 +83,7 @@ async function findAged(session: Session, what: 'archivable' | 'removable', befo
 
 type AgedRow = PackedRow & { covers: number }
 
-/** The rows to archive as they are once they are locked, in the order of the primary key. */
+/** The rows to archive, as they are under the lock, in the order of the primary key. */
 async function lockAged(session: Session, before: number, limit: number): Promise<AgedRow[]> {
   const locked: AgedRow[] = []
   for (const chunk of chunked(await findAged(session, 'archivable', before, limit), KEYS_MAX)) {
@@ -99,7 +99,7 @@ async function lockAged(session: Session, before: number, limit: number): Promis
 
 type End = { order: string; tuple: Tuple; change: MarkChange }
 
-/** What a mark is to the list of its viewer, and to that of its subject. */
+/** The entries of a mark: in its viewer's list, and in its subject's list. */
 function endsOf({ key, tuple, subjectOrder }: PackedRow, { mark, markedAt }: Pick<MarkChange, 'mark' | 'markedAt'>): End[] {
   const [business = '', viewer = '', oid = ''] = tuple
   return [
@@ -108,7 +108,7 @@ function endsOf({ key, tuple, subjectOrder }: PackedRow, { mark, markedAt }: Pic
   ]
 }
 
-/** The changes of a viewer's or a subject's blocks; `tuple`: side, business, id. */
+/** The changes of a viewer's or a subject's blocks. `tuple`: side, business, id. */
 type ListChanges = { tuple: Tuple; changes: MarkChange[] }
 
 function listsOf(ends: readonly End[]): ListChanges[] {
@@ -133,7 +133,7 @@ async function putIn(session: Session, lists: readonly ListChanges[]): Promise<v
   }
 }
 
-/** The marks are in the blocks, each at the moment of its change. Blocks between those moments are not read. */
+/** Each mark is in a block at the moment of its change. Blocks between those moments are not read. */
 async function takeOut(session: Session, lists: readonly ListChanges[]): Promise<void> {
   for (const chunk of chunked(lists, KEYS_MAX)) {
     const moments = chunk.flatMap(({ tuple, changes }, place) =>
@@ -156,7 +156,7 @@ async function takeOut(session: Session, lists: readonly ListChanges[]): Promise
   }
 }
 
-/** One by one: blocks that are not neighbours must not be joined. */
+/** One by one: blocks that are not neighbours must not be merged. */
 function withoutOne(blocks: readonly Buffer[], change: MarkChange): Buffer[] {
   const holds = (block: Buffer) => {
     const { oldestAt, newestAt } = blockHeader(block)
@@ -208,7 +208,7 @@ async function writeBlocks(session: Session, lists: readonly Written[]): Promise
   }
 }
 
-/** Texts of oldest_at and oldest_id. */
+/** SQL texts of oldest_at and oldest_id. */
 function addressOf(block: Buffer): [at: string, id: string] {
   const { id, markedAt } = decodeBlock(block).at(-1) as MarkEntry
   return [numberLiteral(markedAt), idLiteral(id)]

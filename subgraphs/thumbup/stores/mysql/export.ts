@@ -1,7 +1,7 @@
 /**
- * All live marks of a business in the order of their keys, from both tiers, as of one moment per page. Rows are read in the
- * order of the primary key; viewers' blocks by viewer, since their entries are in the order of time. Each of the two reads
- * ends somewhere: up to the nearer end both are complete.
+ * All live marks of a business in key order, from both tiers, with one snapshot per page. Rows are read in the order of the primary key.
+ * Blocks are read viewer by viewer, since their entries are in the order of time. Each read ends at some key, and both are complete up to
+ * the nearer end.
  */
 import type { BusinessNumber, MarkKey } from '../../../../core/domain.ts'
 import { compareIds } from '../../../../core/keys.ts'
@@ -22,7 +22,7 @@ function comparePlace(a: Place, b: Place): number {
   return compareIds(a.viewer, b.viewer) || compareIds(a.oid, b.oid)
 }
 
-/** Within a snapshot. */
+/** Runs within a snapshot. */
 export async function exportPage(
   session: Session,
   business: BusinessNumber,
@@ -49,7 +49,7 @@ export async function exportPage(
   return page.slice(0, limit)
 }
 
-/** Beyond all ids of a viewer: of 64 bytes, none of which occurs in UTF-8 after the others. */
+/** Sorts after all ids of a viewer: 64 bytes that never occur in UTF-8. */
 const LAST_OID = '\u{10FFFF}'.repeat(16)
 
 function nearerEnd(rowsEnd: Place | undefined, lastViewer: string | undefined): Place {
@@ -68,7 +68,7 @@ async function readRows(session: Session, business: BusinessNumber, after: Place
   return rows.map((row) => ({ key: { viewer: idOf(row[0]), business, oid: idOf(row[1]) }, record: markRecordOf(row, 2) }))
 }
 
-/** The archives of the next viewers, each whole; `lastViewer` undefined: those are all. */
+/** The archives of the next viewers, each complete. `lastViewer` is undefined after the last one. */
 async function readArchive(
   session: Session,
   business: BusinessNumber,
@@ -80,7 +80,7 @@ async function readArchive(
   let blocks = rows.map((row) => ({ viewer: idOf(row[0]), block: row[1] as Buffer }))
   let lastViewer: string | undefined
   if (rows.length === BLOCKS_MAX) {
-    // The last of them may have more blocks than were read: they are for the next page, unless he fills this one.
+    // The last viewer may have more blocks. They wait for the next page, unless this viewer alone fills the page.
     const cut = blocks.at(-1)?.viewer as string
     const whole = blocks.filter(({ viewer }) => viewer !== cut)
     lastViewer = whole.at(-1)?.viewer ?? cut

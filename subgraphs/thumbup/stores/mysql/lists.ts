@@ -1,9 +1,9 @@
 /**
- * Pages of marks from both tiers. One statement reads the rows and says how new the newest archived mark is: nearly always
- * that is older than what the page needs, or there is none, and the page is done. Otherwise it is read again with its
- * blocks, all as of one moment, so that a mark that is archived meanwhile is neither missed nor listed twice.
+ * Pages of marks from both tiers. One statement reads the rows and the time of the newest archived mark. Nearly always no archived mark
+ * belongs on the page, and the page is done. Otherwise the page is read again with its blocks, in one snapshot. A mark that is archived
+ * meanwhile is then neither missed nor listed twice.
  *
- * An archived mark for which there is a row, whatever it says, is covered by it and not listed.
+ * A row hides the archived mark of its key, whatever the row's mark is.
  */
 import type { Mark, MarkPlace, MarkRecord, Subject, ViewerId } from '../../../../core/domain.ts'
 import { compareIds } from '../../../../core/keys.ts'
@@ -60,10 +60,10 @@ export async function readPage(
   })
 }
 
-/** Index entries that a page of subjects reads of each tier. The next page begins behind all marks of its last subject. */
+/** Index entries per page of subjects and tier. The next page begins behind all marks of its last subject. */
 const SCANNED = 2_000
 
-/** By id, at most `limit`. Where a tier had more to read, nobody knows its subjects beyond the last that was seen. */
+/** By id, at most `limit`. If a tier had more to read, subjects beyond its last one are unknown and left out. */
 export async function readMarkedSubjects(
   database: Database,
   business: number,
@@ -83,7 +83,7 @@ export async function readMarkedSubjects(
   return ids.slice(0, limit)
 }
 
-/** Rows of several marks are several lists, put in one order here. */
+/** Rows of several marks are several lists. They are merged here. */
 function pageOf(rows: readonly Row[]): { recent: ListedMark[]; newestBlockAt: number | undefined } {
   const newest = rows.find((row) => Number(row[1]) === BLOCK)
   const recent = rows.filter((row) => row !== newest).map((row) => ({ id: idOf(row[0]), ...markRecordOf(row, 1) }))

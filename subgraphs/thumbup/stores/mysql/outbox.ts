@@ -1,6 +1,6 @@
 /**
- * The outbox: what each transaction changed, written by that transaction. JSON of plain arrays, a third of what objects
- * would take; in parts, so that no statement exceeds the packet that a server takes.
+ * The outbox: the changes of each transaction, written by that transaction. It is JSON of plain arrays, a third of the size of objects, in
+ * parts that fit into a packet of the server.
  */
 import type { Mark } from '../../../../core/domain.ts'
 import type { MarkChanges } from '../record-store.ts'
@@ -10,7 +10,7 @@ import { deleteOutbox, insertOutbox, insertOutboxPart, selectOutbox, selectOutbo
 
 export type UnnumberedChanges = Omit<MarkChanges, 'number'>
 
-/** Written out in hexadecimal digits a part fills half a packet of 1 MiB. */
+/** As hexadecimal digits, a part fills half a packet of 1 MiB. */
 const PART_BYTES_MAX = 262_144
 const FORMAT = 1
 
@@ -54,7 +54,7 @@ export function decodeChanges(number: number, bytes: Buffer): MarkChanges {
   }
 }
 
-/** Within a transaction. Returns the number that the changes got. */
+/** Runs within a transaction. Returns the number of the changes. */
 export async function putChanges(session: Session, changes: UnnumberedChanges): Promise<number> {
   const bytes = encodeChanges(changes)
   const { insertedNumber } = await session.send(insertOutbox(bytesLiteral(bytes.subarray(0, PART_BYTES_MAX))))
@@ -65,7 +65,10 @@ export async function putChanges(session: Session, changes: UnnumberedChanges): 
   return insertedNumber
 }
 
-/** What another process drops between the two statements is missing; what commits between them with a number below the last may come too. */
+/**
+ * Changes that another process drops between the two statements are missing. Changes that commit in between, with a lower number than the
+ * last, may be included.
+ */
 export async function readOutbox(database: Database, limit: number, after: number): Promise<MarkChanges[]> {
   const numbers = await readOutboxNumbers(database, limit, after)
   const [first, last] = [numbers[0], numbers.at(-1)]

@@ -1,4 +1,4 @@
-/** Reads of marks on MySQL: by key from rows, then from the archive; lists in one snapshot of both tiers. */
+/** Reads of marks on MySQL. Lookups by key read rows, then the archive. Lists read both tiers in one snapshot. */
 import type { MarkKey, MarkRecord } from '../../../../core/domain.ts'
 import type { Database } from '../../../../stores/mysql/database.ts'
 import type { Transactions } from '../../../../stores/mysql/transactions.ts'

@@ -1,14 +1,12 @@
 /**
- * The record store of marks on MySQL 8, MariaDB 10.11 or TiDB. Tests run it on MariaDB; the SQL is the subset all three
- * document.
+ * The record store of marks on MySQL 8, MariaDB 10.11 or TiDB. Tests run it on MariaDB. The SQL is the subset that all three document.
  *
- * `apply.ts` is the transaction that writes. Calls in flight are as many as the database's latency allows
- * (`write-window.ts`), so a slow database gets lag; a call is not split, for its rows and its offsets are one fact. Recent
- * marks are rows of `likes`, archived ones lie in `mark_blocks` (`archive.ts`); a row covers what the archive has of
- * its key, whatever the row says.
+ * `apply.ts` is the writing transaction. The latency of the database limits the calls in flight (`write-window.ts`), so a slow database
+ * gets lag. A call is not split, since its rows and its offsets belong together. Recent marks are rows of `likes`, and archived ones are in
+ * `mark_blocks` (`archive.ts`). A row covers the archived mark of its key, whatever the row's mark is.
  *
- * What reads one tier after the other reads rows first: marks move from rows to blocks and never back, so none is missed.
- * Lists and recounts, which would see one twice, read as of one moment.
+ * A reader of both tiers reads rows first. Marks move from rows to blocks and never back, so none is missed. Lists and recounts would count
+ * a moving mark twice, so they use a snapshot.
  */
 import { type Clock, systemClock } from '../../../../core/clock.ts'
 import { type Random, systemRandom } from '../../../../core/random.ts'
@@ -29,15 +27,15 @@ import { type WriteWindow, type WriteWindowOptions, makeWriteWindow, type MysqlF
 import { PING } from '../../../../stores/mysql/statements.ts'
 import { runInTurn } from '../../../../stores/mysql/turns.ts'
 
-/** In the window's options a statement is a transaction here, and `rowsMax` the rows of each of its statements. */
+/** A statement of the window's options is a transaction here, and `rowsMax` applies to each statement of it. */
 export type MysqlMarkRecordsOptions = CheckedOptions & WriteWindowOptions
 
-/** As of progress: a statement is a transaction. */
+/** As for progress, with a transaction in place of a statement. */
 export type MysqlMarkRecords = MarkRecords & { figures(): MysqlFigures }
 
-/** Rows that one transaction moves into the archive. */
+/** Rows per archiving transaction. */
 const ARCHIVED_AT_ONCE = 2_000
-/** A transaction of some thousand marks takes some hundred milliseconds. */
+/** A transaction of a few thousand marks takes a few hundred milliseconds. */
 const SLOW_MS = 2_000
 /** As `openMysqlRecordStore`. */
 export async function openMysqlMarkRecords(

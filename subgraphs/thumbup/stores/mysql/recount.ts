@@ -1,4 +1,4 @@
-/** Whose the subjects are, and whether counts are what they should be. */
+/** Registers owners of subjects, and compares counts with rows. */
 import type { BusinessNumber, OwnerSum, Subject, SubjectCounts, ViewerId } from '../../../../core/domain.ts'
 import type { Drift, Registration } from '../record-store.ts'
 import { type Received, addToOwners, countsOf } from './apply.ts'
@@ -11,7 +11,7 @@ import { idOf } from '../../../../stores/mysql/cells.ts'
 
 export type OwnerKey = { business: BusinessNumber; owner: ViewerId }
 
-/** Within a transaction, which locks counts before owners, as the one that writes marks does. */
+/** Runs within a transaction, which locks counts before owners, like the transaction that writes marks. */
 export async function registerSome(session: Session, registrations: readonly Registration[]): Promise<OwnerSum[]> {
   const received: Received[] = []
   const packed = registrations.map((registration) => ({ ...registration, ...packSubject(registration) })).sort(byOrder)
@@ -59,7 +59,7 @@ export async function readOwnerSums(session: Session, owners: readonly OwnerKey[
   return found
 }
 
-/** Within a snapshot. An archived mark counts unless a row covers it. */
+/** Runs within a snapshot. An archived mark counts unless a row covers it. */
 export async function recountSome(session: Session, subjects: readonly Subject[]): Promise<Drift[]> {
   const drifts: Drift[] = []
   for (const chunk of chunked(subjects, KEYS_MAX)) {
@@ -85,7 +85,7 @@ export async function recountSome(session: Session, subjects: readonly Subject[]
   return drifts
 }
 
-/** Within a snapshot. */
+/** Runs within a snapshot. */
 export async function recountOwnersSome(session: Session, owners: readonly OwnerKey[]): Promise<(OwnerSum & { summed: number })[]> {
   const drifts: (OwnerSum & { summed: number })[] = []
   for (const chunk of chunked(owners, KEYS_MAX)) {

@@ -1,6 +1,6 @@
 /**
- * Marks as rows and back, packed once per transaction: the texts of ids serve as literals in every statement and, cut
- * together, order as the primary keys do.
+ * Marks as rows and back, packed once per transaction. The texts of ids are literals of every statement, and their concatenation sorts like
+ * the primary keys.
  */
 import type { BusinessNumber, Mark, MarkKey, MarkRecord, Subject, ViewerId } from '../../../../core/domain.ts'
 import type { MarkRow } from '../record-store.ts'
@@ -21,7 +21,7 @@ export function markOf(code: unknown): Mark {
   return mark
 }
 
-/** Texts that order as business numbers do. */
+/** Texts that sort like business numbers. */
 export function businessOrder(business: BusinessNumber): string {
   return business.toString(16).padStart(4, '0')
 }
@@ -33,7 +33,7 @@ export function packSubject({ business, oid }: Subject): PackedSubject {
   return { order: businessOrder(business) + hex, tuple: [numberLiteral(business), asLiteral(hex)] }
 }
 
-/** Of an owner of subjects, or of a viewer as the owner of an archive. */
+/** For an owner of subjects, or a viewer as the owner of an archive. */
 export function packOwner({ business, owner }: { business: BusinessNumber; owner: ViewerId }): PackedSubject {
   return packSubject({ business, oid: owner })
 }
@@ -50,7 +50,7 @@ export function packKey({ business, viewer, oid }: MarkKey): PackedKey {
   }
 }
 
-/** A row of a transaction, and its place among those that came. */
+/** A row of a transaction, and its index in the call. */
 export type PackedRow = MarkRow & PackedKey & { index: number }
 
 /** In the order of the primary key. */
@@ -63,7 +63,7 @@ export function markTuple({ tuple, record }: PackedRow, stored: MarkRecord = rec
   return [...tuple, String(markCode(stored.mark)), numberLiteral(stored.markedAt), numberLiteral(stored.version)]
 }
 
-/** The record whose columns begin at `start`: mark, marked_at, version. */
+/** The record in the columns from `start`: mark, marked_at, version. */
 export function markRecordOf(row: Row, start: number): MarkRecord {
   return { mark: markOf(row[start]), markedAt: Number(row[start + 1]), version: Number(row[start + 2]) }
 }

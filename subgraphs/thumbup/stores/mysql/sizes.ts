@@ -3,7 +3,7 @@ import type { Database } from '../../../../stores/mysql/database.ts'
 import type { MarkRecords } from '../record-store.ts'
 import { ANALYZE, MEASURE_BLOCKS, MEASURE_BYTES, MEASURE_ROWS } from './statements.ts'
 
-/** Operators who measure have time. */
+/** Operators run this rarely and can wait. */
 export const MEASURE_TIMEOUT_MS = 600_000
 
 export async function measureMarks(database: Database): ReturnType<MarkRecords['measureMarks']> {

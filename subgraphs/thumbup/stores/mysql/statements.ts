@@ -1,17 +1,17 @@
 /**
- * Every statement of the marks' adapter, in the subset of SQL that MySQL 8, MariaDB 10.11 and TiDB document, as
- * `statements.ts` has those of progress; `mark-statement-samples.ts` has one of each, for the parser of another database.
+ * Every statement of the marks' adapter, in the subset of SQL that MySQL 8, MariaDB 10.11 and TiDB document. `mark-statement-samples.ts`
+ * has one of each, for the parser of another database.
  *
- * Statements take texts that are literals already (`literals.ts`), because a transaction sends the same ids several times
- * and packs them once. A list of keys is joined as a table and read in its order, each key by the primary key: so a
- * locking read takes its locks in the order of that list.
+ * Statements take texts that are already literals (`literals.ts`): a transaction sends the same ids several times and packs them once. A
+ * list of keys is joined as a table and read in its order, each key by the primary key. A locking read therefore takes its locks in the
+ * order of that list.
  */
 import { numberLiteral } from '../../../../stores/mysql/literals.ts'
 import { type Tuple, tupleTable, insert } from '../../../../stores/mysql/tuples.ts'
 
 const KEYS = ['i', 'b', 'v', 'o']
 const KEY_JOIN = 'l.business = k.b AND l.viewer = k.v AND l.oid = k.o'
-/** The hint is for TiDB; the others take it for a comment. */
+/** The hint is for TiDB. The other databases read it as a comment. */
 const MARKS_OF_KEYS = '/*+ INL_JOIN(l) */ k.i, l.mark, l.marked_at, l.version'
 
 /** `keys`: (place, business, viewer, oid). Columns: place, mark, marked_at, version. */
@@ -19,17 +19,20 @@ export function selectMarks(keys: readonly Tuple[]): string {
   return `SELECT ${MARKS_OF_KEYS} FROM (${tupleTable(KEYS, keys)}) k STRAIGHT_JOIN likes l ON ${KEY_JOIN}`
 }
 
-/** As `selectMarks`, and what each covers; the rows stay locked until the transaction ends. */
+/** As `selectMarks`, with the covered marks. The rows stay locked until the transaction ends. */
 export function lockMarks(keys: readonly Tuple[]): string {
   return `SELECT ${MARKS_OF_KEYS}, l.covers FROM (${tupleTable(KEYS, keys)}) k STRAIGHT_JOIN likes l ON ${KEY_JOIN} FOR UPDATE`
 }
 
-/** Fails if one of them is there already. `rows`: (business, viewer, oid, mark, marked_at, version). */
+/** Fails if one of the rows exists. `rows`: (business, viewer, oid, mark, marked_at, version). */
 export function insertMarks(rows: readonly Tuple[]): string {
   return insert('likes', 'business, viewer, oid, mark, marked_at, version', rows)
 }
 
-/** Of rows that are there and locked. The guard repeats what `winsOver` has found; from left to right it reads no column that it has assigned. */
+/**
+ * Updates existing, locked rows. The guard repeats `winsOver`. Assignments run from left to right, and none reads a column that was
+ * assigned before.
+ */
 export function updateMarks(rows: readonly Tuple[]): string {
   const wins = '(VALUES(marked_at) > marked_at OR (VALUES(marked_at) = marked_at AND VALUES(version) > version))'
   return `${insertMarks(rows)} ON DUPLICATE KEY UPDATE
@@ -38,7 +41,7 @@ version = IF(${wins}, VALUES(version), version),
 marked_at = GREATEST(marked_at, VALUES(marked_at))`
 }
 
-/** `rows`: those of `insertMarks`, and what each covers. */
+/** `rows`: those of `insertMarks`, with the covered marks. */
 export function updateCovers(rows: readonly Tuple[]): string {
   return `${insert('likes', 'business, viewer, oid, mark, marked_at, version, covers', rows)} ON DUPLICATE KEY UPDATE covers = VALUES(covers)`
 }
@@ -47,7 +50,7 @@ export function deleteMarks(keys: readonly Tuple[]): string {
   return `DELETE l FROM (${tupleTable(KEYS, keys)}) k STRAIGHT_JOIN likes l ON ${KEY_JOIN}`
 }
 
-/** Adds to counts, and makes them. `rows`: (business, oid, likes, dislikes), in the order of the primary key. */
+/** Adds to counts, and creates missing ones. `rows`: (business, oid, likes, dislikes), in the order of the primary key. */
 export function addCounts(rows: readonly Tuple[]): string {
   return `${insert(
     'counts',
@@ -65,13 +68,13 @@ export function selectCounts(subjects: readonly Tuple[]): string {
 FROM (${tupleTable(SUBJECTS, subjects)}) k STRAIGHT_JOIN counts c ON c.business = k.b AND c.oid = k.o`
 }
 
-/** Makes the rows that are missing, and locks all. `subjects`: (business, oid), in the order of the primary key. */
+/** Creates missing rows, and locks all. `subjects`: (business, oid), in the order of the primary key. */
 export function lockCounts(subjects: readonly Tuple[]): string {
   const rows = subjects.map((subject) => [...subject, '0', '0', '0'])
   return `${insert('counts', 'business, oid, likes, dislikes, version', rows)} ON DUPLICATE KEY UPDATE version = version`
 }
 
-/** `rows`: (business, oid, owner), of rows that are there. */
+/** `rows`: (business, oid, owner), of existing rows. */
 export function updateOwnersOf(rows: readonly Tuple[]): string {
   const whole = rows.map(([business = '', oid = '', owner = '']) => [business, oid, '0', '0', '0', owner])
   return `${insert('counts', 'business, oid, likes, dislikes, version, owner', whole)} ON DUPLICATE KEY UPDATE owner = VALUES(owner)`
@@ -94,7 +97,7 @@ export function selectOwnerSums(owners: readonly Tuple[]): string {
 FROM (${tupleTable(OWNERS, owners)}) k STRAIGHT_JOIN owners s ON s.business = k.b AND s.owner = k.w`
 }
 
-/** Likes of all subjects of each. Columns: place, likes. */
+/** Likes of all subjects of each owner. Columns: place, likes. */
 export function sumOwners(owners: readonly Tuple[]): string {
   return `SELECT /*+ INL_JOIN(c) */ k.i, SUM(c.likes)
 FROM (${tupleTable(OWNERS, owners)}) k STRAIGHT_JOIN counts c FORCE INDEX (counts_of_owner) ON c.business = k.b AND c.owner = k.w GROUP BY k.i`
@@ -110,22 +113,22 @@ export function selectOffsets(stream: string): string {
   return `SELECT stream_partition, persisted FROM offsets WHERE stream = ${stream} ORDER BY stream_partition`
 }
 
-/** The first part: the server gives the number. */
+/** The first part. The server assigns the number. */
 export function insertOutbox(changes: string): string {
   return `INSERT INTO outbox (part, changes) VALUES (0, ${changes})`
 }
 
-/** A further part; one at a time, since each fills a packet. */
+/** A further part. One per statement, since each fills a packet. */
 export function insertOutboxPart(number: number, part: number, changes: string): string {
   return `INSERT INTO outbox (number, part, changes) VALUES (${numberLiteral(number)}, ${numberLiteral(part)}, ${changes})`
 }
 
-/** Columns: number. Of those above `after`. */
+/** Columns: number. Numbers above `after`. */
 export function selectOutboxNumbers(limit: number, after: number): string {
   return `SELECT number FROM outbox WHERE part = 0 AND number > ${numberLiteral(after)} ORDER BY number LIMIT ${numberLiteral(limit)}`
 }
 
-/** Columns: number, changes; the parts of a number in order. */
+/** Columns: number, changes. The parts of a number come in order. */
 export function selectOutbox(first: number, last: number): string {
   return `SELECT number, changes FROM outbox WHERE number BETWEEN ${numberLiteral(first)} AND ${numberLiteral(last)} ORDER BY number, part`
 }
@@ -136,7 +139,7 @@ export function deleteOutbox(numbers: readonly number[]): string {
 
 /** An end of a list: a viewer's marks (side 0) or a subject's (side 1). */
 export type Side = 0 | 1
-/** Whose marks: texts of business and id. */
+/** The owner of the blocks: texts of business and id. */
 export type ListOwner = { side: Side; business: string; id: string }
 /** Texts of a place in a list, or in the order of blocks. */
 export type PlaceText = { at: string; id: string }
@@ -150,12 +153,12 @@ function afterPlace(at: string, id: string, place: PlaceText | undefined): strin
   return place === undefined ? '' : ` AND (${at} < ${place.at} OR (${at} = ${place.at} AND ${id} > ${place.id}))`
 }
 
-/** What stands in a page's column `mark` for the newest block. */
+/** The value of a page's column `mark` for the newest block. */
 export const BLOCK = 9
 
 /**
- * Up to `limit` rows of each of these marks, each in the order of pages, and one row that says how new the newest archived
- * mark is, if there is one. Columns: the other end's id, mark, marked_at, version.
+ * Up to `limit` rows of each of these marks, in the order of pages, and one row with the time of the newest archived mark, if any. Columns:
+ * the other end's id, mark, marked_at, version.
  */
 export function selectPageOfMarks(list: ListOwner, marks: readonly number[], before: PlaceText | undefined, limit: number): string {
   const { index, owner, other } = SIDES[list.side]
@@ -172,7 +175,7 @@ function ofList({ side, business, id }: ListOwner): string {
   return `business = ${business} AND side = ${side} AND id = ${id}`
 }
 
-/** Blocks that may hold what comes after `before`, in the order of pages, after the block `after`. Columns: oldest_at, oldest_id, block. */
+/** Blocks that may hold entries after `before`, in the order of pages, after the block `after`. Columns: oldest_at, oldest_id, block. */
 export function selectPageOfBlocks(list: ListOwner, before: PlaceText | undefined, after: PlaceText | undefined, limit: number): string {
   const reached = before === undefined ? '' : ` AND oldest_at <= ${before.at}`
   return `SELECT oldest_at, oldest_id, block FROM mark_blocks
@@ -186,12 +189,12 @@ const LISTS = ['i', 's', 'b', 'd']
 const BLOCK_JOIN = 'm.business = k.b AND m.side = k.s AND m.id = k.d'
 const BLOCK_COLUMNS = 'm.oldest_at, m.oldest_id, m.block'
 
-/** All blocks of these. `lists`: (place, side, business, id). Columns: place, oldest_at, oldest_id, block. */
+/** All blocks of these lists. `lists`: (place, side, business, id). Columns: place, oldest_at, oldest_id, block. */
 export function selectBlocks(lists: readonly Tuple[]): string {
   return `SELECT /*+ INL_JOIN(m) */ k.i, ${BLOCK_COLUMNS} FROM (${tupleTable(LISTS, lists)}) k STRAIGHT_JOIN mark_blocks m ON ${BLOCK_JOIN}`
 }
 
-/** The block that a mark of this moment belongs into, and all newer ones. `lists`: as above, and the moment. */
+/** The block for a mark of this moment, and all newer ones. `lists`: as above, and the moment. */
 export function selectBlocksFrom(lists: readonly Tuple[]): string {
   return `SELECT /*+ INL_JOIN(m) */ k.i, ${BLOCK_COLUMNS} FROM (${tupleTable([...LISTS, 'p'], lists)}) k STRAIGHT_JOIN mark_blocks m ON ${BLOCK_JOIN}
 WHERE m.oldest_at >= COALESCE((SELECT MAX(x.oldest_at) FROM mark_blocks x
@@ -216,7 +219,7 @@ export function deleteBlocks(blocks: readonly Tuple[]): string {
 STRAIGHT_JOIN mark_blocks m ON ${BLOCK_JOIN} AND m.oldest_at = k.p AND m.oldest_id = k.q`
 }
 
-/** Who holds this row moves marks between the tiers, and nobody else does. */
+/** Only the holder of this row's lock moves marks between the tiers. */
 export const LOCK_ARCHIVE = 'SELECT regions FROM deployment WHERE id = 1 FOR UPDATE'
 
 const AGED_COLUMNS = 'business, viewer, oid, mark, marked_at, version, covers'
@@ -224,12 +227,12 @@ const AGED_COLUMNS = 'business, viewer, oid, mark, marked_at, version, covers'
 const ARCHIVABLE = ['mark IN (1, 2) AND covers IN (0, 1, 2)', 'mark = 0 AND covers IN (1, 2)']
 const REMOVABLE = ['mark = 0 AND covers = 0']
 
-/** Of hours that are over, in the order of the index or any other. Columns: business, viewer, oid, mark, marked_at, version, covers. */
+/** Rows of hours that are over, in any order. Columns: business, viewer, oid, mark, marked_at, version, covers. */
 export function selectAged(what: 'archivable' | 'removable', hour: number, limit: number): string {
   return agedPages(what, `marked_hour < ${numberLiteral(hour)}`, limit).join(' UNION ALL ')
 }
 
-/** Of the first `scanned` rows of an hour, up to `limit` from before a moment. Columns as above. */
+/** Up to `limit` rows from before a moment, among the first `scanned` rows of an hour. Columns as above. */
 export function selectAgedOfHour(what: 'archivable' | 'removable', hour: number, before: number, scanned: number, limit: number): string {
   return agedPages(what, `marked_hour = ${numberLiteral(hour)}`, scanned)
     .map((page) => `(SELECT ${AGED_COLUMNS} FROM ${page} h WHERE marked_at < ${numberLiteral(before)} LIMIT ${numberLiteral(limit)})`)
@@ -243,12 +246,12 @@ function agedPages(what: 'archivable' | 'removable', condition: string, limit: n
   )
 }
 
-/** Removes those of the keys that are still tombstones from before a moment and cover nothing. */
+/** Removes the given keys that are still tombstones from before a moment and cover nothing. */
 export function deleteUndone(keys: readonly Tuple[], before: number): string {
   return `${deleteMarks(keys)} WHERE l.mark = 0 AND l.covers = 0 AND l.marked_at < ${numberLiteral(before)}`
 }
 
-/** Rows of each subject by mark and by what they cover. Columns: place, mark, covers, rows. */
+/** Rows of each subject by mark and covered mark. Columns: place, mark, covers, rows. */
 export function countRows(subjects: readonly Tuple[]): string {
   return `SELECT /*+ INL_JOIN(l) */ k.i, l.mark, l.covers, COUNT(*) FROM (${tupleTable(SUBJECTS, subjects)}) k
 STRAIGHT_JOIN likes l FORCE INDEX (likes_of_subject) ON l.business = k.b AND l.oid = k.o GROUP BY k.i, l.mark, l.covers`
@@ -266,9 +269,7 @@ export function selectSubjects(business: string, after: string | undefined, limi
 ORDER BY oid LIMIT ${numberLiteral(limit)}`
 }
 
-/**
- * Subjects of the first `scanned` rows, and of so many blocks, after an id. Columns: tier (0 rows, 1 blocks), id, how many of them.
- */
+/** Subjects of the first `scanned` rows and blocks after an id. Columns: tier (0 rows, 1 blocks), id, number of entries. */
 export function selectMarkedSubjects(business: string, after: string | undefined, scanned: number): string {
   const limit = `LIMIT ${numberLiteral(scanned)}`
   const rows = `SELECT oid AS id FROM likes FORCE INDEX (likes_of_subject) WHERE business = ${business}${greater('oid', after)} ORDER BY oid ${limit}`
@@ -286,7 +287,7 @@ function greater(column: string, after: string | undefined): string {
   return after === undefined ? '' : ` AND ${column} > ${after}`
 }
 
-/** Rows of a business in the order of their keys, tombstones too. Columns: viewer, oid, mark, marked_at, version. */
+/** Rows of a business in key order, tombstones included. Columns: viewer, oid, mark, marked_at, version. */
 export function selectExport(business: string, after: { viewer: string; oid: string } | undefined, limit: number): string {
   const beyond =
     after === undefined
@@ -296,13 +297,13 @@ export function selectExport(business: string, after: { viewer: string; oid: str
 ORDER BY viewer, oid LIMIT ${numberLiteral(limit)}`
 }
 
-/** Viewers' blocks of a business, by viewer, from one on, or after one that is done. Columns: viewer, block. */
+/** Viewers' blocks of a business, by viewer, from a viewer on, or after a completed one. Columns: viewer, block. */
 export function selectExportBlocks(business: string, from: { viewer: string; done: boolean } | undefined, limit: number): string {
   const beyond = from === undefined ? '' : ` AND id ${from.done ? '>' : '>='} ${from.viewer}`
   return `SELECT id, block FROM mark_blocks WHERE business = ${business} AND side = 0${beyond} ORDER BY id LIMIT ${numberLiteral(limit)}`
 }
 
-/** In this order, so that what was begun of a deletion is found by the next. */
+/** In this order, so that the next deletion finds the rest of an interrupted one. */
 /** Columns: oid, owner. */
 export function selectRegistrations(business: string, after: string | undefined, limit: number): string {
   return `SELECT oid, owner FROM counts WHERE business = ${business} AND owner IS NOT NULL${greater('oid', after)}
@@ -325,7 +326,7 @@ export function deleteOfBusiness(table: (typeof TABLES_OF_BUSINESS)[number], bus
 export const MEASURE_ROWS = 'SELECT COALESCE(SUM(mark <> 0), 0), COALESCE(SUM(covers <> 0), 0) FROM likes'
 /** Columns: marks. */
 export const MEASURE_BLOCKS = 'SELECT COALESCE(SUM(likes + dislikes), 0) FROM mark_blocks WHERE side = 0'
-/** Brings the sizes up to date that the next one reads. */
+/** Updates the sizes for the next statement. */
 export const ANALYZE = 'ANALYZE TABLE likes, mark_blocks'
 /** Columns: table, bytes. */
 export const MEASURE_BYTES = `SELECT LOWER(table_name), data_length + index_length FROM information_schema.tables

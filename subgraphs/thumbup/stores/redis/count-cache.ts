@@ -1,14 +1,13 @@
 /**
- * The count cache on Redis: counts, newest likers and likes received, with versions, so that nothing older replaces anything
- * newer (`keys.ts` says what stands where). Everything expires, zeros sooner. On one server a multi-get is one MGET, on
- * a Cluster one per region, all in one round trip.
+ * The count cache on Redis: counts, newest likers and likes received. Versions keep an older value from replacing a newer one (`keys.ts`
+ * describes the keys). All values expire, zeros sooner. A multi-get is one MGET on one server. On a Cluster it is one per region, all in
+ * one round trip.
  *
- * What was never counted (version 0) stays out of Redis, in the memory of this process: anybody can ask for subjects and
- * owners that nobody ever marked, and the server that they would fill holds marks which were acknowledged. Redis is looked at
- * first, so that such a value never hides what another process counted; after a loss of Redis it may, and is short-lived
- * therefore.
+ * Uncounted keys (version 0) stay in the memory of this process. Any client can ask for subjects and owners without marks, and those must
+ * not fill a server with acknowledged marks. Redis is read first, so that such a value never hides the count of another process. After a
+ * loss of Redis it may, so it expires soon.
  *
- * An error of a part of a Cluster says whom it concerns by the name `business:oid` of a subject, or by the owner.
+ * An error of a part of a Cluster names its subjects as `business:oid`, or its owners.
  */
 import type { BusinessNumber, OwnerSum, Subject, SubjectCounts, CountedSubject } from '../../../../core/domain.ts'
 import type { CachedLikers, CountCache } from '../count-cache.ts'
@@ -29,19 +28,19 @@ import { compareMarkPlaces } from '../../model/places.ts'
 import { COUNTED_MAX } from '../hot-store.ts'
 
 export type RedisCountCacheOptions = RedisConnectionOptions & {
-  /** As of the mark store. */
+  /** As for the mark store. */
   regions: number
-  /** As of the mark store. Default "tm". */
+  /** As for the mark store. Default "tm". */
   prefix?: string
-  /** Milliseconds that counts, likers and likes received are kept. Minimum 1. Default one day. */
+  /** Milliseconds that counts, likers and likes received stay. Minimum 1. Default one day. */
   countTtlMs?: number
   /** The same for counts and sums of zero. Minimum 1. Default ten minutes. */
   zeroTtlMs?: number
-  /** The same for what was never counted, in memory. Minimum 1. Default one minute. */
+  /** The same for uncounted keys, in memory. Minimum 1. Default one minute. */
   uncountedTtlMs?: number
-  /** Subjects, and as many owners, never counted, that are remembered. Minimum 1. Default 50,000. */
+  /** Remembered uncounted subjects, and the same number of owners. Minimum 1. Default 50,000. */
   uncountedMax?: number
-  /** As of the mark store. Default false. */
+  /** As for the mark store. Default false. */
   mayBeUnfit?: boolean
 }
 
@@ -82,7 +81,7 @@ export function openRedisCountCache(options: RedisCountCacheOptions): CountCache
 function makeCounts(connection: Connection, layout: MarkLayout, { countTtlMs, zeroTtlMs, uncounted: options }: Kept) {
   const uncounted = makeUncounted<SubjectCounts>(options)
 
-  /** Of one server: a single MGET, nothing to sort. The most frequent of all reads. */
+  /** On one server: a single MGET without sorting. This is the most frequent read. */
   async function getCountsOfOne(subjects: readonly Subject[]): Promise<(SubjectCounts | undefined)[]> {
     const keys: string[] = []
     for (const subject of subjects) {
@@ -178,7 +177,7 @@ function makeOwnerSums(connection: Connection, layout: MarkLayout, { countTtlMs,
 function makeForgetting(connection: Connection, layout: MarkLayout, uncounted: readonly Uncounted<unknown>['forget'][]) {
   let forgetting: { business: BusinessNumber; walk: ReturnType<typeof makeWalk> } | undefined
   return async (business: BusinessNumber, limit: number): Promise<number> => {
-    // What is in memory is forgotten at once.
+    // Values in memory are forgotten at once.
     for (const forget of uncounted) forget(`${business}:`, Infinity)
     if (forgetting?.business !== business) forgetting = { business, walk: makeWalk(connection) }
     return forgetting.walk(layout.cachePattern(business), limit, async (keys, room) => {
@@ -212,7 +211,7 @@ async function multiGet<T>(
   const lots = new Map<number, { keys: string[]; takers: ((value: Buffer | null) => void)[] }>()
   items.forEach((item, at) => {
     const region = regionOf(item)
-    // Only a Cluster minds keys of several slots in one command.
+    // Only a Cluster rejects a command with keys of several slots.
     const name = connection.isCluster ? region : 0
     let lot = lots.get(name)
     if (lot === undefined) lots.set(name, (lot = { keys: [], takers: [] }))

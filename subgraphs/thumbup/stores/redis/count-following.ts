@@ -64,7 +64,7 @@ export function makeCountFollowing(connection: Connection, layout: MarkLayout) {
   }
 }
 
-/** A listener that throws is a mistake to be seen, and no reason to end the process or to keep the change from others. */
+/** A listener that throws is a bug to report. The process goes on, and other listeners get the change. */
 function tell(listener: (changed: CountedSubject) => void, changed: CountedSubject): void {
   try {
     listener(changed)

@@ -1,4 +1,4 @@
-/** What stands in the keys of the count cache: whole numbers as text, with commas in between. */
+/** The values of the count cache: whole numbers as text, separated by commas. */
 import type { BusinessNumber, OwnerSum, SubjectCounts, ViewerId, CountedSubject } from '../../../../core/domain.ts'
 
 export function decodeCounts(counts: Buffer | null | undefined, version: Buffer | null | undefined): SubjectCounts | undefined {
@@ -37,10 +37,10 @@ export type OwnerKey = { business: BusinessNumber; owner: ViewerId }
 
 const COMMA = 44
 const ZERO = 48
-/** More digits than this may not be exact when they are added up one by one. */
+/** Numbers with more digits may lose precision when they are added up digit by digit. */
 const DIGITS_MAX = 15
 
-/** The whole number that these bytes write. A page of counts has a hundred of them, and no text is made of any. */
+/** Parses a whole number from bytes. A page of counts has a hundred of them, and this makes no string. */
 function wholeIn(bytes: Buffer, start: number, end: number): number {
   if (start > end || end - start > DIGITS_MAX) return Number(bytes.toString('latin1', Math.max(0, start), Math.max(0, end)))
   let number = 0

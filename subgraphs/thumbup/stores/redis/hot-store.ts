@@ -1,10 +1,10 @@
 /**
- * The hot store of marks on Redis 7 or later, or Valkey: a single server or a Cluster, also one that holds history.
- * `keys.ts` says what stands where, the scripts do each write in one atomic step per region, reads are plain commands
- * (`read.ts`), `connection.ts` bounds every wait.
+ * The hot store of marks on Redis 7 or later, or Valkey: a single server or a Cluster, which may also hold history. `keys.ts` describes the
+ * keys. The scripts make each write in one atomic step per region. Reads are plain commands (`read.ts`, `lists.ts`). `connection.ts` bounds
+ * every wait.
  *
- * Opening connects in the background and never fails; the first call that gets an answer finds out whether the data is
- * another deployment's, as in `hot-store.ts`.
+ * Opening connects in the background and never fails. The first call that gets an answer finds out whether the data belongs to another
+ * deployment, as in history's `hot-store.ts`.
  */
 import type { MarkStore } from '../hot-store.ts'
 import { databaseOf, type RedisConnectionOptions } from '../../../../stores/redis/clients.ts'
@@ -19,14 +19,14 @@ import { checkKeyOptions, checkRegions, makeVerification, outageOf } from '../..
 export type RedisMarkStoreOptions = RedisConnectionOptions & {
   /** Shards of viewers: 1 to 16384, fixed for the life of a deployment. */
   regions: number
-  /** What all keys begin with, for deployments that share a server; that of history will do. No braces. Default "tm". */
+  /** The prefix of all keys, for deployments that share a server. It may be that of history. No braces. Default "tm". */
   prefix?: string
   /**
-   * Milliseconds without a write after which a viewer's marks in a business leave memory. Nothing is lost: he is unknown then,
-   * and filled again. Default 0: never. Minimum otherwise one day, within which everything must have been persisted.
+   * Milliseconds without a write after which a viewer's marks in a business leave memory. Nothing is lost: the viewer becomes unknown, and
+   * is filled again. Default 0: never. Otherwise at least one day, within which everything must be persisted.
    */
   expireMs?: number
-  /** True: data of another deployment there makes it count as down; calls reject with HOT_STORE_UNAVAILABLE. Default false. */
+  /** True: data of another deployment counts as an outage, and calls reject with HOT_STORE_UNAVAILABLE. Default false. */
   mayBeUnfit?: boolean
 }
 

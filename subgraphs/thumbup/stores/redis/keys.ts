@@ -1,17 +1,17 @@
 /**
- * The Redis keys of marks. Keys are readable text, so that operators find them with `redis-cli` and existing tools read
- * them. Each key has its region's hash tag. A viewer's keys are in the viewer's region; a subject's region is the hash of
- * business and oid. One viewer's marks, and all keys of one subject, therefore change in one step.
+ * The Redis keys of marks. Keys are readable text, so that operators find them with `redis-cli` and existing tools read them. Each key has
+ * its region's hash tag. A viewer's keys are in the viewer's region; a subject's region is the hash of business and oid. One viewer's
+ * marks, and all keys of one subject, therefore change in one step.
  *
  * | key | type | holds |
  * |---|---|---|
  * | `tm:user:likes:{TAG}:42:1` | sorted set | viewer 42's likes in business 1: score markedAt (ms), member oid |
  * | `tm:user:dislikes:{TAG}:42:1` | sorted set | the viewer's dislikes, alike |
  * | `tm:user:marks:{TAG}:42:1` | hash | further state: oid → pending mark or tombstone; empty field → the viewer's state. `values.ts` |
- * | `tm:marks:dirty:{TAG}` | sorted set | dirty marks: score = time of the first unpersisted change, member packed viewer + business, oid |
+ * | `tm:marks:dirty:{TAG}` | sorted set | dirty marks: score = first unpersisted change, member packed viewer + business, oid |
  * | `tm:marks:undone:{TAG}` | sorted set | persisted tombstones: score = time of undoing, members alike |
  * | `tm:marks:version:{TAG}` | string | the last version given in this region |
- * | `tm:marks:never:{TAG}` | – | never there: see `probe.lua` |
+ * | `tm:marks:never:{TAG}` | – | never exists: see `probe.lua` |
  * | `tm:count:{TAG}:1:7` | string | counts of subject 7: `likes,dislikes` |
  * | `tm:count-version:{TAG}:1:7` | string | their version |
  * | `tm:counts-changed:{TAG}` | shard channel | changed counts of all subjects of the region, see `count-values.ts`; of database 3 `…{TAG}3` |
@@ -20,8 +20,8 @@
  * | `tm:owner:{TAG}:1:42` | string | likes received by 42 (in 42's region as a viewer): `likes,version` |
  * | `tm:marks:meta` | hash | the format and the region count these keys were written with |
  *
- * A clean like or dislike stands in its sorted set and nowhere else. No kind here is the end of another after a colon, and
- * none begins like a key of `keys.ts`: deployments with any two prefixes, and the history of each, can share a server.
+ * A clean like or dislike is only in its sorted set. No kind here is the end of another after a colon, and none begins like a key of
+ * history. Deployments with any two prefixes, and the history of each, can therefore share a server.
  */
 import type { BusinessNumber, MarkKey, Subject, ViewerId } from '../../../../core/domain.ts'
 import { PACKED_ID_BYTES_MAX, packId } from '../../../../core/keys.ts'
@@ -29,7 +29,7 @@ import { fnv1a, regionOf } from '../../../../core/regions.ts'
 import { regionTags, slotOf } from '../../../../stores/redis/region-tags.ts'
 import { unpackGroup } from '../../../../stores/redis/packing.ts'
 
-/** Written into `tm:marks:meta`; raised when the layout changes in a way older code would misread. */
+/** Stored in `tm:marks:meta`. Raise it when older code would misread the layout. */
 export const MARK_FORMAT = '1'
 
 export type MarkLayout = ReturnType<typeof makeMarkLayout>
@@ -37,7 +37,7 @@ export type MarkLayout = ReturnType<typeof makeMarkLayout>
 const VIEWER_KEY = /^:user:(?:likes|dislikes|marks):\{([0-9a-z]+)\}:(.+):(\d+)$/s
 const CACHE_KEY = /^:(?:count|count-version|likers|likers-version|owner):\{[0-9a-z]+\}:(\d+):/
 
-/** `database`: the number of the one that the keys are in. Channels belong to none, so it stands in their names, except 0. */
+/** `database`: the number of the keys' database. Channels belong to no database, so their names contain it, except 0. */
 export function makeMarkLayout(prefix: string, regions: number, database = 0) {
   const tags = regionTags(regions)
   const escaped = prefix.replaceAll(/[*?[\]\\^-]/g, '\\$&')
@@ -61,7 +61,7 @@ export function makeMarkLayout(prefix: string, regions: number, database = 0) {
     regionOf: (viewer: ViewerId): number => regionOf(viewer, regions),
     regionOfSubject: ({ business, oid }: Subject): number => fnv1a(`${business}:${oid}`) % regions,
     slot: (region: number): number => slotOf(tags[region] as string),
-    /** The region of a key; undefined where it has none of our tags. */
+    /** The region of a key. Undefined if it has none of our tags. */
     regionOfKey(key: string): number | undefined {
       const region = tags.indexOf(/\{(.*?)\}/s.exec(key)?.[1] ?? '')
       return region === -1 ? undefined : region
@@ -81,14 +81,14 @@ export function makeMarkLayout(prefix: string, regions: number, database = 0) {
     likersVersion: subject('likers-version'),
     owner: (region: number, business: BusinessNumber, owner: ViewerId) => subject('owner')(region, { business, oid: owner }),
 
-    /** What SCAN is asked for to find all viewers' keys of a business. May find others too: see `viewerOf`. */
+    /** The SCAN pattern for all viewers' keys of a business. It may match other keys: see `viewerOf`. */
     viewersPattern: (business: BusinessNumber) => `${escaped}:user:*:{*}:*:${business}`,
-    /** Whose marks stand under this key; undefined for any other key. */
+    /** The viewer of this key's marks. Undefined for any other key. */
     viewerOf(key: string): { viewer: ViewerId; business: BusinessNumber } | undefined {
       const parts = VIEWER_KEY.exec(tail(key))
       return parts === null ? undefined : { viewer: parts[2] as string, business: Number(parts[3]) }
     },
-    /** The same for what is cached of a business. */
+    /** The same for the cached values of a business. */
     cachePattern: (business: BusinessNumber) => `${escaped}:*:{*}:${business}:*`,
     cachedBusinessOf(key: string): BusinessNumber | undefined {
       const parts = CACHE_KEY.exec(tail(key))
@@ -97,7 +97,7 @@ export function makeMarkLayout(prefix: string, regions: number, database = 0) {
   }
 }
 
-/** A member of the dirty marks and of the tombstones. The oid is text, so that scripts can make members themselves. */
+/** A member of the dirty marks and of the tombstones. The oid is text, so that scripts can make members. */
 export function packMarkMember({ viewer, business, oid }: MarkKey): Buffer {
   const target = Buffer.allocUnsafe(2 * PACKED_ID_BYTES_MAX + 2)
   const end = target.writeUInt16BE(business, packId(viewer, target, 0))

@@ -1,6 +1,6 @@
 /**
- * Pages of a viewer's likes. Redis orders members of one score by their text, the API by packed ids: so a page reads the last moment as a
- * whole, and sorts it.
+ * Pages of a viewer's likes. Redis orders members of one score by their text, and the API by packed ids. A page therefore reads its last
+ * moment completely, and sorts it.
  */
 import type { BusinessNumber, MarkEntry, MarkPlace, ViewerId } from '../../../../core/domain.ts'
 import type { Argument, Connection } from '../../../../stores/redis/connection.ts'
@@ -9,7 +9,7 @@ import type { HotLikes } from '../hot-store.ts'
 import type { MarkLayout } from './keys.ts'
 import { STATE_FIELD, floorOf } from './values.ts'
 
-/** What a page reads beyond its end, so that the ties there are mostly among it. */
+/** Entries read beyond the end of a page, which mostly include the ties there. */
 const MORE = 16
 
 export function makeMarkLists(connection: Connection, layout: MarkLayout) {
@@ -20,7 +20,7 @@ export function makeMarkLists(connection: Connection, layout: MarkLayout) {
       const marks = layout.marks(region, viewer, business)
       const entries: MarkEntry[] = []
       let floor: HotLikes['floor'] = null
-      /** Behind `upTo` and everything of its moment lies what was not read yet. */
+      /** Everything after the moment of `upTo` has been read. */
       let upTo: Argument = before?.markedAt ?? '+inf'
       for (;;) {
         const count = limit - entries.length + MORE
@@ -36,7 +36,7 @@ export function makeMarkLists(connection: Connection, layout: MarkLayout) {
         floor = floorOf(state)
         const last = read.at(-1)
         const isEnd = last === undefined || read.length < count
-        // Of one moment Redis may have given any: they are read as a whole.
+        // Redis returned an arbitrary part of the last moment, so that moment is read completely.
         const ties = isEnd ? [] : await readTies(list, last.markedAt)
         const whole = isEnd ? read : [...read.filter(({ markedAt }) => markedAt > last.markedAt), ...ties]
         const after = before === undefined ? whole : whole.filter((entry) => compareMarkPlaces(before, entry) < 0)
@@ -53,7 +53,7 @@ export function makeMarkLists(connection: Connection, layout: MarkLayout) {
   }
 }
 
-/** Members and scores in turn. */
+/** Members and scores alternate. */
 export function entriesOf(values: readonly Buffer[]): MarkEntry[] {
   const entries: MarkEntry[] = []
   for (let at = 0; at + 1 < values.length; at += 2) entries.push({ id: String(values[at]), markedAt: Number(String(values[at + 1])) })

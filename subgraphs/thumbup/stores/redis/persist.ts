@@ -1,6 +1,6 @@
 /**
- * What the job does with marks: dirty ones listed, cleared and dropped, tombstones purged, a deleted business forgotten.
- * Each may be repeated: it names what it means by version or time.
+ * The job's side of the store: lists, clears and drops dirty marks, purges tombstones, and forgets deleted businesses. Each call may be
+ * repeated, since it refers to versions or times.
  */
 import type { BusinessNumber, MarkKey, ViewerId } from '../../../../core/domain.ts'
 import { ID_BYTES_MAX } from '../../../../core/keys.ts'
@@ -18,7 +18,7 @@ import { SCRIPTS } from './scripts.ts'
 import { countNames, makeWalk } from '../../../../stores/redis/walking.ts'
 import { lengthBefore, writeVersion, packGroup } from '../../../../stores/redis/packing.ts'
 
-/** Keys one script takes, so that none holds up its server for more than about a millisecond. */
+/** Keys per script, so that no script blocks its server for more than about a millisecond. */
 const KEYS_PER_SCRIPT = 500
 
 export function makeMarkPersisting(connection: Connection, layout: MarkLayout) {

@@ -1,6 +1,6 @@
 /**
- * What viewers do with marks: one script per region and call. And what makes a viewer known: his rows of the record store.
- * Both may be sent again when an answer is lost: what is held then is what was written, or newer.
+ * Viewers' writes, one script per region and call, and fills from the record store. Both may be sent again after a lost answer: the store
+ * then holds the written mark, or a newer one.
  */
 import type { BusinessNumber, MarkRecord, ViewerId } from '../../../../core/domain.ts'
 import { ID_BYTES_MAX } from '../../../../core/keys.ts'
@@ -58,12 +58,12 @@ export function makeMarkWriting(connection: Connection, layout: MarkLayout, expi
   }
 }
 
-/** As the scripts want them. */
+/** In the format of the scripts. */
 export function viewerKeys(layout: MarkLayout, region: number, viewer: ViewerId, business: BusinessNumber): string[] {
   return [layout.marks(region, viewer, business), layout.likes(region, viewer, business), layout.dislikes(region, viewer, business)]
 }
 
-/** As `put-marks.lua` says. */
+/** In the format of `put-marks.lua`. */
 function packWrites(items: readonly Grouped<MarkWrite>[]): Buffer {
   const target = Buffer.allocUnsafe(items.length * (2 + 1 + 6 + 1 + ID_BYTES_MAX + 1 + 7 + RECORD_BYTES))
   let end = 0
@@ -75,7 +75,7 @@ function packWrites(items: readonly Grouped<MarkWrite>[]): Buffer {
     end = lengthBefore(target, end, (at) => at + target.write(oid, at))
     end = lengthBefore(target, end, (at) => {
       if (base === undefined) return at
-      // A base without a time is taken as it is.
+      // A base without a time is accepted as it is.
       const behind = writeVersion(baseAsOf ?? Number.MAX_SAFE_INTEGER, target, at)
       return base === null ? behind : writeMark(base, target, behind)
     })
@@ -83,7 +83,7 @@ function packWrites(items: readonly Grouped<MarkWrite>[]): Buffer {
   return target.subarray(0, end)
 }
 
-/** As `fill-marks.lua` says. */
+/** In the format of `fill-marks.lua`. */
 function packRows(rows: readonly (MarkRecord & { oid: string })[]): Buffer {
   const target = Buffer.allocUnsafe(rows.length * (1 + 6 + 1 + ID_BYTES_MAX))
   let end = 0

@@ -1,10 +1,10 @@
 /**
- * Point lookups of marks (`lists.ts` has the pages). No script: per viewer and business three commands, which
- * leave together with those of all others, in one round trip.
+ * Point lookups of marks (`lists.ts` has the pages). There is no script. Each viewer and business takes three commands, and all commands
+ * share one round trip.
  *
- * They are not of one moment, but their order makes that harmless: first the sorted sets, then the hash. What leaves a
- * sorted set because it changed stands in the hash then, which wins; what leaves it because it was trimmed has made the state
- * "truncated" then, so that nobody takes the miss for NONE. `sendInOrder` keeps the order when something is repeated.
+ * The three answers are not of one moment, but their order makes that harmless: first the sorted sets, then the hash. A mark that changes
+ * in between leaves its sorted set, and the hash has the change, which wins. A mark that is trimmed in between makes the state "truncated",
+ * so that the miss does not count as NONE. `sendInOrder` keeps the order in a repetition.
  */
 import type { BusinessNumber, MarkKey, ViewerId } from '../../../../core/domain.ts'
 import type { DirtyMark, HotMark } from '../hot-store.ts'
@@ -18,7 +18,7 @@ type Asked = { likes: string; dislikes: string; marks: string; oids: string[]; i
 type Answers = (Buffer | null)[]
 
 export function makeMarkReading(connection: Connection, layout: MarkLayout) {
-  /** The keys by viewer and business: what one set of commands asks for. */
+  /** The keys by viewer and business, one set of commands each. */
   function gather(keys: readonly MarkKey[], indexes: readonly number[] = keys.map((_, at) => at)): Asked[] {
     return groupByRegion(indexes, (index) => keys[index] as MarkKey, layout.regionOf).flatMap(({ region, groups, items }) => {
       const asked = groups.map(({ viewer, business }): Asked => {
@@ -71,9 +71,12 @@ export function makeMarkReading(connection: Connection, layout: MarkLayout) {
     },
 
     /**
-     * Dirty marks stand in the hash; only what is not there is looked for in the sorted sets, and then in the hash once more:
-     * 1. The hash has nothing of a clean mark. 2. It is changed. 3. The sorted set has the change, whose version is in the hash.
-     * Without it the change would be persisted, and told, as if it had none.
+     * Dirty marks are in the hash. A key that is missing there is looked up in the sorted sets, and then in the hash once more:
+     * 1. The hash does not have a clean mark.
+     * 2. The mark changes.
+     * 3. The sorted set has the change, and the hash its version.
+     *
+     * Without the second look, the change would be persisted and published without its version.
      */
     async readDirtyMarks(keys: readonly MarkKey[]): Promise<DirtyMark[]> {
       const read: DirtyMark[] = keys.map((key) => ({ key, record: undefined }))

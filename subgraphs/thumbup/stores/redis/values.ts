@@ -1,13 +1,13 @@
 /**
- * What stands in a viewer's hash of marks, byte by byte. `scripts/mark.lua` says the same in Lua, and alone writes it. Numbers
- * are big endian.
+ * The bytes of a viewer's hash of marks. `scripts/mark.lua` has the same in Lua, and only the scripts write it. Numbers are big endian.
  *
- * A mark that is pending or a tombstone: bits (1): the mark, the counted one × 4, 16 if dirty; markedAt (6), version (7). If it is
- * pending, also the markedAt of the row that is counted (6), which scripts alone read.
- * The state of a viewer in a business: kind (1), 1 + the latest markedAt that ever left (6), the region's clock when
- * something last left (7), the day of the last expiry (4), the floor's markedAt (6) and its oid, empty where there is none.
+ * A pending mark or a tombstone: bits (1): the mark, the counted mark × 4, 16 if dirty; markedAt (6), version (7). A pending mark also has
+ * the markedAt of the counted row (6), which only scripts read.
  *
- * A clean like or dislike stands in the sorted set only, and has no version any more: it reads as 0.
+ * The state of a viewer in a business: kind (1), 1 + the latest markedAt that ever left (6), the region's clock when a mark last left (7),
+ * the day of the last expiry (4), the floor's markedAt (6) and its oid, empty if there is none.
+ *
+ * A clean like or dislike is only in the sorted set, and has no version: it reads as 0.
  */
 import type { Mark, MarkPlace, MarkRecord } from '../../../../core/domain.ts'
 import { readVersion, writeVersion } from '../../../../stores/redis/packing.ts'
@@ -29,7 +29,7 @@ export function markOf(number: number): Mark {
   return MARKS[number & 3] ?? 'NONE'
 }
 
-/** Writes mark, markedAt and version; returns the offset after them. */
+/** Writes mark, markedAt and version. Returns the next offset. */
 export function writeMark(record: MarkRecord, target: Buffer, offset: number): number {
   target[offset] = markNumber(record.mark)
   return writeVersion(record.version, target, target.writeUIntBE(record.markedAt, offset + 1, 6))
@@ -46,7 +46,7 @@ export function decodeMark(source: Buffer, offset = 0): HeldMark {
   }
 }
 
-/** A mark that stands in a sorted set only. */
+/** A mark that is only in a sorted set. */
 export function cleanMark(mark: Mark, score: Buffer): HeldMark {
   return { record: { mark, markedAt: Number(String(score)), version: 0 }, counted: mark, dirty: false }
 }

@@ -1,11 +1,11 @@
 #!lua flags=allow-oom
--- clear-marks: takes over what the record store has now, where the version has not moved since it was read, and removes the
--- dirty mark; where it has moved, only notes what is counted, unless that is newer than this row. Then trims.
+-- clear-marks: takes over the record store's row and removes the dirty mark, if the version has not moved since it was read.
+-- If it has moved, only notes the counted mark, unless that is newer than this row. Then trims.
 -- KEYS[1] last version (string)  KEYS[2] dirty marks (zset)  KEYS[3] tombstones (zset)
 -- KEYS[4..] per viewer and business: marks (hash), likes (zset), dislikes (zset)
 -- ARGV[1] cap of likes, and of dislikes
 -- ARGV[2] the keys, one after another: place in groups from 0 (2 bytes), version that was read (7), the row: mark (1),
---         markedAt (6), version (7); oid after its length (1)
+--        markedAt (6), version (7); oid after its length (1)
 -- ARGV[3..] per viewer and business: packed viewer + business
 -- include: mark
 local cap, keys = tonumber(ARGV[1]), ARGV[2]
@@ -33,7 +33,7 @@ local function clear(group, oid, version, row)
     redis.call('HDEL', group.marks, oid)
     if held.mark == NONE and not held.dirty then redis.call('ZREM', KEYS[3], member) end
   end
-  -- What comes next at the very same time must win over this row.
+  -- The next write at the same time must win over this row.
   clock.last = math.max(clock.last, row.version)
 end
 

@@ -1,5 +1,5 @@
 #!lua flags=allow-oom
--- drop-marks: removes dirty marks whose entry is missing.
+-- drop-marks: removes dirty marks without a mark.
 -- KEYS[1] dirty marks (zset)  KEYS[2..] per viewer and business: marks (hash), likes (zset), dislikes (zset)
 -- ARGV[1..] in turn: place in groups from 0, oid, dirty mark
 for at = 1, #ARGV, 3 do

@@ -1,9 +1,9 @@
 #!lua
--- fill-marks: makes an unknown viewer known in a business, with what the record store has. What is held already stays as it is.
--- Nothing happens if he is known, or if something of his has left since the rows were read.
+-- fill-marks: makes an unknown viewer known in a business, from the record store. Held marks stay as they are.
+-- Nothing changes if the viewer is known, or if one of their marks has left since the rows were read.
 -- KEYS[1] last version (string)  KEYS[2] marks (hash)  KEYS[3] likes (zset)  KEYS[4] dislikes (zset)   with the region's hash tag
 -- ARGV[1] cap of likes, and of dislikes  ARGV[2] expiry of idle viewers (ms; 0 never)  ARGV[3] clock at which reading began
--- ARGV[4] 1 if the rows are all there is  ARGV[5] packed viewer + business
+-- ARGV[4] 1 if the rows are complete  ARGV[5] packed viewer + business
 -- ARGV[6] the rows, one after another: mark (1), markedAt (6), oid after its length (1)
 -- ARGV[7] the highest version of a row
 -- include: mark
@@ -13,7 +13,7 @@ local state = group.state
 if state.kind ~= UNKNOWN or state.leftAt > asOf or (ARGV[4] ~= '1' and rows == '') then return 0 end
 local clock = readClock(KEYS[1])
 
--- In lots, each looked up by three commands: a row each would hold up the server.
+-- In lots, each looked up by three commands. Lookups row by row would block the server.
 local LOT = 1000
 local function take(lot, oids)
   local pending = redis.call('HMGET', group.marks, unpack(oids))
@@ -55,7 +55,7 @@ if expireMs > 0 then
   putOffExpiry(group, tonumber(redis.call('TIME')[1]) * 1000, expireMs)
 end
 storeState(group)
--- What comes next at the very same time must win over its row.
+-- The next write at the same time must win over its row.
 clock.last = math.max(clock.last, tonumber(ARGV[7]))
 storeClock(KEYS[1], clock)
 return 1

@@ -1,5 +1,5 @@
--- mark: what stands of one viewer's marks in one business, and how it is changed. Included by the scripts that change marks.
--- subgraphs/thumbup/stores/redis/keys.ts says what stands where, values.ts describes the bytes. Lua numbers are doubles: all below 2^53.
+-- mark: one viewer's marks in one business, and their changes. Included by the scripts that change marks.
+-- subgraphs/thumbup/stores/redis/keys.ts describes the keys, values.ts the bytes. Lua numbers are doubles: all below 2^53.
 -- A group is { prefix = packed viewer + business, marks = key, likes = key, dislikes = key, state = table, changed = boolean };
 -- the caller stores the state if `changed`. `clock` is { last = the last version given in the region }.
 local NONE, LIKE, DISLIKE = 0, 1, 2
@@ -9,8 +9,8 @@ local function whole(number)
   return string.format('%.0f', number)
 end
 
--- A mark: mark and what is counted (2 bits each), 16 if dirty; markedAt (6), version (7). If dirty, countedAt (6) as well: the
--- markedAt of the row that is counted; 0, or missing, if nobody knows. Of a clean mark it is its own.
+-- A mark: mark and counted mark (2 bits each), 16 if dirty; markedAt (6), version (7). A dirty mark also has countedAt (6), the
+-- markedAt of the counted row: 0 or missing if unknown. A clean mark's countedAt is its own markedAt.
 local function unpackMark(value)
   local bits, markedAt, version = struct.unpack('>BI6I7', value)
   local mark = bits % 4
@@ -24,13 +24,13 @@ local function packMark(held)
   return held.dirty and packed .. struct.pack('>I6', held.countedAt) or packed
 end
 
--- What is told of a mark: mark (1), markedAt (6), version (7).
+-- The answer for a mark: mark (1), markedAt (6), version (7).
 local function packRecord(record)
   return struct.pack('>BI6I7', record.mark, record.markedAt, record.version)
 end
 
--- droppedBefore: 1 + the latest markedAt that ever left. leftAt: the region's clock when something last left.
--- expiredOn: the day on which the expiry of the keys was last put off. floorId is '' where there is no floor.
+-- droppedBefore: 1 + the latest markedAt that ever left. leftAt: the region's clock when a mark last left.
+-- expiredOn: the day on which the expiry of the keys was last extended. floorId is '' without a floor.
 local function unpackState(value)
   if not value then return { kind = UNKNOWN, droppedBefore = 0, leftAt = 0, expiredOn = 0, floorAt = 0, floorId = '' } end
   local kind, droppedBefore, leftAt, expiredOn, floorAt, at = struct.unpack('>BI6I7I4I6', value)
@@ -53,7 +53,7 @@ local function openMarks(at, prefix)
   return group
 end
 
--- A clean like or dislike has no version: nothing waits for it any more.
+-- A clean like or dislike has no version: no change of it waits to be persisted.
 local function findMark(group, oid)
   local value = redis.call('HGET', group.marks, oid)
   if value then return unpackMark(value) end
@@ -65,7 +65,7 @@ local function findMark(group, oid)
   return markedAt and { mark = mark, counted = mark, countedAt = markedAt, dirty = false, markedAt = markedAt, version = 0 }
 end
 
--- Moves an oid to the list of its mark. `grown`: a list is longer than before; `begun`: it was not there.
+-- Moves an oid to the list of its mark. `grown`: a list is longer than before. `begun`: the list did not exist.
 local function placeMark(group, oid, old, mark, markedAt)
   if old ~= mark then
     if old == LIKE then redis.call('ZREM', group.likes, oid) end
@@ -108,8 +108,8 @@ local function placeBefore(markedAt, id, otherAt, otherId)
   return idBefore(id, otherId)
 end
 
--- The `count` last places of a list, the last first. Redis orders ties by text, and we by id: so all ties of the place at the
--- boundary are looked at; of more than TIES_MAX some, which may let an older one stay, and its floor says so.
+-- The `count` last places of a list, the last first. Redis orders ties by text, and we by id, so all ties at the boundary are
+-- compared. Of more than TIES_MAX only some are compared. An older mark may then stay, and its floor includes it.
 local TIES_MAX = 1000
 local function oldestOf(list, count)
   local answer = redis.call('ZRANGE', list, 0, count, 'WITHSCORES')
@@ -131,7 +131,7 @@ local function oldestOf(list, count)
   return places
 end
 
--- Says that a mark leaves, so that a base or a fill that was read before is refused, and late writes ask for a base.
+-- Notes that a mark leaves. A base or a fill that was read before is then refused, and late writes ask for a base.
 local function noteLeft(group, markedAt, clock)
   local state = group.state
   state.droppedBefore = math.max(state.droppedBefore, markedAt + 1)
@@ -140,7 +140,7 @@ local function noteLeft(group, markedAt, clock)
   group.changed = true
 end
 
--- Only clean ones leave, from the oldest end, and the first dirty one stops it: what is unpersisted is nowhere else.
+-- Drops clean marks from the oldest end, and stops at the first dirty one: an unpersisted mark is nowhere else.
 local CHUNK = 100
 local function trimList(group, list, cap, clock)
   local excess = redis.call('ZCARD', list) - cap
@@ -177,8 +177,8 @@ local function trimMarks(group, cap, clock)
   trimList(group, group.dislikes, cap, clock)
 end
 
--- Idle viewers leave memory, and are unknown then. Put off once a day, not at each write. The lists outlive the state by a
--- day: what says that a miss is NONE must never be there without them.
+-- Idle viewers leave memory, and are unknown then. The expiry is extended once a day, not at each write. The lists outlive the
+-- state by a day: a state that turns a miss into NONE must never exist without them.
 local DAY = 86400000
 local function putOffExpiry(group, now, expireMs)
   if expireMs == 0 then return end

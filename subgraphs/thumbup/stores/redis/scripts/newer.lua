@@ -1,6 +1,6 @@
 -- newer: included by the scripts of the count cache.
--- True if what is cached (its version, or false) is newer than what comes. Versions are whole numbers in decimal: the
--- longer one is the larger, and those of one length compare digit by digit, beyond 2^53 too.
+-- True if the cached version (or false) is newer than the given one. Versions are whole numbers in decimal. The longer one is
+-- larger, and versions of one length compare digit by digit, also beyond 2^53.
 local function isNewer(cached, version)
   if not cached then return false end
   if #cached ~= #version then return #cached > #version end

@@ -1,8 +1,8 @@
 #!lua flags=allow-oom
--- purge-marks: drops tombstones that were persisted. Late writes of what was dropped ask for a base from then on.
+-- purge-marks: drops persisted tombstones. Late writes of the dropped keys then ask for a base.
 -- KEYS[1] last version (string)  KEYS[2] tombstones (zset)  KEYS[3..] per viewer and business: marks (hash), likes, dislikes (zsets)
 -- ARGV[1] undone at or before (ms)  ARGV[2..] in turn: place in groups from 0, packed viewer + business, oid
--- returns how many went
+-- returns the number of dropped tombstones
 -- include: mark
 local undoneBefore = tonumber(ARGV[1])
 local clock = readClock(KEYS[1])

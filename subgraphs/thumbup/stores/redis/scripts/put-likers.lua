@@ -1,7 +1,7 @@
 #!lua
 -- put-likers: replaces the cached likers of a subject unless newer ones are cached.
--- KEYS[1] likers (zset)  KEYS[2] version and whether they are all (string)   with the region's hash tag
--- ARGV[1] version  ARGV[2] 1 if they are all  ARGV[3] ms to keep them  ARGV[4..] in turn: markedAt, viewer
+-- KEYS[1] likers (zset)  KEYS[2] version and whether the list is complete (string)   with the region's hash tag
+-- ARGV[1] version  ARGV[2] 1 if the list is complete  ARGV[3] ms to keep them  ARGV[4..] in turn: markedAt, viewer
 -- include: newer
 local cached = redis.call('GET', KEYS[2])
 if cached and isNewer(string.match(cached, '^[0-9]+'), ARGV[1]) then return 0 end

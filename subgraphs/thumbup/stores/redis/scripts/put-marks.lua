@@ -3,11 +3,11 @@
 -- KEYS[1] last version (string)  KEYS[2] dirty marks (zset)  KEYS[3] tombstones (zset)
 -- KEYS[4..] per viewer and business: marks (hash), likes (zset), dislikes (zset)   all with the region's hash tag
 -- ARGV[1] now (ms)  ARGV[2] cap of likes, and of dislikes  ARGV[3] expiry of idle viewers (ms; 0 never)
--- ARGV[4] the writes, one after another: place in groups from 0 (2 bytes), bits (1): mark, 4 base known, 8 there is one,
---         16 blind; markedAt (6), oid and base, each after its length (1). Before a known base stands what it is as of (7)
+-- ARGV[4] the writes, one after another: place in groups from 0 (2 bytes), bits (1): mark, 4 base known, 8 the base has a row,
+--        16 blind; markedAt (6), oid and base, each after its length (1). The clock of a known base (7) comes before it
 -- ARGV[5..] per viewer and business: packed viewer + business
--- returns per write its status (1 byte): 0 stale, and the record that is stored; 1 written, the old mark (1) and the record;
---         2 needs base, whether the viewer is unknown (1), and what the base must be as of (7)
+-- returns per write its status (1 byte): 0 stale, and the stored record; 1 written, the old mark (1) and the record;
+--        2 needs base, whether the viewer is unknown (1), and the clock for the base (7)
 -- include: mark
 local now, cap, expireMs, writes = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3]), ARGV[4]
 local STALE, WRITTEN, NEEDS_BASE = 0, 1, 2
@@ -29,7 +29,7 @@ local function put(group, oid, mark, markedAt, base, blind)
     return string.char(STALE) .. packRecord(stored)
   end
   local old = stored and stored.mark or NONE
-  -- A base may carry a version of before the hot store was lost: ours never fall behind it.
+  -- A base may carry a version from before the hot store was lost. New versions must be higher.
   clock.last = math.max(clock.last + 1, now * 1024, (stored and stored.version or 0) + 1)
   local entry = { mark = mark, counted = held and held.counted or old, dirty = true, markedAt = markedAt, version = clock.last }
   entry.countedAt = held and held.countedAt or stored and stored.markedAt or 0
@@ -63,7 +63,7 @@ end
 
 for _, group in pairs(groups) do
   if group.written then
-    -- Only now, so that a base stays true through the call.
+    -- Trim at the end, so that a base stays true through the call.
     trimMarks(group, cap, clock)
     putOffExpiry(group, now, expireMs)
     storeState(group)
