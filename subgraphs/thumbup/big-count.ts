@@ -5,6 +5,6 @@ export const bigCount = new GraphQLScalarType<number, number>({
   name: 'BigCount',
   serialize(value) {
     if (typeof value === 'number' && Number.isSafeInteger(value) && value >= 0) return value
-    throw new TypeError('a BigCount is a whole number from 0 to 2^53')
+    throw new TypeError('a BigCount must be a whole number from 0 to 2^53')
   },
 })

@@ -50,7 +50,7 @@ export function makeThumbupBusinesses(configured: readonly BusinessConfig[]): Th
 
   function requireServed({ name, thumbup }: BusinessConfig): void {
     if (!thumbup.deleted) return
-    throw new TidemarkError('BUSINESS_DELETED', `business "${name}" was deleted: nothing of it can be marked or read any more`)
+    throw new TidemarkError('BUSINESS_DELETED', `business "${name}" was deleted: its subjects can no longer be marked or read`)
   }
 
   return {

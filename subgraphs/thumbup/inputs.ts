@@ -75,7 +75,7 @@ function markedViewer(named: string, viewer: Viewer): string {
 
 function checkKind(mark: string): Mark {
   if (MARKS.includes(mark)) return mark as Mark
-  throw new TidemarkError('MARK_INVALID', `mark "${mark.slice(0, 16)}" is none: send LIKE, DISLIKE, or NONE to undo`)
+  throw new TidemarkError('MARK_INVALID', `mark "${mark.slice(0, 16)}" is not valid: send LIKE, DISLIKE, or NONE to undo`)
 }
 
 function checkSource(source: string): void {
@@ -86,7 +86,7 @@ function checkSource(source: string): void {
 /** The registration for an input. Throws with the code for the payload. */
 export function checkSubject(input: SubjectInput, businessOfCall: string | undefined, businesses: ThumbupBusinesses): Registration {
   const name = input.business ?? businessOfCall
-  if (name === undefined) throw new TidemarkError('BUSINESS_UNKNOWN', 'no business is named: send it with the input or with the call')
+  if (name === undefined) throw new TidemarkError('BUSINESS_UNKNOWN', 'the input has no business: send it with the input or with the call')
   const business = businesses.byName(name)
   checkId(input.id, 'id')
   checkId(input.owner, 'owner')

@@ -198,8 +198,8 @@ function take(reader: ByteReader, length: number): Buffer {
 
 function openBlock(block: Buffer): { header: BlockHeader; unit: number; kindBits: number; reader: ByteReader } {
   const first = block[0] ?? 0
-  if (block.length <= CHECKED_FROM || (first & 0xf0) !== MAGIC) throw damaged(`its ${block.length} bytes do not begin as one`)
-  if (block.readUInt32BE(1) !== checksum(block)) throw damaged('its sum is not that of its bytes')
+  if (block.length <= CHECKED_FROM || (first & 0xf0) !== MAGIC) throw damaged(`its ${block.length} bytes do not begin like a block`)
+  if (block.readUInt32BE(1) !== checksum(block)) throw damaged('its checksum does not match')
   const format = first & 0x0f
   if (format !== FORMAT) {
     const message = `a block of marks has format ${format}, and this version reads format ${FORMAT}: run the version that wrote it`
@@ -213,13 +213,10 @@ function openBlock(block: Buffer): { header: BlockHeader; unit: number; kindBits
   const oldestAt = newestAt - readVarint(reader) * unit
   const kindBits = block[CHECKED_FROM] as number
   // An entry takes at least one byte.
-  if (likes + dislikes === 0 || likes + dislikes > block.length || kindBits === 0 || kindBits > 7) throw damaged('its header is absurd')
+  if (likes + dislikes === 0 || likes + dislikes > block.length || kindBits === 0 || kindBits > 7) throw damaged('its header is impossible')
   return { header: { format, likes, dislikes, newestAt, oldestAt }, unit, kindBits, reader }
 }
 
-function damaged(what: string): TidemarkError {
-  return new TidemarkError(
-    'DATA_DAMAGED',
-    `a block of marks is not as it was written, ${what}: restore it from a backup of the record store`,
-  )
+function damaged(reason: string): TidemarkError {
+  return new TidemarkError('DATA_DAMAGED', `a block of marks is damaged, ${reason}: restore it from a backup of the record store`)
 }

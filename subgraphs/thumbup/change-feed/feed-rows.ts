@@ -38,13 +38,13 @@ function bytesOf(row: FeedRow, column: string): Buffer {
   const value = row[column]
   if (Buffer.isBuffer(value)) return value
   if (typeof value === 'string') return Buffer.from(value, 'latin1')
-  throw new TypeError(`${column} is ${typeof value} and not bytes`)
+  throw new TypeError(`column ${column} has a value of type ${typeof value}, not bytes`)
 }
 
 function idOf(row: FeedRow, column: string): string {
   const bytes = bytesOf(row, column)
   if (bytes.length === 0 || packedIdLength(bytes, 0) !== bytes.length)
-    throw new TypeError(`${column} is ${bytes.toString('hex')} and no packed id`)
+    throw new TypeError(`column ${column} is ${bytes.toString('hex')}, not a packed id`)
   return unpackId(bytes, 0)
 }
 
@@ -56,5 +56,5 @@ function numberOf(row: FeedRow, column: string): number {
   const value = row[column]
   const number = typeof value === 'string' && /^\d+$/.test(value) ? Number(value) : value
   if (Number.isSafeInteger(number) && (number as number) >= 0) return number as number
-  throw new TypeError(`${column} is ${String(value)} and not a whole number from 0 to 2^53 - 1`)
+  throw new TypeError(`column ${column} is ${String(value)}, not a whole number from 0 to 2^53 - 1`)
 }

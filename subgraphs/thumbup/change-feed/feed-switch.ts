@@ -122,19 +122,19 @@ export async function makeFeedSwitch(
     freshSince = isFresh ? (freshSince ?? now) : undefined
     if (active === 'primary') {
       if (isFresh) events.trim()
-      else takeOver(failure ?? `the change feed has not come further for ${lagMs} ms`)
+      else takeOver(failure ?? `the change feed has made no progress for ${lagMs} ms`)
     } else if (freshSince !== undefined && now - freshSince >= backAfterMs && sides.primary.readUntil() > 0 && events.isEmpty()) {
       setActive('primary', `the change feed has been fresh for ${now - freshSince} ms`)
     } else if (active === 'fallback') events.passInTurn(downstream)
     if (active === 'primary' && isFresh && sides.primary.readUntil() > 0 && downstream.takeRisk())
-      reload(`more than ${keysMax} subjects changed while the change feed did not come further: some changes may have come twice`)
+      reload(`more than ${keysMax} subjects changed while the change feed made no progress: some changes may have come twice`)
   }
 
   function takeOver(reason: string): void {
     setActive('fallback', reason)
-    if (sides.primary.readUntil() === 0) reload('the change feed has not worked since the start: what changed before is not known')
+    if (sides.primary.readUntil() === 0) reload('the change feed has not worked since the start: earlier changes are unknown')
     else if (events.lostAt() >= sides.primary.readUntil())
-      reload(`more than ${bufferMax} events came that the change feed had not brought: the oldest are missing`)
+      reload(`more than ${bufferMax} events waited for the change feed: the oldest are lost`)
     events.passInTurn(downstream)
   }
 

@@ -14,8 +14,8 @@ export class DamagedMarks extends TidemarkError {
   /** `owners`: at least one. `cause`: the damage of a block of the first owner. */
   constructor(owners: readonly Owner[], cause: unknown) {
     const [{ viewer, business } = { viewer: '', business: 0 }, ...others] = owners
-    const whose = `marks of viewer "${viewer}" in business ${business}${others.length === 0 ? '' : ` (and of ${others.length} more)`}`
-    super('DATA_DAMAGED', `${whose} cannot be read: ${cause instanceof Error ? cause.message : String(cause)}`, { cause })
+    const marks = `marks of viewer "${viewer}" in business ${business}${others.length === 0 ? '' : ` (and of ${others.length} more)`}`
+    super('DATA_DAMAGED', `${marks} cannot be read: ${cause instanceof Error ? cause.message : String(cause)}`, { cause })
     this.owners = owners
   }
 

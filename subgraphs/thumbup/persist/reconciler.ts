@@ -93,13 +93,13 @@ export function startReconciler(
 
   function leaveOut(item: unknown, error: unknown): void {
     figures.unreconciled++
-    onError(new Error(`counts cannot be compared with rows: ${JSON.stringify([item])}`, { cause: error }))
+    onError(new Error(`counts could not be compared with rows: ${JSON.stringify([item])}`, { cause: error }))
   }
 
   function note(checked: number, drift: readonly unknown[]): void {
     figures.reconciled += checked
     figures.drift += drift.length
-    if (drift.length > 0) onError(new Error(`counts differ from rows, which must never be: ${JSON.stringify(drift.slice(0, 5))}`))
+    if (drift.length > 0) onError(new Error(`counts differ from rows, which is a bug: ${JSON.stringify(drift.slice(0, 5))}`))
   }
 
   /** Read the record store after the cache: only the cache may be behind. */

@@ -28,6 +28,6 @@ export function decodeCountEvent(bytes: Uint8Array): CountEvent {
 
 function kindOf(number: number): Mark {
   const kind = KINDS[number]
-  if (kind === undefined) throw new RangeError(`${number} is no kind of mark`)
+  if (kind === undefined) throw new RangeError(`mark kind ${number} is not valid`)
   return kind
 }

@@ -14,7 +14,7 @@ export function markEntries(writes: readonly MarkWrite[], now: number): MarkJour
 /** The entry as a thumbup entry, or the reason why it is invalid. */
 export function readMarkEntry(entry: JournalEntry): MarkJournalEntry | string {
   const { kind, writes } = entry.change as { kind: string; writes?: unknown }
-  if (kind !== 'mark') return `it is of a kind that this version of thumbup does not know: ${JSON.stringify(kind)}`
+  if (kind !== 'mark') return `this version of thumbup does not know its kind: ${JSON.stringify(kind)}`
   return mistakeOfItems(entry.viewer, writes, 'mark', isMark) ?? (entry as MarkJournalEntry)
 }
 

@@ -146,8 +146,8 @@ export function makePipeline(
     told.add(business)
     onError(
       new Error(
-        `marks of business ${business} wait in the journal of stores that are not its own any more: they go into those that it has now, ` +
-          'once these answer (see `tidemark journal`)',
+        `marks of business ${business} wait in the journal of its former stores: they go to its current stores, ` +
+          'once those answer (see `tidemark journal`)',
       ),
     )
   }

@@ -69,7 +69,7 @@ export function startQuotas(
       if (limit !== undefined && !limit.bucket.take(1)) {
         throw new TidemarkError(
           'QUOTA_EXCEEDED',
-          `business "${names.get(business)}" has had its ${limit.perSecond} marks of this second: send the mark again later`,
+          `business "${names.get(business)}" has used its ${limit.perSecond} marks of this second: send the mark again later`,
         )
       }
     },
@@ -79,7 +79,7 @@ export function startQuotas(
       const what = mark === 'NONE' ? `there is nothing to undo at "${oid}", and ` : ''
       return new TidemarkError(
         'QUOTA_EXCEEDED',
-        `${what}business "${quota.name}" has ${quota.marks} marks stored and may have ${quota.max}: raise thumbup.marksMax, or undo some`,
+        `${what}business "${quota.name}" has ${quota.marks} stored marks of at most ${quota.max}: raise thumbup.marksMax, or undo some`,
       )
     },
     async stop() {

@@ -39,7 +39,7 @@ export async function registerSubjects(
 
 function once(registration: Registration, seen: Set<string>): Registration {
   const text = subjectText(registration)
-  if (seen.has(text)) throw new TidemarkError('REGISTERED_TWICE', `subject "${registration.oid}" stands twice in this call: send it once`)
+  if (seen.has(text)) throw new TidemarkError('REGISTERED_TWICE', `subject "${registration.oid}" occurs twice in this call: send it once`)
   seen.add(text)
   return registration
 }

@@ -16,7 +16,7 @@ const READ = '{ thumbups(business: "article", ids: ["s"]) { viewerMark } }'
 const S: MarkKey = { viewer: '7', business: ARTICLE, oid: 's' }
 const entry = (business: number, oid: string, markedAt: number): JournalEntry =>
   markEntries([{ viewer: '7', business, oid, mark: 'LIKE', markedAt }], markedAt)[0] as JournalEntry
-const said = (errors: unknown[]): string[] => errors.map(String).filter((text) => text.includes('not its own any more'))
+const said = (errors: unknown[]): string[] => errors.map(String).filter((text) => text.includes('in the journal of its former stores'))
 
 describe('marks that wait in a journal', () => {
   let [common, own]: MarkedStores[] = []

@@ -106,7 +106,8 @@ async function startFeed(
         queue = done.catch(() => undefined)
         return done
       },
-      parked: (reason, where) => onGap(`a message of topic ${topic} cannot be read and is set aside (${JSON.stringify(where)}): ${reason}`),
+      parked: (reason, where) =>
+        onGap(`a message of topic ${topic} cannot be read and is quarantined (${JSON.stringify(where)}): ${reason}`),
     },
     clock,
     logger,
@@ -147,7 +148,10 @@ async function startFeed(
   function complainOfWatermarks(): void {
     if (hasComplained || !progress.lacksWatermarks()) return
     hasComplained = true
-    logger.error({ topic, partitions }, 'no watermarks come: create the changefeed with enable-tidb-extension=true, or with one partition')
+    logger.error(
+      { topic, partitions },
+      'the topic has no watermarks: create the changefeed with enable-tidb-extension=true, or with one partition',
+    )
   }
 
   function stop(): Promise<void> {

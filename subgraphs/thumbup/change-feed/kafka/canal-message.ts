@@ -28,12 +28,12 @@ const NOTHING: CanalMessage = { kind: 'nothing' }
 export function parseCanal(bytes: Buffer, database: string): CanalMessage {
   const message = JSON.parse(bytes.toString()) as Parsed | null
   if (typeof message !== 'object' || message === null || typeof message.type !== 'string')
-    throw new TypeError('the message is no canal-json')
+    throw new TypeError('the message is not canal-json')
   if (message.type === 'TIDB_WATERMARK') return { kind: 'watermark', watermark: timestampOf(message._tidb?.watermarkTs) }
   if (message.isDdl === true || (message.type !== 'INSERT' && message.type !== 'UPDATE')) return NOTHING
   if (message.database !== database || !isOurs(message.table)) return NOTHING
   const { table, data } = message
-  if (!Array.isArray(data)) throw new TypeError(`data is ${typeof data} and not a list of rows`)
+  if (!Array.isArray(data)) throw new TypeError(`data has type ${typeof data}, not a list of rows`)
   const changes = data.flatMap((row) => changeOf(table as FeedTable, row as FeedRow) ?? [])
   const committedAt = message._tidb?.commitTs
   return { kind: 'rows', changes, committedAt: committedAt === undefined ? undefined : timestampOf(committedAt) }
@@ -45,5 +45,5 @@ function isOurs(table: unknown): boolean {
 
 function timestampOf(value: unknown): number {
   if (typeof value === 'number' && value > 0) return value
-  throw new TypeError(`${String(value)} is no timestamp`)
+  throw new TypeError(`${String(value)} is not a timestamp`)
 }

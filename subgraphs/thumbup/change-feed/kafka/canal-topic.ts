@@ -11,10 +11,7 @@ export async function countPartitions(admin: Admin, topic: string): Promise<numb
   } catch (error) {
     if (!isMissing(error)) throw error
   }
-  throw new TidemarkError(
-    'TOPIC_MISSING',
-    `topic ${topic}, which TiCDC should fill, does not exist: create the changefeed, or correct canalTopic`,
-  )
+  throw new TidemarkError('TOPIC_MISSING', `topic ${topic} of TiCDC does not exist: create the changefeed, or correct canalTopic`)
 }
 
 /** Reports messages that Kafka removed before the group read them. */

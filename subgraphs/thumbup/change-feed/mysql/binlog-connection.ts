@@ -68,7 +68,7 @@ export function connectToBinlog(
         break
       }
       if (readTo !== began) failures = tries = 0
-      logger.warn({ err: reason, feed: name }, 'the change feed lost its connection; making another')
+      logger.warn({ err: reason, feed: name }, 'the change feed lost its connection and reconnects')
       if (isOver(reason, ++tries)) await goOnFromNow(reason)
       await Promise.race([sleep(clock, retryDelayMs(failures)), stopping.promise])
     }
@@ -77,9 +77,11 @@ export function connectToBinlog(
   async function goOnFromNow(reason: unknown): Promise<void> {
     try {
       readTo = await readEnd(source, await readBinlogFacts(source))
-      onGap(`the change feed "${name}" goes on from now, since ${source.server} has no more what came next: ${sentenceOf(reason)}`)
+      onGap(
+        `the change feed "${name}" continues with the next commit, since ${source.server} no longer has the next transaction: ${sentenceOf(reason)}`,
+      )
     } catch (error) {
-      logger.warn({ err: error, feed: name }, 'the end of the binary log cannot be asked for')
+      logger.warn({ err: error, feed: name }, 'the end of the binary log cannot be read')
     }
   }
 
@@ -91,7 +93,7 @@ export function connectToBinlog(
     bytes = read
     if (now - heardAt < stalledAfterMs) return
     heardAt = now
-    stall(Object.assign(new Error(`no byte came for ${stalledAfterMs} ms`), { code: 'STALLED' }))
+    stall(Object.assign(new Error(`the connection brought no byte for ${stalledAfterMs} ms`), { code: 'STALLED' }))
   }
 
   /** Called when a beat could not be written: no byte of it can come. */
@@ -123,7 +125,7 @@ function isOver(reason: unknown, tries: number): boolean {
 function refusedError(server: string, reason: unknown): TidemarkError {
   return new TidemarkError(
     'CONFIG_INVALID',
-    `${server} does not let us read its binary log (${sentenceOf(reason)}): GRANT REPLICATION SLAVE, REPLICATION CLIENT ON *.* to this account, or set feed to events`,
+    `${server} refuses to send its binary log (${sentenceOf(reason)}): GRANT REPLICATION SLAVE, REPLICATION CLIENT ON *.* to this account, or set feed to events`,
     { cause: reason },
   )
 }

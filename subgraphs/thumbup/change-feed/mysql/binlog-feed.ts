@@ -116,12 +116,14 @@ async function startFeed(
 async function firstPlace(database: Database, source: Database, name: string, onGap: (sentence: string) => void): Promise<Place> {
   const facts = await readBinlogFacts(source)
   const obstacle = binlogObstacle(facts)
-  if (obstacle !== undefined) throw new TidemarkError('CONFIG_INVALID', `no change feed can be read from ${source.server}: ${obstacle}`)
+  if (obstacle !== undefined)
+    throw new TidemarkError('CONFIG_INVALID', `the change feed cannot read the binary log of ${source.server}: ${obstacle}`)
   const stored = await readPlace(database, name)
   // A place of another kind comes from another server, or from before GTIDs were switched on or off.
   if (stored !== undefined && 'gtids' in stored === facts.hasGtids) return stored
   const end = await readEnd(source, facts)
-  if (stored !== undefined) onGap(`the change feed "${name}" begins anew at ${source.server}: its place was of another kind of binary log`)
+  if (stored !== undefined)
+    onGap(`the change feed "${name}" starts at the end of the binary log of ${source.server}: its place is of another kind of binary log`)
   await database.send(putPlace(name, end))
   return end
 }

@@ -74,7 +74,7 @@ export function startDelivery(
         await onChanges({ counts, owners })
         break
       } catch (error) {
-        if (failures === 0) logger.warn({ err: error, feed: own.name }, 'changes of counts could not be taken; trying again')
+        if (failures === 0) logger.warn({ err: error, feed: own.name }, 'changes of counts were rejected and are delivered again')
         await Promise.race([sleep(clock, retryDelayMs(failures)), stopping.promise])
         if (stopped) return false
       }

@@ -51,7 +51,7 @@ export async function readEnd(database: Database, facts: BinlogFacts): Promise<P
   }
   const last = (await database.send(SHOW_FILES)).rows.at(-1)
   if (last === undefined)
-    throw new TidemarkError('RECORD_STORE_UNAVAILABLE', `${database.server} names no file of its binary log: is it starting?`)
+    throw new TidemarkError('RECORD_STORE_UNAVAILABLE', `${database.server} lists no file of its binary log: wait until it has started`)
   return { file: String(last[0]), position: Number(last[1]) }
 }
 

@@ -69,7 +69,7 @@ export function openKafkaMarkEvents(options: KafkaMarkEventsOptions, { clock, lo
     const groupId = `${topicPrefix}-${group}`
     let readUntil = 0
     await ask((admin) => beginNow(kafka, admin, groupId, topic)).catch((error: unknown) =>
-      logger.warn({ err: error, group: groupId }, 'Kafka does not answer; a new group begins with the oldest event that is kept'),
+      logger.warn({ err: error, group: groupId }, 'Kafka does not answer: a new group begins with the oldest kept event'),
     )
     const decodeOne = ({ value }: { value: Buffer | null }): Decoded<E> => {
       try {
@@ -88,7 +88,7 @@ export function openKafkaMarkEvents(options: KafkaMarkEventsOptions, { clock, lo
       },
       {
         persist: ({ messages }) => onEvents(messages),
-        parked: (reason, where) => logger.warn({ ...where, reason }, 'an event of marks cannot be read; it is set aside'),
+        parked: (reason, where) => logger.warn({ ...where, reason }, 'an event of marks cannot be read: it is quarantined'),
         caughtUp(until) {
           readUntil = Math.max(readUntil, until)
         },

@@ -41,7 +41,8 @@ export function encodeChanges({ transitions, counts, owners }: UnnumberedChanges
 
 export function decodeChanges(number: number, bytes: Buffer): MarkChanges {
   const stored = JSON.parse(bytes.toString()) as Stored
-  if (stored.format !== FORMAT) throw new Error(`changes of format ${stored.format} cannot be read`)
+  if (stored.format !== FORMAT)
+    throw new Error(`the outbox has changes of format ${stored.format}, and this version reads format ${FORMAT}`)
   return {
     number,
     transitions: stored.transitions.map(([viewer, business, oid, old, mark, markedAt, version]) => ({

@@ -17,7 +17,7 @@ export function markCode(mark: Mark): number {
 
 export function markOf(code: unknown): Mark {
   const mark = MARKS[Number(code)]
-  if (mark === undefined) throw new Error(`${String(code)} is no mark`)
+  if (mark === undefined) throw new Error(`mark code ${String(code)} is not valid`)
   return mark
 }
 

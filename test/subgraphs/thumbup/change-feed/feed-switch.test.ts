@@ -77,7 +77,7 @@ describe('the switch between two feeds', () => {
     await fallback.bring(change('a', 3))
     expect(got.at(-1)).toBe('a@3')
     expect(feed.figures()).toMatchObject({ active: 'fallback', switches: 1, repeated: 1, buffered: 0 })
-    expect(switched).toEqual([expect.stringMatching(/^fallback: the change feed has not come further for 1\d\d\d ms/)])
+    expect(switched).toEqual([expect.stringMatching(/^fallback: the change feed has made no progress for 1\d\d\d ms/)])
     expect(reloads).toEqual([])
   })
 

@@ -40,7 +40,7 @@ export function markedAtOf(bytes: Buffer): number {
 
 function markOf(bytes: Buffer, shift: number): Mark {
   const mark = MARKS[((bytes[0] as number) >>> shift) & 3]
-  if (mark === undefined) throw new Error(`${bytes[0]} is no mark of a row`)
+  if (mark === undefined) throw new Error(`mark code ${bytes[0]} of a row is not valid`)
   return mark
 }
 
