@@ -1,8 +1,8 @@
 /**
  * Does an acknowledged play stay hidden under kills and network cuts? The run has 100 kills (6 with --quick) of gateways, workers, Redis,
  * Kafka and MariaDB, and 25 network cuts (3) of 0.5 to 5 s, two at a time. Meanwhile viewers play, are served and ask for more, through the
- * API, the log and a server with a clock hours behind. After quiet every play is looked for in `unseen`, in `seen`, in staging and in the
- * filters. The viewers' old sets are migrated from a legacy Redis at the same time, by a command that is killed ten times (3).
+ * API, the log and a server with a clock hours behind. At the same time a command migrates the viewers' old sets from a legacy Redis. It is
+ * killed ten times (3). After the load ends, every play is looked up in `unseen`, in `seen`, in staging and in the filters.
  *
  *     npm run bench -- chaos-seen [--quick] [--json]
  */

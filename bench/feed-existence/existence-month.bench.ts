@@ -6,9 +6,9 @@
  * Time is simulated, and the job is the real one (`hours.ts`). The plays are in `population.ts`.
  *
  * 1. The month, over its end, on stores in memory (`memory-stores.ts`): entries of the hot tier, plays : filter writes.
- * 2. Hours of the same million viewers on LMDB: bytes of the hot tier's tables, and how long the job takes for a slot.
- * 3. Hours of fewer viewers on Redis and MariaDB: bytes of Redis, and the same. Redis expires some keys by its own clock, two hours
- *    after the last fold of a viewer. The benchmark removes them at that simulated time.
+ * 2. Hours of the same million viewers on LMDB: bytes of the hot tier's tables, and duration of the job per slot.
+ * 3. Hours of fewer viewers on Redis and MariaDB: bytes of Redis, and the duration of the job. Redis expires some keys by its own clock,
+ *    two hours after the last fold of a viewer. The benchmark removes them at that simulated time.
  */
 import { Redis } from 'ioredis'
 import { regionOf } from '../../core/regions.ts'
@@ -22,7 +22,7 @@ import { timingsOf } from './viewers.ts'
 import type { BenchOptions, Measure } from '../support/report.ts'
 
 const DAY = 24
-/** A slot's run may take a tenth of its hour. */
+/** The most seconds for a slot: a tenth of its hour. */
 const RUN_MAX_S = 360
 const FLAT_MAX = 1.1
 const KEPT_HOURS = FOLDS_KEPT_MS / HOUR_MS

@@ -3,7 +3,7 @@
  *
  *     npm run bench -- existence [--quick] [--json] [--bloom-module redisbloom.so]
  *
- * 1. Bytes of a record, a viewer, and of all, against the sorted set of raw ids and the floor (`sizes.ts`).
+ * 1. Bytes of a record, of a viewer, and of all viewers, compared with the sorted set of raw ids and the floor (`sizes.ts`).
  * 2. `unseen` with 2,000 and 10,000 candidates, filters in memory and not, on both shapes, in turn with the legacy design and
  *    with RedisBloom, if its module is given (`reads.ts`, `peers.ts`), and over HTTP (`http.ts`).
  * 3. Candidates per second of one core (`probing.ts`).

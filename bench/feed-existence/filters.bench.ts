@@ -6,8 +6,8 @@
  *     npm run bench -- filters [--quick] [--json]
  *
  * - Golomb "open": folded 64 times, with room for 50,000. "closed": the same after the month has ended.
- * - Bloom "grown": folded 64 times. "sized": made at once for exactly these records, the minimum of Bloom. No real month is known in
- *   advance like that.
+ * - Bloom "grown": folded 64 times. "sized": made at once for exactly these records, the minimum of Bloom. The number of records of a
+ *   real month is not known in advance.
  * - A candidate is looked up in all four filters, each of that many records, and is in none of them. "cold" is the time of a call
  *   with four filters from a store: they are opened, then asked for 2,000 candidates.
  * - Bytes are compared with the raw ids (25 bytes each, and a sorted set of Redis takes more).

@@ -1,8 +1,8 @@
 /**
  * Does a watched subject come back during half a year of recorded plays with a failing worker, across the ends of hours, months and the
- * year? Does it come back after its live months? Which share of new subjects is hidden? And how many filters are written for how many
- * plays? On embedded stores, with the clock as a parameter (`half-year/plan.ts` spreads the rows, and
- * `half-year/replay.ts` sends the requests).
+ * year? Does it come back after its live months? Which share of new subjects is hidden? And how many filters are written per play? Runs
+ * on embedded stores, with the clock as a parameter. `harness/half-year/plan.ts` spreads the rows, and `harness/half-year/replay.ts` sends
+ * the requests.
  *
  *     npm run bench -- half-year [--quick] [--json] [--file interactions.tsv.gz]
  *

@@ -1,6 +1,6 @@
 /**
- * Hours of a population in simulated time, with the real job: what is played is staged; a minute after each hour the job folds the slot of
- * it. The simulated clock stands still during work, so a run's duration is its real time on this machine.
+ * Hours of a population in simulated time, with the real job. Plays are staged, and a minute after each hour the job folds its slot. The
+ * simulated clock stands still during work, so a run's duration is its real time on this machine.
  */
 import type { Clock } from '../../core/clock.ts'
 import type { Play } from '../../core/domain.ts'
@@ -22,14 +22,14 @@ export type HourStores = {
 
 export type Hour = {
   plays: number
-  /** Viewers who played in it. */
+  /** The number of viewers with plays in the hour. */
   viewers: number
-  /** Whoever they are. */
+  /** The names of these viewers. */
   names: readonly string[]
-  /** Staged just before the job runs, all slots, and after it: as `look` says. */
+  /** The value of `look` just before the job runs and after it, over all slots. */
   before: number
   after: number
-  /** Of the job's run for the slot before. */
+  /** Duration and CPU time of the job's run for the previous slot. */
   runMs: number
   runCpuMs: number
 }
@@ -37,22 +37,22 @@ export type Hour = {
 export type HoursOptions = {
   viewers: number
   hours: number
-  /** Of the hour whose slot was just folded, and the one before. */
+  /** Called after each hour, once the job has folded the previous slot. */
   onHour?: (hour: Hour, at: number) => Promise<void> | void
-  /** How much is in the hot tier. */
+  /** The size of the hot tier. */
   look: () => Promise<number> | number
   foldsAtOnce?: number
 }
 
 export type HoursReport = { hours: Hour[]; plays: number; writes: number; closed: number; viewerHours: number }
 
-/** In the middle of a month, so that the end of one comes within a month's hours. */
+/** In the middle of a month, so that a run of a month includes the end of one. */
 const START = Date.UTC(2026, 8, 15)
 const SETTLE_MS = 60_000
 const PLAYS_PER_CALL = 1_000
 const CALLS_AT_ONCE = 4
 const IDLE = { fromHour: 0, hours: 5, utcOffsetMinutes: 0 }
-/** As configured by default. */
+/** Equal to the default of the configuration. */
 const FOLD_VIEWERS_MAX = 500
 const FOLDS_AT_ONCE = 2
 
@@ -64,7 +64,7 @@ export async function runHours({ hot, records }: HourStores, options: HoursOptio
   const folding = openFolding({ hot, records }, clock, random, options.foldsAtOnce ?? FOLDS_AT_ONCE)
   const hours: Hour[] = []
   let viewerHours = 0
-  // What is found of earlier hours is nothing.
+  // The first run finds no earlier hours.
   now = START + SETTLE_MS
   await folding.round()
   for (let index = 0; index < options.hours; index++) {
@@ -89,7 +89,7 @@ export async function runHours({ hot, records }: HourStores, options: HoursOptio
     }
     viewerHours += names.length
     await options.onHour?.(hour, index)
-    // A million names an hour need not be kept for a month.
+    // Names are dropped: a million per hour would fill the memory.
     hours.push({ ...hour, names: [] })
   }
   const { plays, writes, closed } = folding.figures()

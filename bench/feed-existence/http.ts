@@ -1,4 +1,4 @@
-/** `unseen` over HTTP, from a `tidemark start` on a folder that was filled before: all of a gateway, JSON included, on a core of its own. */
+/** `unseen` over HTTP from a `tidemark start` on a filled folder: a whole gateway, JSON included, in its own process. */
 import { callApi } from '../../conformance/api-client.ts'
 import { systemClock } from '../../core/clock.ts'
 import { SCOPE_EXISTENCE_BULK } from '../../core/viewer.ts'
@@ -29,7 +29,7 @@ export async function measureHttp(viewers: readonly MadeViewer[], calls: number)
         const begun = performance.now()
         const { unseen } = await callApi<{ unseen: { ids: string[] } }>(service.url, UNSEEN, { ids }, identityOf(viewer))
         if (call >= 0) samples.push(performance.now() - begun)
-        if (unseen.ids.length > count * 0.95) throw new Error('what was watched came back')
+        if (unseen.ids.length > count * 0.95) throw new Error('watched subjects came back')
       }
       const { p50Ms, p99Ms } = timingsOf(samples)
       measures.push(

@@ -1,7 +1,7 @@
 /**
  * The stores of feed existence in plain maps, as small and fast as possible, for a month of a million viewers. A real store would take
- * hours. Only what the job and the staging of plays call. Filters are held as latin-1 strings: small Buffers share slabs, and one that is
- * left keeps its whole slab.
+ * hours. They have only the methods that the job and the staging of plays call. Filters are latin-1 strings: small Buffers share slabs, and
+ * one remaining Buffer keeps its whole slab.
  */
 import type { ViewerId } from '../../core/domain.ts'
 import { shardOf } from '../../subgraphs/feed-existence/model/time-ring.ts'
@@ -10,7 +10,7 @@ import type { SeenStore, StagedPlay } from '../../subgraphs/feed-existence/store
 import { REGIONS, SHAPE } from './servers.ts'
 
 export type MemoryHot = Pick<SeenStore, 'stagePlays' | 'listRing' | 'readStaged' | 'removeStaged' | 'getRingLayouts'> & {
-  /** Plays that are staged, and viewers' places in the ring. */
+  /** The number of staged plays, and of viewers' places in the ring. */
   figures(): { staged: number; ring: number }
 }
 

@@ -1,9 +1,9 @@
 /**
- * How much does a migration from a Redis of sorted sets slow down requests? A million entries of 5,000 viewers (100,000 of 1,000 with
- * --quick) are folded in by the job of a process that answers requests as well, on the embedded stores, at the default pace, 50 viewers to
- * a shard (50 million would be 10,000 to each of 5,000). Requests ask for 500 candidates, a tenth of them in the viewer's old set; plays
- * are written to both sides. Viewers are migrated in lots, with pauses of equal length between lots, so both figures come from the same
- * minutes of the machine. A new hour begins before each lot and each pause, so both include the fold of the previous hour.
+ * How much does a migration from a Redis of sorted sets slow down requests? One process with embedded stores answers requests and runs the
+ * job. The job folds in a million entries of 5,000 viewers (100,000 of 1,000 with --quick) at the default pace, with 50 viewers per shard.
+ * (50 million viewers would be 10,000 in each of 5,000 shards.) Requests have 500 candidates, a tenth of them in the viewer's old set.
+ * Plays are written to both sides. Viewers are migrated in lots, with pauses of equal length between lots, so both figures come from the
+ * same minutes of the machine. A new hour begins before each lot and each pause, so both include the fold of the previous hour.
  *
  *     npm run bench -- migrate-played [--quick] [--json]
  */
@@ -71,7 +71,7 @@ export async function bench({ quick, progress }: BenchOptions): Promise<Measure[
     progress('warming up')
     await readers.measure([], () => subgraph.figures().existence.candidates > CANDIDATES * 2_000)
     const moves = await moveInLots(timing, config, { seen, subgraph }, names, readers, progress)
-    progress('looking for what is missing')
+    progress('looking for missing plays')
     const { checked, missing } = await countMissing(clock, config, seen, names, each)
     await job.stop()
     await subgraph.drain()
@@ -93,7 +93,7 @@ export async function bench({ quick, progress }: BenchOptions): Promise<Measure[
   }
 }
 
-/** A clock that can be set to the next hour, when the job may fold the one before. */
+/** A clock that can be set to the next hour, so that the job folds the previous one. */
 function makeTiming(config: Config): Timing {
   let shiftMs = 0
   const clock: Clock = { now: () => Date.now() + shiftMs, after: systemClock.after }
@@ -127,14 +127,14 @@ function makeReaders(subgraph: Served['subgraph'], names: readonly string[], eac
 
   return {
     falselyUnseen: () => falselyUnseen,
-    /** Milliseconds that each call of `unseen` took, until `isOver`; at a pace that leaves half of the process idle. */
+    /** Collects the milliseconds of each call of `unseen` until `isOver`, at a pace that leaves half of the process idle. */
     async measure(latencies, isOver) {
       await Promise.all(Array.from({ length: READERS }, () => read(latencies, isOver)))
     },
   }
 }
 
-/** Between two lots nothing moves for as long as the last lot took. */
+/** Each lot is followed by a pause of the same length. */
 async function moveInLots(
   { clock, nextHour }: Timing,
   config: Config,

@@ -1,7 +1,7 @@
 /**
  * The legacy design and an alternative. The legacy design has one sorted set of raw ids per viewer, read by ZSCORE or ZMSCORE. RedisBloom
- * has a filter of the same rate per viewer and month, made for exactly as many records as it gets, a number that is unknown
- * beforehand.
+ * has a filter of the same rate per viewer and month. Here each is created for exactly as many records as it gets, which a service cannot
+ * know in advance.
  */
 import type { Redis } from 'ioredis'
 import { ID_BYTES, MONTHS, RATE, type MadeViewer } from './viewers.ts'
@@ -13,7 +13,7 @@ export type Peer = {
   remove(viewer: MadeViewer): Promise<void>
 }
 
-/** Resolves to how many of the candidates were not watched. */
+/** Resolves to the number of candidates that were not watched. */
 export type Ask = (viewer: MadeViewer, candidates: readonly string[]) => Promise<number>
 
 export type LegacyPeer = Peer & { zscore: Ask; zmscore: Ask }

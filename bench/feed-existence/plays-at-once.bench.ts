@@ -1,13 +1,14 @@
 /**
- * Does a feed show a subject again right after the acknowledgement of its play, and what does hiding it at once cost? On the
- * embedded stores, and on Redis, Kafka and MariaDB, for this checkout and those that it is compared with:
+ * Does a feed show a subject again right after the acknowledgement of its play, and how much does hiding it at once cost? Runs on the
+ * embedded stores, and on Redis, Kafka and MariaDB, for this checkout and the checkouts of `--against`:
  *
- * 1. Interactions are replayed as of now. After each acknowledgement its viewer asks `unseen` for that subject.
- * 2. Each interaction is reported as ten heartbeats, in batches of 500 viewers: one report in ten begins a play. All ten usually
- *    arrive within one flush. So a play is persisted once, and a second staging weighs most; a real player's ten take three flushes.
+ * 1. Interactions are replayed with the present time. After each acknowledgement the viewer asks `unseen` for the subject.
+ * 2. Each interaction is reported as ten heartbeats, in batches of 500 viewers, so one report in ten begins a play. All ten usually
+ *    arrive within one flush. A play is then persisted once, and a second staging has the greatest share of the cost. The ten reports of a
+ *    real player take three flushes.
  *
- * CPU is user and system time of each process, from a load until everything is persisted, less what the same processes use while idle.
- * Nothing polls them meanwhile. The checkouts take turns on the same servers, each time with new processes, which a first load warms up.
+ * CPU is user and system time of each process, from a load until everything is persisted, minus the idle CPU of the same process.
+ * Nothing polls the processes meanwhile. The checkouts take turns on the same servers, each time with new processes and a warm-up load.
  *
  *     npm run bench -- plays-at-once [--quick] [--file interactions.tsv.gz] [--only embedded|distributed] [--against CHECKOUT]...
  */
@@ -77,7 +78,7 @@ export async function bench({ quick, file, only, against = [], progress }: Bench
   return measures
 }
 
-/** Each viewer and subject once: a repeated subject was hidden before. */
+/** Each viewer and subject once, because a repeated subject is already hidden. */
 async function readRows(file: string | undefined, max: number): Promise<Row[]> {
   const rows = new Map<string, Row>()
   for await (const { viewer, oid } of makeReplaySource(file, max * HEARTBEATS * 2)()) {
@@ -101,7 +102,7 @@ async function countShownAgain(url: string, rows: readonly Row[], viewers: strin
   return shownAgain
 }
 
-/** Microseconds per report by process. `viewers` never came before, so that each row begins to be played. */
+/** Microseconds per report by process. The `viewers` are new, so each row begins a play. */
 async function measureCost(served: Served, rows: readonly Row[], viewers: string): Promise<Cost> {
   const { pids, quiet } = served
   const cpu = () => mapValues(pids, cpuMsOf)
@@ -129,7 +130,7 @@ async function measureCost(served: Served, rows: readonly Row[], viewers: string
   return { perSecond: reports / seconds, micros }
 }
 
-/** Seconds. */
+/** Resolves to the seconds taken. */
 async function sendAll({ url }: Served, bodies: string[]): Promise<number> {
   const { seconds } = await runLoad({
     url,
@@ -144,7 +145,7 @@ async function sendAll({ url }: Served, bodies: string[]): Promise<number> {
   return seconds
 }
 
-/** The first heartbeat of many viewers, then their second, and so on: a player sends one in 15 s. */
+/** The first heartbeats of many viewers, then their second ones, and so on: a player sends one every 15 s. */
 function bodiesOf(rows: readonly Row[], viewers: string): string[] {
   const now = Date.now()
   const reports = Array.from({ length: HEARTBEATS }, (_, beat) =>

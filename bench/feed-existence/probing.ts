@@ -1,8 +1,8 @@
 /**
- * How many candidates can one core ask for? Each is asked in the four filters of a viewer with 10,000 records, which are in memory: by the
- * filters alone, and with hashing. "Candidates" are ids, "probes" candidates times filters. No call waits for anything. Only other
- * processes and the garbage collector make a call slower, so the first quartile of the times counts, not the mean. `reads.ts` measures a
- * whole call of the service.
+ * How many candidates can one core look up? Each candidate is looked up in the four filters of a viewer with 10,000 records, in memory:
+ * with the filters alone, and with hashing. "Candidates" are ids, "probes" are candidates times filters. No call waits for anything. Only
+ * other processes and the garbage collector make a call slower, so the first quartile of the times counts, not the mean. `reads.ts`
+ * measures a whole call of the service.
  */
 import type { MonthFilter } from '../../subgraphs/feed-existence/read/filter-loads.ts'
 import { openFilter } from '../../subgraphs/feed-existence/filter/filter.ts'

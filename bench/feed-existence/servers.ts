@@ -1,4 +1,4 @@
-/** The stores of both shapes for the benchmarks of feed existence: real ones, in a folder and on ports of their own. */
+/** The stores of both shapes for the benchmarks of feed existence: real ones, in their own folder and on their own ports. */
 import { mkdtempSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -110,7 +110,7 @@ const NO_LOG: PlayLog = {
 
 export type OwnRedis = { redis: Redis; url: string; stop(): Promise<void> }
 
-/** A Redis that persists nothing: memory and commands are the question. */
+/** A Redis without persistence, because only memory and commands are measured. */
 export async function startOwnRedis(settings: readonly string[] = []): Promise<OwnRedis> {
   const servers = await startRedis(['appendonly no', ...settings])
   const [url] = servers.urls as [string]

@@ -1,8 +1,13 @@
 /**
- * How many bytes does a viewer take? The benchmark compares our filters, the sorted set of 25-byte ids that they replace (`MEMORY USAGE` of
- * a real Redis), filters of RedisBloom if its module is given, and the minimum (log2(1/p) bits per record, p being the false-positive rate
- * of a live month). How many bytes do the record stores take? Filters are written as by the job, month by month and fold by fold, viewers
- * in any order. Then the tables of MariaDB and LMDB are measured.
+ * How many bytes does a viewer take? The benchmark compares:
+ *
+ * - our filters;
+ * - the sorted set of 25-byte ids that they replace (`MEMORY USAGE` of a real Redis);
+ * - filters of RedisBloom, if its module is given;
+ * - the minimum: log2(1/p) bits per record, with the false-positive rate p of a live month.
+ *
+ * And how many bytes do the record stores take? Filters are written as by the job, month by month and fold by fold, viewers in any order.
+ * Then the tables of MariaDB and LMDB are measured.
  */
 import { randomBelow, seededRandom } from '../../core/random.ts'
 import type { FilterWrite, SeenRecords } from '../../subgraphs/feed-existence/stores/record-store.ts'
@@ -19,7 +24,7 @@ const KINDS: [string, number][] = [
 ]
 const BYTES_MAX_TB = 0.75
 const TB = 1e12
-/** Filters go in the sixth month after their own, and are read for three months after it. */
+/** Filters expire in the sixth month after their own, and are read for three months after it. */
 const MONTHS_WAITING = 2.5
 const CALL = 500
 
@@ -129,7 +134,7 @@ function shuffled(count: number, random: () => number): Uint32Array {
   return order
 }
 
-/** Of the file of the table, and the part of its index. */
+/** The bytes of the table's file, and of the index in it. */
 async function tableBytes({ database }: DistributedStores): Promise<[number, number]> {
   await database.send('ANALYZE TABLE seen_filters')
   const { rows } = await database.send(

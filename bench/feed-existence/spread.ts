@@ -1,4 +1,4 @@
-/** Is work spread evenly? Viewers over the shards of an hour, regions over workers, and expiring filters over days and hours. */
+/** Are viewers spread evenly over the shards of an hour, regions over workers, and expiring filters over days and hours? */
 import { expiryOf } from '../../subgraphs/feed-existence/filter/expiry.ts'
 import { randomBelow, seededRandom } from '../../core/random.ts'
 import { HOUR_MS, beginningOf, monthOf, regionOfShard, shardOf } from '../../subgraphs/feed-existence/model/time-ring.ts'
@@ -53,7 +53,7 @@ function ofShards(viewers: number, quick: boolean): Measure[] {
   })
 }
 
-/** Filters of a March, which go in September, on 30 days. */
+/** Filters of a March, which expire on the 30 days of September. */
 function ofExpiry(filters: number): Measure[] {
   const random = seededRandom(9)
   const month = monthOf(Date.UTC(2026, 2, 1))

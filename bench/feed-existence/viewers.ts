@@ -1,5 +1,5 @@
 /**
- * Viewers as the benchmarks of feed existence see them: so many records of 25-byte ids, spread over the four live months. Three months are
+ * Viewers for the benchmarks of feed existence: a number of records with 25-byte ids, spread over the four live months. Three months are
  * closed, and the last one is open. Filters are made as the job makes them, a fold at a time.
  */
 import { addToFilter, rateOfEach } from '../../subgraphs/feed-existence/filter/filter.ts'
@@ -7,7 +7,7 @@ import { hashSeen, type SeenHashes } from '../../subgraphs/feed-existence/filter
 
 export const BUSINESS = 1
 export const MONTHS = 4
-/** Of all live filters together. */
+/** The false-positive rate of all live filters together. */
 export const BUDGET = 0.01
 export const RATE = rateOfEach(BUDGET, MONTHS)
 export const ID_BYTES = 25
@@ -15,7 +15,7 @@ export const ID_BYTES = 25
 export const RECORDS_OF_SOURCES = 10_000
 export const VIEWERS_OF_SOURCES = 50e6
 
-/** Names of 25 bytes, none of them twice. */
+/** Unique names of 25 bytes. */
 export function idAt(index: number): string {
   return `BV${String(index).padStart(ID_BYTES - 2, 'x')}`
 }
@@ -40,7 +40,7 @@ export type MadeViewer = {
   months: Buffer[][]
 }
 
-/** Viewers differ in all their ids. */
+/** Two viewers have no id in common. */
 export function makeViewer(number: number, records: number, folds = 8): MadeViewer {
   const ids = Array.from({ length: records }, (_, index) => idAt(number * 1_000_000 + index))
   const size = Math.ceil(records / MONTHS)

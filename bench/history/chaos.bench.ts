@@ -1,7 +1,7 @@
 /**
  * Does the distributed shape lose acknowledged writes under kills and network cuts? The run has 200 kills (6 with --quick) of gateways,
  * jobs, Redis, Kafka and MariaDB, and 50 network cuts (3) of 0.5 to 5 s. They happen at random moments, two at a time, under load. After
- * quiet every acknowledged write is looked for, through the API and in the record store.
+ * the load ends, every acknowledged write is looked up through the API and in the record store.
  *
  *     npm run bench -- chaos [--quick] [--json]
  */

@@ -1,7 +1,7 @@
 /**
  * Does a changing Redis Cluster lose writes or delay calls? Under load through a gateway and a job, slots move from master to master, and
- * masters hand over to their replicas. After quiet every acknowledged write is looked for, through the API and in the record store. Prints
- * how the regions are spread over the masters.
+ * masters hand over to their replicas. After the load ends, every acknowledged write is looked up through the API and in the record store.
+ * Prints the number of regions on each master.
  *
  *     npm run bench -- cluster [--quick] [--json]
  *
@@ -68,7 +68,7 @@ async function rebuildUnderLoad(
   })
   try {
     await sleep(2_000)
-    // Viewers are 1 to 60, so these regions are written to.
+    // Viewers are 1 to 60, so these regions get writes.
     const tags = regionTags(REGIONS)
     for (let move = 1; move <= moves; move++) await moveSlot(nodes, tags[move] as string)
     progress(`${moves} slots moved; ${tally.calls()} calls, ${tally.errorCount()} errors`)
@@ -119,7 +119,7 @@ async function handOver(nodes: readonly Redis[], turn: number): Promise<void> {
   await until('every master has its replica', () => haveReplicas(nodes))
   const { id } = (await mastersOf(nodes))[turn] as Member
   const replica = await replicaOf(nodes, id)
-  // The others vote for a shard only once in a while, and a handover that they did not vote for is over after 5 s.
+  // Other masters vote only at intervals, and a handover without their votes ends after 5 s.
   await until('the replica is the master', async () => {
     if ((await replica.role())[0] === 'master') return true
     await replica.call('CLUSTER', 'FAILOVER')
@@ -133,6 +133,6 @@ async function handOver(nodes: readonly Redis[], turn: number): Promise<void> {
 
 async function until(what: string, isSo: () => Promise<boolean>): Promise<void> {
   for (const end = Date.now() + HANDOVER_MAX_MS; !(await isSo()); await sleep(50)) {
-    if (Date.now() > end) throw new Error(`${what}: not so after ${HANDOVER_MAX_MS / 1_000} s`)
+    if (Date.now() > end) throw new Error(`${what}: not reached within ${HANDOVER_MAX_MS / 1_000} s`)
   }
 }

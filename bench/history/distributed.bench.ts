@@ -1,8 +1,8 @@
 /**
- * How fast is the distributed shape, and how many rows does the write-back save? A replay of 1,000,000 reports (120,000 with --quick) in
- * batches of 500 through a gateway and a job, on Redis (append-only file synced before each answer), Kafka and MariaDB of its own, all on
- * this machine, load generator included. Afterwards every timeline and the count of rows are compared with a plain sort of the same
- * reports. Beside it, on the same servers, the raw limits.
+ * How fast is the distributed shape, and how many rows does the write-back save? A replay sends 1,000,000 reports (120,000 with --quick) in
+ * batches of 500 through a gateway and a job. They have their own Redis (append-only file synced before each answer), Kafka and MariaDB,
+ * all on this machine, load generator included. Afterwards every timeline and the count of rows are compared with a plain sort of the same
+ * reports. The raw limits of the same servers are measured for comparison.
  *
  *     npm run bench -- distributed [--quick] [--json] [--file interactions.tsv.gz]
  *
@@ -21,7 +21,7 @@ const CONNECTIONS = 8
 const ACCEPTED = /"outcome":"(?:ACCEPTED|STALE)"/g
 const REJECTED = /\{[^{}]*"REJECTED"[^{}]*\}/
 const LOAD_MAX_MS = 600_000
-/** A flush waits for a minute, and a slow database for longer. */
+/** A flush may wait for a minute, and a slow database takes longer. */
 const QUIET_MAX_MS = 300_000
 
 const REPORT = 'mutation ($inputs: [ProgressInput!]!) { reportProgressBatch(inputs: $inputs) { outcome code } }'
@@ -72,7 +72,7 @@ export async function bench({ quick, file, progress }: BenchOptions): Promise<Me
   }
 }
 
-/** The requests, made before the clock starts: making them is not the service's work. */
+/** Makes the requests before the clock starts, so that their preparation is not measured. */
 async function prepare(source: ReplaySource): Promise<{ bodies: Buffer[]; reports: number; pairs: number }> {
   const bodies: Buffer[] = []
   const pairs = new Set<string>()
@@ -102,7 +102,7 @@ async function sendAll({ gateways }: Deployment, bodies: readonly Buffer[], onDe
     body: () => bodies[next++],
     check(body) {
       const rejected = REJECTED.exec(body)
-      if (rejected !== null) throw new Error(`a batch was not accepted whole: ${rejected[0]}`)
+      if (rejected !== null) throw new Error(`a report of a batch was rejected: ${rejected[0]}`)
       if ((body.match(ACCEPTED)?.length ?? 0) === 0) throw new Error(`a batch was not accepted: ${body.slice(0, 300)}`)
       if (body.includes('"degraded"')) onDegraded(/"degraded":\[[^\]]*\]/.exec(body)?.[0] ?? '')
     },

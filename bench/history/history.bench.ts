@@ -3,9 +3,9 @@
  *
  *     npm run bench -- history [--quick] [--json]
  *
- * One service as `npm start` runs it, loaded over HTTP by this process: batches of 500 reports, single reports, pages of
- * 50 entries; then memory under five minutes of steady load (30 s with --quick: printed, not judged). Beside them, in the
- * same run: the raw limit of the store (fsynced puts of the same records without GraphQL), and the feed query against bare
+ * One service runs as with `npm start`. This process loads it over HTTP: batches of 500 reports, single reports, pages of 50
+ * entries. Then memory is measured under five minutes of steady load (5 s with --quick, without a target). For comparison the
+ * same run measures the raw limit of the store (fsynced puts of the same records without GraphQL), and the feed query on bare
  * graphql-jit.
  */
 import { readFileSync } from 'node:fs'
@@ -18,7 +18,7 @@ import { measureRawStore } from '../support/raw-store.ts'
 const VIEWERS = 5_000
 const SUBJECTS = 2_000
 const BATCH = 500
-/** V8 compiles for three seconds of load; a report costs twice as much until then. */
+/** V8 compiles during the first three seconds of load. A report costs twice as much until then. */
 const WARM_UP_MS = 4_000
 const ACCEPTED = '"outcome":"ACCEPTED"'
 
@@ -96,7 +96,7 @@ function batches(service: Service, durationMs: number): LoadOptions {
     headers: SCOPES,
     body: () => JSON.stringify({ query: BATCH_QUERY, variables: { inputs: Array.from({ length: BATCH }, () => reportOf(index++)) } }),
     check(body) {
-      if (body.split(ACCEPTED).length !== BATCH + 1) throw new Error(`a batch was not accepted whole: ${body.slice(0, 300)}`)
+      if (body.split(ACCEPTED).length !== BATCH + 1) throw new Error(`not all reports of a batch were accepted: ${body.slice(0, 300)}`)
     },
   }
 }
@@ -115,7 +115,7 @@ function singleReports(service: Service, durationMs: number): LoadOptions {
   }
 }
 
-/** Viewer 1 gets more entries than a page has. */
+/** Gives viewer 1 more entries than a page has. */
 async function fillPages(service: Service): Promise<void> {
   const inputs = Array.from({ length: 100 }, (_, index) => Object.assign(reportOf(index), { viewer: '1', oid: String(10_000 + index) }))
   const filled = await fetch(service.url, {
@@ -135,7 +135,7 @@ function pages(service: Service, durationMs: number): LoadOptions {
     headers: { 'x-viewer-id': '1' },
     body: () => body,
     check(answer) {
-      if (answer.split('"cursor"').length !== 51) throw new Error(`a page has not 50 entries: ${answer.slice(0, 300)}`)
+      if (answer.split('"cursor"').length !== 51) throw new Error(`a page does not have 50 entries: ${answer.slice(0, 300)}`)
     },
   }
 }
@@ -158,6 +158,6 @@ async function measureMemory(service: Service, durationMs: number): Promise<{ ra
 
 function anonymousMb(pid: number): number {
   const match = /^RssAnon:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))
-  if (match === null) throw new Error('this system does not say how much anonymous memory a process has')
+  if (match === null) throw new Error('this system does not report the anonymous memory of a process')
   return Number(match[1]) / 1_024
 }

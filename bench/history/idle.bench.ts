@@ -1,6 +1,6 @@
 /**
- * How much CPU time does a full set of roles take without requests? Gateway, subgraph and job on Redis, Kafka and MariaDB, each measured by
- * the CPU time that the system counted for its process over 20 s (10 s with --quick).
+ * How much CPU time does a full set of roles take without requests? Gateway, subgraph and job run on Redis, Kafka and MariaDB. The figure
+ * is the CPU time of each process over 20 s (10 s with --quick).
  *
  *     npm run bench -- idle [--quick] [--json]
  */
@@ -44,7 +44,7 @@ export async function bench({ quick, progress }: BenchOptions): Promise<Measure[
 
 let ticks: number | undefined
 
-/** proc(5): the 14th and 15th field of `stat`, in clock ticks; the second may hold spaces, and ends with a parenthesis. */
+/** proc(5): the 14th and 15th field of `stat`, in clock ticks. The second field may contain spaces and ends with a parenthesis. */
 function cpuSeconds(role: Role): number {
   ticks ??= Number(execFileSync('getconf', ['CLK_TCK'], { encoding: 'utf8' }))
   const stat = readFileSync(`/proc/${role.pid()}/stat`, 'utf8')

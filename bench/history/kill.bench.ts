@@ -1,6 +1,6 @@
 /**
- * Does a killed service lose acknowledged writes? 200 kills (10 with --quick) at random moments of a replay, each followed by a restart and
- * a look at every timeline; then quiet, and a look at the record store.
+ * Does a killed service lose acknowledged writes? It is killed 200 times (10 with --quick) at random moments of a replay. After each
+ * restart every timeline is compared. After the load ends, the record store is compared.
  *
  *     npm run bench -- kill [--quick] [--json]
  */

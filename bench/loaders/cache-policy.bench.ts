@@ -1,7 +1,9 @@
 /**
- * Is SIEVE the better policy for the local cache, and is the sketch quick enough? Hit ratios of SIEVE, LRU and Belady's optimum on Zipf
- * streams over 100,000 keys, with and without scans, at three sizes of cache; reads (a get, and a set after a miss) a second of CPU of the
- * two real ones, in turn; then the sketch of hot keys, and the cost of a whole cached lookup.
+ * Is SIEVE the better policy for the local cache, and is the sketch fast enough? The figures are:
+ *
+ * - hit ratios of SIEVE, LRU and Belady's optimum on Zipf streams over 100,000 keys, with and without scans, at three cache sizes;
+ * - reads (a get, and a set after a miss) per second of CPU, of SIEVE and LRU in turn;
+ * - the sketch of hot keys, and the cost of a whole cached lookup.
  *
  *     npm run bench -- cache-policy [--quick] [--json]
  *
@@ -54,7 +56,7 @@ function streams(reads: number): Stream[] {
 function compared({ name, keys, hasTarget }: Stream, size: number, texts: readonly string[]): Measure[] {
   const sieve = { hits: 0, readsPerSecond: 0 }
   const lru = { hits: 0, readsPerSecond: 0 }
-  // In turn, and the best of three: the machine is shared.
+  // In turn, and the best of three, because the machine is shared.
   for (let round = 0; round < 3; round++) {
     run(makeSieve(size), keys, texts, sieve)
     run(makeLru<number>(size), keys, texts, lru)
@@ -87,7 +89,7 @@ function run(cache: Cache, keys: Uint32Array, texts: readonly string[], best: { 
   best.readsPerSecond = Math.max(best.readsPerSecond, (1_000 * keys.length) / (cpuMs() - begun))
 }
 
-/** Fifty keys a call, half of them one subject, as loaders ask: sketch, cache and load together, the store answering at once. */
+/** Fifty keys per call as from loaders, half of them one subject: sketch, cache and load together, with a store that answers at once. */
 async function lookupMeasures(quick: boolean): Promise<Measure[]> {
   const calls = quick ? 4_000 : 20_000
   const stream = zipfStream(seededRandom(3), calls * 25, KEYS, 0.8)

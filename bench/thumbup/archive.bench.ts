@@ -1,7 +1,7 @@
 /**
- * How many bytes does an archived mark take, and how fast is the archive read? Every row is archived twice, in its viewer's blocks and in
- * its subject's, where the table has one row and the index of the subject's likers beside it: 60 to 80 bytes together, with integer ids.
- * Recorded interactions by --file, else a sample of 100,000.
+ * How many bytes does an archived mark take, and how fast is the archive read? Every mark is archived twice, in a block of its viewer and
+ * in one of its subject. The table has a row, and an entry in the index of the subject's likers: 60 to 80 bytes together, with integer ids.
+ * The marks are recorded interactions (--file) or a sample of 100,000.
  *
  *     npm run bench -- archive [--quick] [--json] [--file interactions.tsv.gz]
  */

@@ -1,8 +1,8 @@
 /**
  * Is every acknowledged mark kept and counted once under kills and network cuts? The run has 100 kills (6 with --quick) of gateways, jobs,
  * Redis, Kafka and MariaDB, and 25 network cuts (3) of 0.5 to 5 s, two at a time. The load is storms of likes and undos, and registrations
- * of owners. After quiet states, counts, lists and sums are compared with a recount of the sent marks, counts with rows, and caches with
- * the database. The outgoing events are checked too.
+ * of owners. After the load ends, states, counts, lists and sums are compared with a recount of the sent marks, counts with rows, and
+ * caches with the database. The outgoing events are checked too.
  *
  *     npm run bench -- chaos-marks [--quick] [--json]
  */

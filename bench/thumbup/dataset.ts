@@ -19,7 +19,7 @@ export type Dataset = {
   markedBy: Map<string, string[]>
 }
 
-/** `rows`: how many of the file, or of the sample. */
+/** `rows`: the number of rows to read from the file, or of the sample. */
 export async function readDataset(file: string | undefined, rows: number): Promise<Dataset> {
   const marks = file === undefined ? () => sample(rows) : () => firstOf(readMarks(file, BUSINESS), rows)
   const markedBy = new Map<string, string[]>()

@@ -68,7 +68,7 @@ async function stall(
   const eventsLagMs = await largest(1_000, () => feed.figures().freshnessMs)
   const during = committed.size - before
 
-  progress('and goes on')
+  progress('the binary log continues')
   const mendedAt = performance.now()
   network.mend()
   await reached(() => feed.figures().primaryLagMs < staleAfterMs, 60_000)

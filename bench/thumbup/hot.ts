@@ -15,9 +15,9 @@ const READS_PER_SECOND = 20_000
 const DETECTED_MAX_MS = 1_000
 const LOCAL_MIN = 0.45
 const PACE_MS = 5
-/** A machine that cannot keep up reads fewer, instead of letting them wait for their deadline. */
+/** A slow machine sends fewer reads. Otherwise they would wait until their deadline. */
 const UNDER_WAY_MAX = 2_000
-/** As configured by default. */
+/** Equal to the default of the configuration. */
 const HOT_BYTES = 16_777_216
 
 export async function measureHot(deployment: Deployment, { subjects }: Dataset, seconds: number): Promise<Measure[]> {

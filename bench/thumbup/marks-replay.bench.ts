@@ -1,8 +1,12 @@
 /**
- * Are recorded interactions, replayed as marks, exactly what a recount of the file says, on both shapes? Every viewer's
- * states and likes, every subject's counts and likers, every owner's sum, and the counts against the stored rows:
- * after the replay; after a kill -9 of everything and the archiving of all marks; and once more when the hot store has
- * forgotten them, so that all of it is read from the archive. And how many bytes a mark takes before and after.
+ * Do replayed marks equal a recount of the recorded interactions, on both shapes? Compared are every viewer's states and likes, every
+ * subject's counts and likers, every owner's sum, and the counts with the stored rows. The comparison runs three times:
+ *
+ * 1. after the replay;
+ * 2. after a kill -9 of everything and the archiving of all marks;
+ * 3. with an empty hot store, so that everything is read from the archive.
+ *
+ * It also measures the bytes of a mark before and after archiving.
  *
  *     npm run bench -- marks-replay [--quick] [--json] [--file interactions.tsv.gz]
  *

@@ -1,9 +1,9 @@
 /**
- * The peers of the reads: the same keys read by ioredis alone, in a process of its own, on two connections, as the gateway has
- * two; so many pages at once as the gateway has requests.
+ * The peers of the reads: ioredis alone reads the same keys in its own process. Like the gateway it has two connections, and as many
+ * pages in flight as the gateway has requests.
  *
  *   single   per page two pipelines of commands with a key or member each: ZSCORE, ZSCORE, HGET; GET
- *   multi    per page one pipeline of ZMSCORE, ZMSCORE and HMGET, and one MGET: what our adapter sends, and so the harder peer
+ *   multi    per page one pipeline of ZMSCORE, ZMSCORE and HMGET, and one MGET: the commands of our adapter, the faster peer
  *
  * It answers each `{ form, atOnce, durationMs }` with its figures, and ends with its parent.
  */

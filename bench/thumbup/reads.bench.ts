@@ -1,8 +1,8 @@
 /**
- * Does a healthy record store serve every read, and is a slow one spared? Eight callers at once ask for the likes of every viewer of
- * recorded interactions that the hot store does not know. Then they ask for history past the hot timeline, then for `unseen` with no filter
- * in memory. No answer may be null or degraded, on both shapes. Viewers that the hot store knows by then are read again, without a read of
- * the record store. Then, on the distributed shape, the database gets a tenth of its time and 32 callers ask for likes. The figures are
+ * Does a healthy record store serve every read, and does the gateway limit the load on a slow one? Eight concurrent callers read the likes
+ * of viewers of recorded interactions. The hot store does not know these viewers. Then the callers read history past the hot timeline, and
+ * `unseen` with no filter in memory. No answer may be null or degraded, on both shapes. The viewers are read again, now without a read of
+ * the record store. Then, on the distributed shape, the database gets a tenth of its time, and 32 callers read likes. The figures are
  * concurrent reads, latency, refused reads, and marks persisted meanwhile.
  *
  *     npm run bench -- reads [--quick] [--json] [--file interactions.tsv.gz]
@@ -26,7 +26,7 @@ const SLOW_CALLERS = 32
 const MARKS_EVERY_MS = 50
 const CONNECTIONS = 8
 const TIMELINE_CAP = 10
-/** A page goes past the hot timeline. */
+/** More entries than the hot timeline has, so a page needs the record store. */
 const WATCHED = 13
 const SINCE = 1_600_000_000_000
 const QUIET_MAX_MS = 120_000
@@ -37,7 +37,7 @@ const HISTORY = '{ viewerHistory(first: 20) { edges { node { oid } } } }'
 const UNSEEN = `query ($ids: [ID!]!) { unseen(business: "${BUSINESS}", candidates: $ids) { ids } }`
 const MARK = `mutation ($id: ID!) { mark(business: "${BUSINESS}", id: $id, mark: LIKE) { outcome } }`
 
-/** `metrics`: of the process that reads. */
+/** `metrics`: the metrics of the process that reads. */
 type Served = { name: string; url: string; metrics(): Promise<ReadonlyMap<string, number>> }
 type Seeds = { likes: Facts[]; watched: Facts[] }
 type Tally = { calls: number; nulls: number; degraded: number; wrong: number; ms: number[]; seconds: number }

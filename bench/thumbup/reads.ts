@@ -1,7 +1,7 @@
 /**
  * Pages of states and counts through the gateway, in turn with raw reads of the same keys (`raw-reader.ts`). A page is 50
- * subjects as one viewer sees them: `viewerMark`, `likeCount` and `dislikeCount` of each, 150 lookups. The operation is
- * persisted, the viewers are known and complete, no subject is hot, so every page reads Redis.
+ * subjects for one viewer: `viewerMark`, `likeCount` and `dislikeCount` of each, 150 lookups. The operation is persisted. The
+ * hot store knows all marks of the viewers, and no subject is hot, so every page reads Redis.
  */
 import type { Deployment } from '../../harness/deployment/deployment.ts'
 import { metricsOf } from '../../harness/deployment/role.ts'
@@ -18,7 +18,7 @@ const AT_ONCE = 16
 const PAGES = 2_000
 const WARM_UP_SECONDS_MAX = 30
 const RATIO_MIN = 0.4
-/** The target is relative to pipelined reads. Sharing a command among several keys is part of our own work. */
+/** The target is relative to pipelined reads. Multi-gets have none: they are an optimization of our adapter. */
 const PEERS = { single: 'pipelined reads', multi: 'pipelined multi-gets' }
 
 export const PAGE_QUERY =
@@ -120,7 +120,7 @@ function makeGatewayLoad({ gateways }: Deployment, pages: ReturnType<typeof make
       headers: () => requests[next++ % requests.length]?.headers ?? {},
       check(body) {
         if (body.includes('"errors"') || body.includes('"degraded"') || !body.includes('"viewerMark"'))
-          throw new Error(`a page is not whole: ${body.slice(0, 100)} … ${body.slice(-200)}`)
+          throw new Error(`a page is not complete: ${body.slice(0, 100)} … ${body.slice(-200)}`)
       },
     })
     return { perSecond: report.perSecond, p99Ms: report.p99Ms, cpuMicros: ((cpuMsOf(pid) - cpuBefore) * 1_000) / report.requests }

@@ -1,11 +1,11 @@
-/** A MariaDB with a tenth of its time: it is stopped for nine tenths of each slice, so its work takes ten times as long. */
+/** A MariaDB with a tenth of its time: it is stopped for nine tenths of each time slice, so its work takes ten times as long. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { OwnServer } from '../../harness/deployment/own-servers.ts'
 
 const RUNS_MS = 4
 const STOPPED_MS = 36
 
-/** Slow until the returned function is called. */
+/** The server is slow until the returned function is called. */
 export function slowDown(server: Pick<OwnServer, 'freeze' | 'thaw'>): () => Promise<void> {
   let isSlow = true
   const slices = (async () => {

@@ -1,8 +1,8 @@
 /**
- * Do problems of one tenant's stores affect another tenant? Two businesses are under the same load: "video" on the common stores, "article"
- * on a Redis and a MariaDB of its own; "comic" has a quota and shares the stores of "video". In turn, each disturbance between two healthy
- * times, the database of "article" is stopped, is frozen (it answers nobody), and "comic" is flooded beyond its quota. The calls of "video"
- * must be answered as fast as before, those of "article" without error.
+ * Do problems of one tenant's stores affect another tenant? Two businesses are under the same load: "video" on the common stores, and
+ * "article" with its own Redis and MariaDB. "comic" has a quota and shares the stores of "video". There are three disturbances, each
+ * between two healthy periods: the database of "article" stops, it freezes (it answers no call), and "comic" is flooded beyond its quota.
+ * The calls of "video" must be answered as fast as before, and those of "article" without error.
  *
  *     npm run bench -- tenants [--quick] [--json]
  */
@@ -78,7 +78,7 @@ async function disturb(deployment: Deployment, quick: boolean, progress: (text: 
   const measures: Measure[] = []
   await load(gateway, 3_000)
   for (const { title, begin, end } of disturbances) {
-    // A machine that grows busier or calmer on the way does so for both: every disturbed time lies between two healthy ones.
+    // Every disturbed period lies between two healthy ones, so a change in the machine's load affects both.
     const healthy = (await load(gateway, phaseMs)).video
     const others: Call[] = []
     const own: Call[] = []
@@ -140,7 +140,7 @@ async function disturb(deployment: Deployment, quick: boolean, progress: (text: 
   }
 }
 
-/** Calls to both at a fixed rate: four lookups to one mark. */
+/** Calls to both at a fixed rate, four lookups for each mark. */
 async function load(gateway: Role, forMs: number): Promise<{ video: Call[]; article: Call[] }> {
   const made = { video: [] as Call[], article: [] as Call[] }
   const underWay: Promise<void>[] = []
@@ -170,7 +170,7 @@ function one(gateway: Role, business: string, count: number): Promise<Call> {
   return call(gateway, 'lookup', viewer, LOOK_UP, { business, ids })
 }
 
-/** Ten times what the quota allows, in batches. */
+/** Sends ten times the quota, in batches. */
 function makeFlood(gateway: Role) {
   let ended: Promise<void> | undefined
   let running = false

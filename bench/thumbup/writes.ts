@@ -35,7 +35,7 @@ export async function measureWrites(shape: string, { url, job }: { url: string; 
       },
       check(body) {
         if (!body.includes('"ACCEPTED"') || body.includes('"REJECTED"') || body.includes('"degraded"'))
-          throw new Error(`a batch of marks was not taken: ${body.slice(0, 300)}`)
+          throw new Error(`a batch of marks was not accepted: ${body.slice(0, 300)}`)
       },
     })
   await makeKnown(url)
@@ -74,7 +74,7 @@ async function makeKnown(url: string): Promise<void> {
   await Promise.all(Array.from({ length: CONNECTIONS }, looker))
 }
 
-/** Made before the clock starts. Times are the server's. A few subjects get most of the marks. */
+/** Made before the clock starts. The server sets the times. A few subjects get most of the marks. */
 function makeBatches(): { body: Buffer; count: number }[] {
   const random = seededRandom(4)
   const marks = ['LIKE', 'LIKE', 'LIKE', 'NONE', 'DISLIKE']
@@ -96,6 +96,7 @@ export async function settled(job: string): Promise<Map<string, number>> {
     const metrics = await readMetrics(job)
     const waiting = ['tidemark_dirty_marks', 'tidemark_marks_log_lag_messages', 'tidemark_marks_outbox'].map((name) => metrics.get(name))
     if (waiting.every((count) => count === 0)) return metrics
-    if (performance.now() > end) throw new Error(`there are left: ${waiting.join(', ')} dirty marks, messages, changes to tell`)
+    if (performance.now() > end)
+      throw new Error(`the write-back did not finish: ${waiting.join(', ')} dirty marks, messages and outgoing changes are left`)
   }
 }

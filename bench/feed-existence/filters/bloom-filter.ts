@@ -1,15 +1,15 @@
 /**
- * A growing Bloom filter, the peer of `subgraphs/feed-existence/filter/filter.ts`: it has the same
- * hashes and the same kind of blob. The design is classic: position i of a key is h1 + i * h2 (Kirsch and Mitzenmacher), scaled
- * from 32 bits to m by a multiplication: a division takes five times as long.
+ * A growing Bloom filter, the peer of `subgraphs/feed-existence/filter/filter.ts`: it has the same hashes and the same kind of blob. The
+ * design is classic: position i of a key is h1 + i * h2 (Kirsch and Mitzenmacher). A multiplication scales it from 32 bits to m, because a
+ * division takes five times as long.
  *
- * A Bloom filter cannot be resized, because it does not have its keys. The filter is therefore a chain of segments (Almeida, "Scalable Bloom Filters").
- * Each segment is for four times as many records as the one before. The first one is for 32, or for the first batch. Eight of them hold
- * 700,000 records, and each has an eighth of the rate: 3 * 1.44 bits per record more than a filter of the right size. (Shares that shrink
- * geometrically cost more from the fifth segment on.)
+ * A Bloom filter cannot be resized, because it does not have its keys. The filter is therefore a chain of segments (Almeida, "Scalable
+ * Bloom Filters"). Each segment is for four times as many records as the one before. The first one is for 32, or for the first batch. Eight
+ * of them hold 700,000 records, and each has an eighth of the rate: 3 * 1.44 bits per record more than a filter of the right size. (Shares
+ * that shrink geometrically cost more from the fifth segment on.)
  *
- *     0        kind       1 – 4   CRC-32 of what follows
- *     per segment: m, bits (4 bytes), records it is for (4), records it has (4), positions a key (1), 3 of nothing, m / 8 bytes
+ *     0        kind       1 – 4   CRC-32 of the rest
+ *     per segment: m, bits (4 bytes), its capacity in records (4), its records (4), positions per key (1), 3 unused, m / 8 bytes
  */
 import { crc32 } from 'node:zlib'
 import type { Probe } from '../../../subgraphs/feed-existence/filter/filter.ts'
@@ -23,7 +23,7 @@ const SEGMENT_HEADER_BYTES = 16
 
 export type Segment = { bits: number; capacity: number; records: number; positions: number; words: Uint32Array }
 
-/** With `segmentsMax` 1 it is sized rightly for keys that all come at once, and cannot grow. */
+/** With `segmentsMax` 1 the filter has the right size for one batch of all keys, and cannot grow. */
 export function addToBloom(blob: Buffer | undefined, hashes: SeenHashes, rate: number, segmentsMax: number = SEGMENTS): Buffer {
   const segments = blob === undefined ? [] : read(blob)
   const isNew = (i: number) => !segments.some((segment) => isInSegment(segment, hashes[i] as number, hashes[i + 1] as number))
@@ -85,12 +85,12 @@ function write(segments: readonly Segment[]): Buffer {
 }
 
 function read(blob: Buffer): Segment[] {
-  if (blob.readUInt32LE(1) !== crc32(blob.subarray(HEADER_BYTES))) throw new Error('the sum is not that of the bytes')
+  if (blob.readUInt32LE(1) !== crc32(blob.subarray(HEADER_BYTES))) throw new Error('the checksum of the filter is wrong')
   const segments: Segment[] = []
   for (let at = HEADER_BYTES; at < blob.length;) {
     const bits = blob.readUInt32LE(at)
     const from = blob.byteOffset + at + SEGMENT_HEADER_BYTES
-    // Aligned, by a copy.
+    // The copy is aligned.
     const words = new Uint32Array(blob.buffer.slice(from, from + bits / 8))
     segments.push({ bits, capacity: blob.readUInt32LE(at + 4), records: blob.readUInt32LE(at + 8), positions: blob[at + 12] ?? 0, words })
     at += SEGMENT_HEADER_BYTES + bits / 8

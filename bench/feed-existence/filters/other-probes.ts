@@ -1,6 +1,7 @@
 /**
- * Two other ways to ask a Golomb-coded set, the peers of `subgraphs/feed-existence/filter/golomb-probe.ts`: without decoding it, by an index into its bits,
- * and decoded into one sorted `Uint32Array`. Both for sets of at most 31 bits a value, all of whose codes fit into 32 bits.
+ * Two other ways to look up values in a Golomb-coded set, the peers of `subgraphs/feed-existence/filter/golomb-probe.ts`. One does not
+ * decode the set and has an index into its bits. The other decodes it into one sorted `Uint32Array`. Both are for sets of at most 31 bits
+ * per value, with codes of at most 32 bits.
  */
 import { decodeSet, encodeSet, riceBits } from '../../../subgraphs/feed-existence/filter/golomb-code.ts'
 import type { SeenHashes } from '../../../subgraphs/feed-existence/filter/hash.ts'
@@ -38,7 +39,7 @@ export function openIndexed(values: Float64Array, width: number): OtherProbe {
         const own = (hashes[i] as number) >>> (32 - width)
         let place = places[own >>> shift] as number
         let value = befores[own >>> shift] as number
-        // Beyond the last code there are zeros.
+        // Zeros follow the last code.
         for (let zeros = 0; value < own && zeros < 31 - k;) {
           const window = windowAt(place)
           zeros = Math.clz32(window)

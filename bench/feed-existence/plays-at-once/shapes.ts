@@ -1,4 +1,4 @@
-/** The two shapes for `plays-at-once`: servers and folders that stay, and the processes of any checkout on them. */
+/** The two shapes for `plays-at-once`: permanent servers and folders, and processes of any checkout that use them. */
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { runningPid } from '../../../scripts/servers/processes.ts'
@@ -9,7 +9,7 @@ import { makeServiceFolder } from '../../../harness/deployment/service.ts'
 
 const QUIET_MAX_MS = 120_000
 
-/** `pids`: by name, for the figures. `quiet` resolves when everything is persisted. */
+/** `pids`: process ids by name, for the figures. `quiet` resolves when everything is persisted. */
 export type Served = { url: string; pids: Record<string, number>; quiet(): Promise<unknown>; stop(): Promise<unknown> }
 export type Shape = { serve(checkout: string): Promise<Served>; remove(): Promise<void> }
 
@@ -74,7 +74,7 @@ export async function openDistributed(history: object): Promise<Shape> {
 
 async function persisted(role: Role): Promise<void> {
   for (const end = Date.now() + QUIET_MAX_MS; (await metricsOf(role))?.get('tidemark_dirty_keys') !== 0; await wait(100)) {
-    if (Date.now() > end) throw new Error(`not everything is persisted after ${QUIET_MAX_MS} ms`)
+    if (Date.now() > end) throw new Error(`the write-back did not finish within ${QUIET_MAX_MS} ms`)
   }
 }
 

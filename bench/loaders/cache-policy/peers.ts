@@ -1,11 +1,11 @@
 /** The peers of SIEVE: LRU, and the optimum with knowledge of the future. */
 
-/** LRU, linked through typed arrays as SIEVE is: a Map alone, which keeps the order of insertion, finds its oldest key slowly. */
+/** LRU, linked through typed arrays like SIEVE. A Map alone keeps the order of insertion, but finds its oldest key slowly. */
 export function makeLru<V>(entriesMax: number) {
   const cells = new Map<string, number>()
   const keys = Array.from({ length: entriesMax + 1 }, () => '')
   const values = Array.from<V | undefined>({ length: entriesMax + 1 })
-  /** A ring through cell 0, which holds nothing: the newest comes after it, the oldest before it. */
+  /** A ring through the empty cell 0: the newest entry follows it, the oldest precedes it. */
   const newer = new Uint32Array(entriesMax + 1)
   const older = new Uint32Array(entriesMax + 1)
 
@@ -58,7 +58,7 @@ export function optimalHits(stream: Uint32Array, entriesMax: number): number {
   stream.forEach((key, at) => {
     if (until.has(key)) hits++
     else if (until.size === entriesMax) {
-      // Entries of the heap are left behind when their key is read again; the true one has the key's present next use.
+      // The heap keeps outdated entries of keys that were read again. The valid entry has the key's present next use.
       let furthest = heap.take()
       while (until.get(stream[furthest.at] as number) !== furthest.use) furthest = heap.take()
       until.delete(stream[furthest.at] as number)

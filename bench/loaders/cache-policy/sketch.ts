@@ -19,7 +19,7 @@ export function sketchMeasures(quick: boolean): Measure[] {
   ]
 }
 
-/** The best of rounds of a million additions, in turn with a Map that counts exactly and without bound: others on the machine only add. */
+/** Rounds of a million additions, in turn with an exact, unbounded Map. The best round counts, because other work only adds time. */
 function speed(rounds: number): Measure[] {
   const stream = zipfStream(seededRandom(1), 1_000_000, KEYS, 1)
   const texts = Array.from(stream, (key) => `1:${1_000_000_000 + key}`)
@@ -46,7 +46,7 @@ function speed(rounds: number): Measure[] {
   ]
 }
 
-/** Half of 20,000 reads a second goes to one subject, from a moment on that is another one in each round; then it ends. */
+/** Half of 20,000 reads a second goes to one subject for a while. The burst begins at another moment in each round. */
 function detection(rounds: number): Measure[] {
   const found: number[] = []
   const forgotten: number[] = []

@@ -35,7 +35,7 @@ export function withScans(stream: Uint32Array, keys: number, everyReads: number,
   return Uint32Array.from(mixed)
 }
 
-/** As above, but each `everyReads` reads every rank gets another key. */
+/** As above, but after each `everyReads` reads every rank gets another key. */
 export function withFashions(random: Random, stream: Uint32Array, keys: number, everyReads: number): Uint32Array {
   const keyOf = Uint32Array.from({ length: keys }, (_, key) => key)
   return stream.map((rank, at) => {
