@@ -1,8 +1,9 @@
 /** The checker's rules for the answers to reports: an acknowledged report was written or journaled, and a shown record is right. */
+import { ATTEMPTS_MAX } from '../../../core/clock-differences.ts'
 import type { ProgressKey, ViewerId } from '../../../core/domain.ts'
 import { keyText } from '../../../core/progress-key.ts'
 import type { ReportAnswer } from '../../../subgraphs/history/write/service.ts'
-import type { Fail } from './key-models.ts'
+import type { Fail, KeyModels } from './key-models.ts'
 import type { Reports } from './put-rules.ts'
 import type { ReadRules } from './read-rules.ts'
 import { nameOf } from './shown.ts'
@@ -10,16 +11,26 @@ import { nameOf } from './shown.ts'
 type Sent = { device: string; key: ProgressKey; isBad: boolean; isNow: boolean }
 
 /** `journaled`: reports that were durable in a journal, by their device. */
-export function makeAnswerRules({ checkShown }: ReadRules, fail: Fail, { arrived }: Reports, journaled: ReadonlySet<string>) {
+export function makeAnswerRules(
+  { checkShown }: ReadRules,
+  { keyOf, shownSince }: Pick<KeyModels, 'keyOf' | 'shownSince'>,
+  fail: Fail,
+  { arrived }: Reports,
+  journaled: ReadonlySet<string>,
+) {
   function checkAnswers(viewer: ViewerId, sent: readonly Sent[], answers: readonly ReportAnswer[], since: number, mayLack: boolean): void {
     if (answers.length !== sent.length) fail(`${sent.length} reports got ${answers.length} answers`, viewer)
-    checkReportsOfNow(viewer, sent, answers)
+    checkReportsOfNow(viewer, sent, answers, since)
     sent.forEach((each, index) => checkAnswer(viewer, each, answers[index] as ReportAnswer, since, mayLack))
   }
 
-  /** If a call has several reports of a key, the newest may overtake the older ones. */
-  function checkReportsOfNow(viewer: ViewerId, sent: readonly Sent[], answers: readonly ReportAnswer[]): void {
-    const ofNow = new Map(sent.flatMap(({ key, isBad, isNow }) => (isNow && !isBad ? [[keyText(key), [] as string[]] as const] : [])))
+  /**
+   * If a call has several reports of a key, the newest may overtake the older ones. Concurrent calls may overtake a report as often as it
+   * is put.
+   */
+  function checkReportsOfNow(viewer: ViewerId, sent: readonly Sent[], answers: readonly ReportAnswer[], since: number): void {
+    const judged = sent.filter(({ key, isBad, isNow }) => isNow && !isBad && shownSince(keyOf(key), since).length <= ATTEMPTS_MAX)
+    const ofNow = new Map(judged.map(({ key }) => [keyText(key), [] as string[]]))
     sent.forEach(({ key, isBad, isNow }, index) => {
       if (isNow && !isBad) ofNow.get(keyText(key))?.push((answers[index] as ReportAnswer).outcome)
     })

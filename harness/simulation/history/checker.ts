@@ -54,7 +54,7 @@ export function makeChecker({ now, retentionMs, timelineCap, aheadMaxMs }: Check
     failure: () => failure,
     ...{ tick, entriesOf, hasChangedSince },
     ...readRules,
-    checkAnswers: makeAnswerRules(readRules, fail, reports, journaled),
+    checkAnswers: makeAnswerRules(readRules, models, fail, reports, journaled),
     checkQuiet: makeQuietRules({ viewers, claims, fail, mayBeExpired, timelineCap }),
   }
 }
