@@ -3,6 +3,7 @@
  * simulated clock stands still during work, so a run's duration is its real time on this machine.
  */
 import type { Clock } from '../../core/clock.ts'
+import { makeTurns } from '../../core/event-loop-yield.ts'
 import type { Play } from '../../core/domain.ts'
 import { makeFold, type FoldStores } from '../../subgraphs/feed-existence/fold/fold.ts'
 import { seededRandom, type Random } from '../../core/random.ts'
@@ -107,7 +108,7 @@ function openFolding({ hot, records }: HourStores, clock: Clock, random: Random,
     hot,
     fold,
     () => regions,
-    { shape: SHAPE, regions: REGIONS, settleMs: SETTLE_MS, keysMax: FOLD_VIEWERS_MAX, foldsAtOnce },
+    { shape: SHAPE, regions: REGIONS, settleMs: SETTLE_MS, keysMax: FOLD_VIEWERS_MAX, foldsAtOnce, nextTurn: makeTurns() },
     (error) => {
       throw error
     },

@@ -1,5 +1,6 @@
 /** A worker that folds, and fails in given hours: in one, in two, or for a lap of the ring and longer. */
 import type { Clock } from '../../core/clock.ts'
+import { makeTurns } from '../../core/event-loop-yield.ts'
 import type { Config } from '../../config/config.ts'
 import { ringOf } from '../../config/feed-existence.ts'
 import { TidemarkError } from '../../core/errors.ts'
@@ -80,7 +81,7 @@ export function makeWorker(
   const { settleMs, foldKeysMax: keysMax, foldsAtOnce } = config.existence
   const { regions } = config.stores
   const owned = Array.from({ length: regions }, (_, region) => region)
-  const options = { shape: ringOf(config), regions, settleMs, keysMax, foldsAtOnce }
+  const options = { shape: ringOf(config), regions, settleMs, keysMax, foldsAtOnce, nextTurn: makeTurns() }
   const start = (): Folding =>
     makeFolding(
       clock,

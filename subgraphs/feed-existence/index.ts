@@ -6,6 +6,7 @@ import type { Config } from '../../config/config.ts'
 import type { Clock } from '../../core/clock.ts'
 import type { ViewerId } from '../../core/domain.ts'
 import type { Degraded } from '../../core/outage/degraded.ts'
+import { makeTurns } from '../../core/event-loop-yield.ts'
 import type { GuardOptions } from '../../core/outage/guard.ts'
 import type { RecordReadsFigures } from '../../core/outage/record-reads.ts'
 import { systemRandom, type Random } from '../../core/random.ts'
@@ -83,7 +84,7 @@ export type LegacyFigures = {
   isDown: boolean
 }
 
-export type ExistenceOptions = { guard?: GuardOptions; random?: Random }
+export type ExistenceOptions = { guard?: GuardOptions; random?: Random; nextTurn?: () => Promise<void> }
 
 /** Viewers per load of filters. A month's filter takes up to 20 kB for 10,000 records, and some are larger. */
 const LOADED_VIEWERS_MAX = 25
@@ -95,7 +96,7 @@ export function makeExistenceSubgraph(
   stores: ExistenceStores,
   config: Config,
   report: Notices | ((error: unknown) => void),
-  { guard = {}, random = systemRandom }: ExistenceOptions = {},
+  { guard = {}, random = systemRandom, nextTurn = makeTurns() }: ExistenceOptions = {},
 ): ExistenceSubgraph {
   const { existence } = config
   const notices = noticesOf(report)
@@ -158,7 +159,7 @@ export function makeExistenceSubgraph(
     async startJob() {
       const jobMover = migration?.makeMover()
       const jobFold = foldOf(jobMover).fold
-      const parts = { fold: jobFold, staging: writePath.makeJobStaging(jobFold), mover: jobMover }
+      const parts = { fold: jobFold, staging: writePath.makeJobStaging(jobFold), mover: jobMover, nextTurn }
       return startConfiguredJob(clock, stores, config, parts, onError, notices.parked)
     },
     async drain() {

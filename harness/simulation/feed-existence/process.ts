@@ -60,6 +60,9 @@ export type SeenProcess = Role & {
   stop(): Promise<void>
 }
 
+/** The machine's event loop has no part in a simulated world. */
+const nextTurn = (): Promise<void> => Promise.resolve()
+
 export function startSeenProcess(
   scheduler: Scheduler,
   random: Random,
@@ -89,7 +92,7 @@ export function startSeenProcess(
   const own: Config = { ...config, existence: { ...config.existence, ...shape, legacy: legacy && legacyConfig } }
   const history = stores.landings && openSimulatedHistory(stores.landings, gate)
   const rewards = stores.isRewarding ? openModelLog(stores.log, gate, clock) : undefined
-  const subgraph = makeExistenceSubgraph(clock, { hot, log, records, history, rewards, legacy }, own, onError, { guard, random })
+  const subgraph = makeExistenceSubgraph(clock, { hot, log, records, history, rewards, legacy }, own, onError, { guard, random, nextTurn })
   const job = role.persists ? startUntilJoined(clock, () => subgraph.startJob(), onError) : undefined
 
   function openLegacy({ state, config: { absentMs }, pageMax, onWholeRead }: LegacyWorld): SimulatedLegacyPlays {

@@ -9,13 +9,13 @@ import type { Fold } from './fold.ts'
 import { startExistenceJob, type ExistenceJob } from './job.ts'
 
 /** The parts that a job has for itself; they end with it. */
-export type JobParts = { fold: Fold['fold']; staging: JobStaging; mover: Mover | undefined }
+export type JobParts = { fold: Fold['fold']; staging: JobStaging; mover: Mover | undefined; nextTurn: () => Promise<void> }
 
 export async function startConfiguredJob(
   clock: Clock,
   stores: ExistenceStores,
   config: Config,
-  { fold, staging, mover }: JobParts,
+  { fold, staging, mover, nextTurn }: JobParts,
   onError: (error: unknown) => void,
   onParked: Parameters<typeof startExistenceJob>[6],
 ): Promise<ExistenceJob> {
@@ -30,6 +30,7 @@ export async function startConfiguredJob(
     shape: ringOf(config),
     regions: config.stores.regions,
     keysMax: existence.foldKeysMax,
+    nextTurn,
   }
   const job = await startExistenceJob(clock, stores, fold, staging, options, onError, onParked)
   return {

@@ -14,7 +14,7 @@ import type { Clock } from '../../../core/clock.ts'
 import { endsRound } from './filter-changes.ts'
 import type { Fold } from './fold.ts'
 import { HOUR_MS, dueSlots, regionOfShard, settledSlots } from '../model/time-ring.ts'
-import { makePortions, makeTurns } from '../../../core/event-loop-yield.ts'
+import { makePortions } from '../../../core/event-loop-yield.ts'
 import type { RingShape, SeenStore } from '../stores/hot-store.ts'
 import { shapesOf } from './layouts.ts'
 import { makeShardFold, type ShardFoldFigures } from './shard-fold.ts'
@@ -29,6 +29,8 @@ export type FoldingOptions = {
   keysMax: number
   /** Concurrent steps. */
   foldsAtOnce: number
+  /** Resolves in a later turn of the event loop, for all other work to go on. */
+  nextTurn: () => Promise<void>
 }
 
 export type FoldingFigures = ShardFoldFigures & {
@@ -75,7 +77,7 @@ export function makeFolding(
   options: FoldingOptions,
   onError: (error: unknown) => void,
 ): Folding {
-  const { shape, regions, settleMs, keysMax, foldsAtOnce } = options
+  const { shape, regions, settleMs, keysMax, foldsAtOnce, nextTurn } = options
   const figures = { runs: 0, runHour: 0, shardsLeft: 0, runMs: 0, foldedHour: -1, shards: 0, shardsFailed: 0 }
   const shardFold = makeShardFold(hot, fold, keysMax, onError)
   let hour: number | undefined
@@ -85,7 +87,7 @@ export function makeFolding(
   let begunAt = 0
   /** The value before the current run. With regions of other workers, fewer hours may be complete. */
   let foldedBefore = -1
-  const turnFor = makePortions(makeTurns(), SHARDS_PER_TURN)
+  const turnFor = makePortions(nextTurn, SHARDS_PER_TURN)
 
   async function round(mayGoOn: () => boolean = () => true): Promise<void> {
     const settled = clock.now() - settleMs

@@ -1,6 +1,7 @@
 import { setImmediate } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { TidemarkError } from '../../../../core/errors.ts'
+import { makeTurns } from '../../../../core/event-loop-yield.ts'
 import { HOUR_MS, regionOfShard } from '../../../../subgraphs/feed-existence/model/time-ring.ts'
 import type { RingLayout } from '../../../../subgraphs/feed-existence/stores/hot-store.ts'
 import { makeFolding } from '../../../../subgraphs/feed-existence/fold/folding.ts'
@@ -29,7 +30,7 @@ function makeLookedAt() {
     },
     () => Promise.reject(new Error('no viewer is there to be folded')),
     () => owned,
-    { shape: SHAPE, regions: REGIONS, settleMs: 0, keysMax: 10, foldsAtOnce: 2 },
+    { shape: SHAPE, regions: REGIONS, settleMs: 0, keysMax: 10, foldsAtOnce: 2, nextTurn: makeTurns() },
     (error) => expect.unreachable(String(error)),
   )
   return {
@@ -102,7 +103,7 @@ function makeFull(answers: (viewer: string) => boolean) {
         : Promise.reject(HOT_DOWN)
     },
     () => [0, 1],
-    { shape: OLD_SHAPE, regions: REGIONS, settleMs: 0, keysMax: 10, foldsAtOnce: 1 },
+    { shape: OLD_SHAPE, regions: REGIONS, settleMs: 0, keysMax: 10, foldsAtOnce: 1, nextTurn: makeTurns() },
     (error) => errors.push(error),
   )
   return {
@@ -158,7 +159,7 @@ test('a fold with an unexpected error leaves only the affected viewer staged, an
       return Promise.resolve({ plays: viewers.length, writes: 1, refused: 0, closed: 0, quarantined: 0, failed: [] })
     },
     () => [0, 1],
-    { shape: OLD_SHAPE, regions: REGIONS, settleMs: 0, keysMax: 5, foldsAtOnce: 1 },
+    { shape: OLD_SHAPE, regions: REGIONS, settleMs: 0, keysMax: 5, foldsAtOnce: 1, nextTurn: makeTurns() },
     (error) => errors.push(error),
   )
   await folding.round()
@@ -192,7 +193,7 @@ test('more failing viewers than a page at the front of a shard do not block the 
       return Promise.resolve({ plays: some.length - failed.length, writes: 1, refused: 0, closed: 0, quarantined: 0, failed })
     },
     () => [0, 1],
-    { shape: OLD_SHAPE, regions: REGIONS, settleMs: 0, keysMax, foldsAtOnce: 1 },
+    { shape: OLD_SHAPE, regions: REGIONS, settleMs: 0, keysMax, foldsAtOnce: 1, nextTurn: makeTurns() },
     (error) => errors.push(error),
   )
   await folding.round()
@@ -218,7 +219,7 @@ test('shards that move to another worker during a round are left to it, and are 
     },
     () => expect.unreachable('no viewer is there to be folded'),
     () => [...owned],
-    { shape: OLD_SHAPE, regions: REGIONS, settleMs: 0, keysMax: 5, foldsAtOnce: 1 },
+    { shape: OLD_SHAPE, regions: REGIONS, settleMs: 0, keysMax: 5, foldsAtOnce: 1, nextTurn: makeTurns() },
     (error) => expect.unreachable(String(error)),
   )
   const places = ((OLD_SHAPE.slots - 1) * OLD_SHAPE.shards) / REGIONS
@@ -237,7 +238,7 @@ test('a round over many empty shards yields to the event loop between them', asy
     { listRing: () => Promise.resolve([]), getRingLayouts: () => Promise.resolve([]) },
     () => Promise.reject(new Error('no viewer is there to be folded')),
     () => [0],
-    { shape: { slots: 25, shards: 400 }, regions: 1, settleMs: 0, keysMax: 10, foldsAtOnce: 2 },
+    { shape: { slots: 25, shards: 400 }, regions: 1, settleMs: 0, keysMax: 10, foldsAtOnce: 2, nextTurn: makeTurns() },
     (error) => expect.unreachable(String(error)),
   )
   let turns = 0

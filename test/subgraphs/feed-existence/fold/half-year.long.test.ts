@@ -5,6 +5,7 @@
  */
 import { describe, expect, test } from 'vitest'
 import type { Clock } from '../../../../core/clock.ts'
+import { makeTurns } from '../../../../core/event-loop-yield.ts'
 import { complete } from '../../../../core/outage/degraded.ts'
 import { TidemarkError } from '../../../../core/errors.ts'
 import { makeFold } from '../../../../subgraphs/feed-existence/fold/fold.ts'
@@ -95,7 +96,7 @@ describe('half a year of plays', () => {
           worker.hot,
           fold,
           () => [0, 1],
-          { shape: SHAPE, regions: REGIONS, settleMs: 60_000, keysMax: 2, foldsAtOnce: 2 },
+          { shape: SHAPE, regions: REGIONS, settleMs: 60_000, keysMax: 2, foldsAtOnce: 2, nextTurn: makeTurns() },
           (error) => expect(error).toBe(undefined),
         )
       let folding = startWorker()
