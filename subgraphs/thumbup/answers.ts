@@ -5,7 +5,7 @@ import { connectionOf } from '../connection.ts'
 import { encodeMarkCursor, type MarkList } from './model/places.ts'
 import type { Reconciliation } from './persist/reconciler.ts'
 import type { MarkPage } from './read/likes.ts'
-import type { MarkAnswer } from './write/service.ts'
+import type { MarkAnswer } from './write/mark-answers.ts'
 
 export type MarkPayload = ReturnType<typeof payloadOf>
 

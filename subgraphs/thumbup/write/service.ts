@@ -25,9 +25,6 @@ import { registerSubjects, type RegisterAnswer } from './registration.ts'
 import { orReject } from './rejections.ts'
 import type { MarkWriteOutcome } from './writes.ts'
 
-export type { MarkAnswer } from './mark-answers.ts'
-export type { ThumbupFigures } from './mark-figures.ts'
-
 export type ThumbupService = {
   /** In the order of `inputs`. Throws INPUTS_TOO_MANY, or the code of the store if all inputs failed there. */
   mark(viewer: Viewer, inputs: readonly MarkInput[], degraded: Degraded): Promise<MarkAnswer[]>
