@@ -5,8 +5,8 @@ import type { GuardedMarkStores } from './stores/guarded.ts'
 /** Per store: is it down as far as the service knows, and how often was it down? */
 export type ThumbupOutages = Record<StoreName, { isDown: boolean; count: number }>
 
-export /** Hot store and count cache are one store to whoever asks. */
-function breakersOf({ breakers: { hotStore, countCache, log, recordStore } }: GuardedMarkStores) {
+/** For operators, the hot store and the count cache are one store. */
+export function breakersOf({ breakers: { hotStore, countCache, log, recordStore } }: GuardedMarkStores) {
   return {
     hotStore: {
       isOpen: () => hotStore.isOpen() || countCache.isOpen(),

@@ -1,5 +1,5 @@
 /**
- * A block: up to a few thousand archived marks of one owner, in 4 to 12 bytes each (more for long text ids). A row takes 60 to 80. The
+ * A block: up to about a thousand archived marks of one owner, in 4 to 12 bytes each (more for long text ids). A row takes 60 to 80. The
  * owner is a viewer, with ids of subjects, or a subject, with ids of viewers. The store of the block knows which. Entries are in the order
  * of pages: newest first, and within a moment in the order of their ids (`compareEntries`). Equal sets of marks have equal bytes.
  *

@@ -14,7 +14,7 @@ export type Change =
   | { kind: 'owner'; sum: OwnerSum }
   | { kind: 'beat'; feed: string; instance: string; beatAt: number }
 
-/** Undefined if nothing was counted: the row only names the owner of the subject. Throws if the row is not one of ours. */
+/** Undefined if nothing was counted: the row only names the owner of the subject. Throws if the row is not of these tables. */
 export function changeOf(table: FeedTable, row: FeedRow): Change | undefined {
   if (table === 'heartbeats')
     return { kind: 'beat', feed: textOf(row, 'feed'), instance: textOf(row, 'instance'), beatAt: numberOf(row, 'beat_at') }

@@ -3,7 +3,7 @@
  * that checks the versions it replaces. Listeners learn of changed counts once these are on disk: in this process directly, in the others
  * through the relay.
  *
- * Uncounted subjects (version 0) are remembered in memory alone, in a bounded number: anybody can ask for subjects without marks, and they
+ * Uncounted subjects (version 0) are remembered in memory alone, in a bounded number: any client can ask for subjects without marks, and they
  * would fill the disk. The table is read first, so that such an entry never hides the count of another process. If the file is full, the
  * port's calls fail with STORE_FULL, as in all embedded stores.
  */

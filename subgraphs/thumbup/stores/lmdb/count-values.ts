@@ -1,6 +1,6 @@
 /**
- * Entries of the count cache, to bytes and back. The version stands first in each value, so that whatever an entry is, a
- * write sees which is newer.
+ * Entries of the count cache, to bytes and back. Each value begins with its version, so that a
+ * write of any kind sees which is newer.
  *
  *     u16 business · COUNTS · packed oid    →  version (f64) · likes (f64) · dislikes (f64)
  *     u16 business · LIKERS · packed oid    →  version (f64) · u8 whole · per liker: markedAt (6 bytes) · packed viewer

@@ -1,9 +1,9 @@
 /**
- * Where a viewer's marks stand in their table, built as the keys of progress are (`viewer-keys.ts`):
+ * The keys of a viewer's marks in their table, built like those of progress (`viewer-keys.ts`):
  *
  *     packed viewer · u16 business · kind · the rest
  *
- *     STATS              (nothing)                                   what is known of the viewer's marks as a whole
+ *     STATS              (nothing)                                   the common state of the viewer's marks
  *     RECORD             packed oid                                  the mark, tombstones included
  *     LIKES, DISLIKES    2^48 - 1 - markedAt (6 bytes) · packed oid  one per mark of the kind, newest first
  */
