@@ -1,7 +1,7 @@
 /** Publishes from the outbox: changes that a persist step applied to the record store, but did not pass on to the caches and the events. */
 import type { BusinessNumber, SubjectCounts } from '../../../core/domain.ts'
 import type { MarkChanges, MarkRecords } from '../stores/record-store.ts'
-import { newest, refreshCaches, tell, type Changed, type MarkPersistStores } from './persist.ts'
+import { newest, publish, refreshCaches, type Changed, type MarkPersistStores } from './persist.ts'
 
 /** Changes per publication. Each may hold as many marks as a transaction takes. */
 const OUTBOX_MAX = 10
@@ -23,18 +23,18 @@ export function makePublisher(
 ): (mayGoOn: () => boolean) => Promise<number> {
   let seen: ReadonlySet<number> = new Set()
   return async (mayGoOn) => {
-    let told = 0
+    let published = 0
     const isDue = ({ number, counts, owners }: MarkChanges): boolean => {
       const ours = [...counts, ...owners].map(({ business }) => isOurs(business))
       return seen.has(number) && (isTenant ? ours.every(Boolean) : ours.some(Boolean))
     }
     while (mayGoOn() && seen.size > 0) {
       const some = await publishOutbox(stores, OUTBOX_MAX, isDue, isOurs)
-      told += some
+      published += some
       if (some < OUTBOX_MAX) break
     }
     seen = new Set(await stores.records.listOutboxNumbers(OUTBOX_SEEN_MAX))
-    return told
+    return published
   }
 }
 
@@ -54,7 +54,7 @@ export async function publishOutbox(
   const due = await listDue(stores.records, limit, isDue)
   if (due.length === 0) return 0
   await refreshCaches(stores.cache, [await current(stores.records, due, isOurs)])
-  await tell(stores, due)
+  await publish(stores, due)
   return due.length
 }
 

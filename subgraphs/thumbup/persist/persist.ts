@@ -102,7 +102,7 @@ async function persistChunk(
     report.countUpdates += changes?.counts.length ?? 0
     const isCached = changes === undefined || (await succeeds(refreshCaches(stores.cache, [changes]), onLate))
     await clearDirty(hot, applied, stored, options)
-    if (changes !== undefined && isCached) await succeeds(tell(stores, [changes]), onLate)
+    if (changes !== undefined && isCached) await succeeds(publish(stores, [changes]), onLate)
   }
   if (missing.length > 0) await hot.dropDirtyMarks(missing)
 }
@@ -163,7 +163,7 @@ export function newest<T>(items: readonly T[], textOf: (item: T) => string, vers
   return [...byText.values()]
 }
 
-export async function tell({ events, records }: MarkPersistStores, changes: readonly MarkChanges[]): Promise<void> {
+export async function publish({ events, records }: MarkPersistStores, changes: readonly MarkChanges[]): Promise<void> {
   const all = changes.map(eventsOf)
   const [marks, counts] = [all.flatMap((each) => each.marks), all.flatMap((each) => each.counts)]
   // A change of owner has no events.

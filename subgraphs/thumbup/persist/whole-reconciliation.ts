@@ -74,17 +74,17 @@ export async function* reconcileWhole(records: Recounted, business: BusinessNumb
 
   /** Subjects are ordered by id, so an owner occurs many times. Most owners without a sum have received nothing. */
   async function* uncountedOwners(): AsyncGenerator<ReconciledPage> {
-    const told = new Set<string>()
+    const reported = new Set<string>()
     for (let after: string | undefined, more = true; more;) {
       const page = await records.listRegistrations(business, after, PAGE)
       after = page.at(-1)?.oid
       more = page.length === PAGE
       const registered = [...new Set(page.map(({ owner }) => owner))].map((owner) => ({ business, owner }))
       const sums = registered.length === 0 ? [] : await records.getOwnerSums(registered)
-      const owners = registered.filter(({ owner }, place) => sums[place]?.version === 0 && !told.has(owner))
+      const owners = registered.filter(({ owner }, place) => sums[place]?.version === 0 && !reported.has(owner))
       if (owners.length === 0) continue
       const { drift, leftOut } = await recounted(owners, records.recountOwners, ({ owner }) => `, owner ${owner}`)
-      for (const { owner } of drift) told.add(owner)
+      for (const { owner } of drift) reported.add(owner)
       yield { subjects: 0, owners: drift.length, leftOut, drift: [], ownerDrift: drift }
     }
   }

@@ -33,7 +33,7 @@ export function makeFollowedSubjects() {
 
   function changed({ business, oid, counts }: CountedSubject): void {
     const entry = followed.get(business)?.get(oid)
-    if (entry !== undefined) tell(entry, counts)
+    if (entry !== undefined) update(entry, counts)
   }
 
   return {
@@ -47,7 +47,7 @@ export function makeFollowedSubjects() {
 }
 
 /** Streams ignore equal or older versions, such as those of a cache that was filled again. */
-function tell(entry: Followed, { likes, dislikes, version }: SubjectCounts): void {
+function update(entry: Followed, { likes, dislikes, version }: SubjectCounts): void {
   if (version <= entry.version) return
   entry.likes = likes
   entry.dislikes = dislikes

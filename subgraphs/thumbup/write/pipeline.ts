@@ -122,13 +122,13 @@ export function makePipeline(
   const writeStores: ReplayTarget = { hot: guarded.hot, records: guarded.records, fills, capOf, aggregate, isDeleted }
   const targetOf = (business: BusinessNumber): ReplayTarget | undefined =>
     options.isOurs(business) ? writeStores : options.targetOf?.(business)
-  const told = new Set<BusinessNumber>()
+  const reported = new Set<BusinessNumber>()
   const writeBack = makeWriteBack(
     clock,
     { log: guarded.log, breakers: guarded.breakers, journals: stores.journals, journaledFor: takingMarks(guarded) },
     {
       persist,
-      makeReplay: (_, dropped) => makeMarkReplay(writeStores, targetOf, dropped, tellMoved),
+      makeReplay: (_, dropped) => makeMarkReplay(writeStores, targetOf, dropped, reportMoved),
       settle: fills.settled,
     },
     {
@@ -141,9 +141,9 @@ export function makePipeline(
   )
 
   /** Reports each business once. An operator must learn that marks of a moved business wait, but not once per mark. */
-  function tellMoved(business: BusinessNumber): void {
-    if (told.has(business)) return
-    told.add(business)
+  function reportMoved(business: BusinessNumber): void {
+    if (reported.has(business)) return
+    reported.add(business)
     onError(
       new Error(
         `marks of business ${business} wait in the journal of its former stores: they go to its current stores, ` +

@@ -20,7 +20,7 @@ import { makeAppender } from '../../../../stores/kafka/appender.ts'
 import { askOnce } from '../../../../stores/kafka/asking.ts'
 import { type Decoded, partsOf } from '../../../../stores/kafka/batches.ts'
 import { type CanalMessage, parseCanal } from './canal-message.ts'
-import { countPartitions, tellRemoved } from './canal-topic.ts'
+import { countPartitions, reportRemoved } from './canal-topic.ts'
 import { makeCanalProgress } from './canal-progress.ts'
 import { type KafkaConnection, type KafkaLogger, makeClient } from '../../../../stores/kafka/client.ts'
 import { superviseConsumer } from '../../../../stores/kafka/consumer.ts'
@@ -82,7 +82,7 @@ async function startFeed(
   const partitions = await ask(async (admin) => {
     const count = await countPartitions(admin, topic)
     await beginNow(kafka, admin, groupId, topic)
-    await tellRemoved(admin, groupId, topic, onGap)
+    await reportRemoved(admin, groupId, topic, onGap)
     return count
   })
   const decode = (message: { value: Buffer | null }): Decoded<CanalMessage> => decodeOne(message, options.database)
@@ -119,7 +119,7 @@ async function startFeed(
       ...CONSUMER,
     },
   )
-  let hasComplained = false
+  let hasReported = false
   const beats = startBeats(clock, beatEveryMs, name, beat, logger)
   return { readUntil: () => progress.readUntil(), ended: ended.promise, stop }
 
@@ -141,13 +141,13 @@ async function startFeed(
     try {
       await writeBeat(name, instance, clock.now())
     } finally {
-      complainOfWatermarks()
+      reportMissingWatermarks()
     }
   }
 
-  function complainOfWatermarks(): void {
-    if (hasComplained || !progress.lacksWatermarks()) return
-    hasComplained = true
+  function reportMissingWatermarks(): void {
+    if (hasReported || !progress.lacksWatermarks()) return
+    hasReported = true
     logger.error(
       { topic, partitions },
       'the topic has no watermarks: create the changefeed with enable-tidb-extension=true, or with one partition',

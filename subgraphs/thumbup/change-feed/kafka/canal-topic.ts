@@ -15,7 +15,7 @@ export async function countPartitions(admin: Admin, topic: string): Promise<numb
 }
 
 /** Reports messages that Kafka removed before the group read them. */
-export async function tellRemoved(admin: Admin, groupId: string, topic: string, onGap: (sentence: string) => void): Promise<void> {
+export async function reportRemoved(admin: Admin, groupId: string, topic: string, onGap: (sentence: string) => void): Promise<void> {
   const [committed] = await admin.fetchOffsets({ groupId, topics: [topic] })
   const ends = await admin.fetchTopicOffsets(topic)
   for (const { partition, offset } of committed?.partitions ?? []) {

@@ -44,9 +44,9 @@ export function connectToBinlog(
   let stall: (reason: Error) => void = () => undefined
   let bytes = -1
   let heardAt = clock.now()
-  const lives = live()
+  const finished = keepConnected()
 
-  async function live(): Promise<void> {
+  async function keepConnected(): Promise<void> {
     let tries = 0
     for (let failures = 0; !stopped; failures++) {
       const began = readTo
@@ -109,7 +109,7 @@ export function connectToBinlog(
     async stop() {
       stopped = true
       stopping.resolve()
-      await lives
+      await finished
     },
   }
 }

@@ -22,7 +22,7 @@ export function makeCountFollowing(connection: Connection, layout: MarkLayout) {
   const channels = makeShardChannels(
     connection,
     (_, message) => {
-      for (const changed of decodeChanges(message)) for (const { listener } of [...followers]) tell(listener, changed)
+      for (const changed of decodeChanges(message)) for (const { listener } of [...followers]) notify(listener, changed)
     },
     (_, side) => {
       if (side === 'ends') for (const { onGap } of [...followers]) onGap()
@@ -65,7 +65,7 @@ export function makeCountFollowing(connection: Connection, layout: MarkLayout) {
 }
 
 /** A listener that throws is a bug to report. The process goes on, and other listeners get the change. */
-function tell(listener: (changed: CountedSubject) => void, changed: CountedSubject): void {
+function notify(listener: (changed: CountedSubject) => void, changed: CountedSubject): void {
   try {
     listener(changed)
   } catch (error) {
