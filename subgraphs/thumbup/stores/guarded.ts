@@ -1,8 +1,9 @@
 /**
- * The ports of marks as the service uses them, each behind a breaker, so that a failed store costs a request nothing (`guarded.ts`
- * says more). The latency of the record store limits the concurrent reads (`record-reads.ts`). One operation may ask for hundreds of pages
- * and recounts. They wait in a lane of their own, so that lookups of the same tenant do not wait behind them. Loading a viewer's marks into
- * the hot store reads a page once and counts as a lookup: the viewer's next reads do not reach the record store.
+ * The ports of marks as the service uses them, each behind a breaker, so that a failed store costs a request nothing (see
+ * `subgraphs/history/stores/guarded.ts`). The latency of the record store limits the concurrent reads (`record-reads.ts`). One operation
+ * may ask for hundreds of pages and recounts. They wait in a lane of their own, so that lookups of the same tenant do not wait behind them.
+ * Loading a viewer's marks into the hot store reads a page once and counts as a lookup: the viewer's next reads do not reach the record
+ * store.
  *
  * The count cache has its own breaker, separate from the hot store's: it may be another server.
  */
