@@ -23,7 +23,7 @@ export function topicsAndTablesPage(): Page {
   return page('docs/reference/topics-and-tables.md', 5, 'Topics, tables and keys', [
     'This page lists the places of data in the distributed shape. `tidemark migrate` creates the topics and the tables. [Servers](../operating/servers.md) says how the servers must be set up, and [Backup and restore](../operating/backup-and-restore.md) says which of them hold data that exists nowhere else.',
     '## Kafka topics',
-    `The name of a topic begins with \`stores.kafka.topicPrefix\`. Messages have the types of ${RECORDS}. Topics are deleted by age and never compacted. A business with stores of its own has \`.mark-flushes\`, \`.rewards\` and \`.dead\` under \`PREFIX.BUSINESS\`.`,
+    `The name of a topic begins with \`stores.kafka.topicPrefix\`. Messages have the types of ${RECORDS}. The number of partitions is the default of \`stores.kafka.partitions\`; \`.dead\` always has one. Topics are deleted by age and never compacted. A business with stores of its own has \`.mark-flushes\`, \`.rewards\` and \`.dead\` under \`PREFIX.BUSINESS\`.`,
     topicTable(),
     'Other services may read `.rewards`, `.mark` and `.count`, and may write `.plays`. The other topics are internal. See [Topics](../operating/servers.md#topics) and [Messages that cannot be read](../operating/outages.md#messages-that-cannot-be-read).',
     '## MySQL tables',
@@ -41,7 +41,7 @@ function topicTable(): string {
     if (words === undefined) throw new Error(`the topic "${topic}" has no description: add one in scripts/reference/topics-and-tables.ts`)
     const days = Number(config['retention.ms']) / DAY_MS
     const [message, holds] = words
-    return [code(topic), message, partitions === 1 ? '1' : `${partitions} (\`stores.kafka.partitions\`)`, `${days} days`, holds]
+    return [code(topic), message, String(partitions), `${days} days`, holds]
   })
   return table(['topic', 'message', 'partitions', 'kept', 'holds'], rows)
 }
