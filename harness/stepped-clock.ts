@@ -2,9 +2,9 @@
 import type { Clock } from '../core/clock.ts'
 
 export type SteppedClock = Clock & {
-  /** Moves on, running every timer that falls due. */
+  /** Advances the time and runs every due timer. */
   advance(byMs: number): void
-  /** Timers that wait. */
+  /** The number of waiting timers. */
   pending(): number
 }
 

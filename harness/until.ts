@@ -4,7 +4,7 @@ import { vi } from 'vitest'
 
 const LIMIT_MS = 60_000
 
-/** Waits until `isSo`; fails with `what`. */
+/** Waits until `isSo` is true. The error names `what`. */
 export async function until(what: string, isSo: () => boolean | Promise<boolean>, maxMs = LIMIT_MS): Promise<void> {
   for (const deadline = Date.now() + maxMs; !(await isSo()); await sleep(5)) {
     if (Date.now() > deadline) throw new Error(`still waiting after ${maxMs} ms: ${what}`)

@@ -1,7 +1,7 @@
 /**
- * The form of an attack, and the few things that all attacks need. A file of attacks/ exports `attacks` and is run by
- * `npm run bench -- abuse`. Each attack runs in a process of its own, from an address of its own, against a fresh process
- * of the product in production mode with default limits.
+ * The form of an attack, and the parts that all attacks share. Each file of attacks/ exports `attacks`, and `npm run bench --
+ * abuse` runs them. Each attack has its own process and its own address, and runs against a new process of the product in
+ * production mode with default limits.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Pool } from 'undici'
@@ -16,7 +16,7 @@ export type Target = {
 }
 
 export type Attack = {
-  /** As the table shows it. */
+  /** The title in the table of results. */
   readonly title: string
   /** The process to attack: the gateway with everything behind it, or one subgraph that runs alone. */
   readonly role: 'start' | 'subgraph'
@@ -30,7 +30,7 @@ export const ATTACKER_ADDRESS = '127.0.0.2'
 export function makeAttackerPool({ url }: Pick<Target, 'url'>, connections: number): Pool {
   return new Pool(new URL(url).origin, {
     connections,
-    // Not as an option of `connect`: undici would replace it by null.
+    // Not an option of `connect`, because undici would replace it with null.
     localAddress: ATTACKER_ADDRESS,
     bodyTimeout: 60_000,
     headersTimeout: 60_000,
@@ -41,11 +41,11 @@ export type Pace = {
   readonly lanes: number
   readonly perSecond: number
   readonly headers?: Readonly<Record<string, string>>
-  /** Milliseconds after which the client of this request leaves; undefined if it waits for the answer. */
+  /** Milliseconds after which the client drops this request; undefined if it waits for the answer. */
   leavesAfterMs?(index: number): number | undefined
 }
 
-/** Sends bodies from so many lanes at once, each waiting for its answer, and at most `perSecond` in all. Counts statuses. */
+/** Sends bodies from concurrent lanes, each waiting for its answer, and at most `perSecond` in all. Counts statuses. */
 export async function postUntil(
   target: Target,
   signal: AbortSignal,

@@ -6,7 +6,7 @@ const [file = '', index = '', target = ''] = process.argv.slice(2)
 const { attacks } = (await import(`./attacks/${file}`)) as { attacks: readonly Attack[] }
 const attack = attacks[Number(index)]
 if (attack === undefined) throw new Error(`harness/abuse/attacks/${file} has no attack ${index}`)
-// The product and the healthy client are measured, and they share the machine with the attacker.
+// A low priority: the attacker shares the machine with the measured product and the healthy client.
 setPriority(10)
 const stopped = new AbortController()
 process.once('message', () => stopped.abort())

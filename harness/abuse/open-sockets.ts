@@ -1,4 +1,4 @@
-/** WebSockets of an attacker: opened at a rate, kept as many as asked for, opened again when they are closed. */
+/** WebSockets of an attacker: opened at a rate up to a number, and opened again when they are closed. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { WebSocket } from 'ws'
 import type { Target } from './attack.ts'

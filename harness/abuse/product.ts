@@ -1,4 +1,4 @@
-/** A fresh product in production mode with default limits, and figures of its process, read from outside. */
+/** A new process of the product in production mode with default limits, and its figures, read from outside. */
 import { Redis } from 'ioredis'
 import { mkdtempSync, readFileSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -24,7 +24,7 @@ export type Product = {
 }
 
 export const SECRET = 'the secret of the tokens of this benchmark'
-/** By default all of 127.0.0.0/8 belongs to the site. Here it stands for the internet, except for the healthy client. */
+/** By default all of 127.0.0.0/8 belongs to the site. Here it represents the internet, except for the healthy client. */
 const SETTINGS = { server: { mode: 'production' }, auth: { secret: SECRET }, limits: { sharedAddresses: ['127.0.0.1'] } }
 
 export async function startProduct(shape: Shape, role: 'start' | 'subgraph'): Promise<Product> {

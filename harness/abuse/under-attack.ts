@@ -1,4 +1,4 @@
-/** One attack on a fresh product: a healthy client works alone, then beside the attacker, and then the product recovers. */
+/** One attack on a new product: a healthy client works alone, then during the attack, and then the product recovers. */
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { readdirSync } from 'node:fs'
@@ -74,7 +74,7 @@ async function measured(
     peakBytes = Math.max(peakBytes, product.memoryBytes())
   }, 250)
   const attacker = fork(join(import.meta.dirname, 'attacker.ts'), [file, String(index), JSON.stringify(target)])
-  // Attackers have machines of their own: this machine's processors are for the product and the healthy client first.
+  // Real attackers have other machines, so here the product and the healthy client have priority.
   setPriority(attacker.pid as number, constants.priority.PRIORITY_BELOW_NORMAL)
   try {
     const counted = once(attacker, 'message') as Promise<[Seen['counts']]>

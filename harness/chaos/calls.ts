@@ -15,7 +15,7 @@ export type Call<Data = unknown> = {
   role: Role
   operation: string
   viewer: string
-  /** As of performance.now(). */
+  /** The start of the call, by performance.now(). */
   begun: number
   ms: number
   end: CallEnd<Data>

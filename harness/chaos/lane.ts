@@ -6,7 +6,7 @@ import { call, type Call, type CallEnd } from './calls.ts'
 
 export type LaneOptions = {
   seed: number
-  /** Hears of every call. */
+  /** Called after every call. */
   onCall(call: Call): void
 }
 

@@ -55,7 +55,7 @@ export async function moveSlot(nodes: readonly Redis[], tag: string): Promise<vo
   await move.finish()
 }
 
-/** The slot is migrating until `finish`. `some` moves at most so many of its keys and returns the number. */
+/** The slot is migrating until `finish`. `some` moves at most the given number of keys and returns the number moved. */
 export async function beginMove(
   nodes: readonly Redis[],
   tag: string,

@@ -1,4 +1,4 @@
-/** Runs a `tidemark` command as a user runs it: a process of its own, in a folder of its own. */
+/** Runs a `tidemark` command like a user: in its own process and its own folder. */
 import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 

@@ -1,6 +1,6 @@
 /**
- * Redis, Kafka and MariaDB of one's own, to be killed and cut off: on free ports, in a temporary folder, as the shipped configuration sets
- * them up (docker-compose.yml). They end with this process, except after `kill -9`.
+ * Own Redis, Kafka and MariaDB servers, which a test may kill and cut off: on free ports, in a temporary folder, with the shipped
+ * configuration (docker-compose.yml). They end with this process, except after `kill -9`.
  *
  * A second Redis and a second MariaDB can be started too: for counts, or for a tenant with its own stores.
  */
@@ -30,7 +30,7 @@ export type OwnServer = {
   /** kill -9; resolves when it is gone. */
   kill(): Promise<void>
   isRunning(): boolean
-  /** It answers no request and ends no connection until it is thawed. */
+  /** The server answers no request and ends no connection until it is thawed. */
   freeze(): void
   thaw(): void
 }
@@ -99,7 +99,7 @@ export async function makeOwnServers(options: OwnServersOptions = {}): Promise<O
   }
 }
 
-/** Starts these at once. */
+/** Starts these servers concurrently. */
 export async function startOwnServers(servers: OwnServers, names: readonly OwnServerName[]): Promise<void> {
   await Promise.all(names.map((name) => servers[name].start()))
 }

@@ -1,6 +1,6 @@
 import { createServer } from 'node:net'
 
-/** Workers of the tests run beside each other and start servers that take seconds to listen: each has ports of its own. */
+/** Each test worker has its own ports, because workers run concurrently and servers take seconds to listen. */
 const FIRST = 20_000
 const PER_WORKER = 3_000
 const WORKERS = 4

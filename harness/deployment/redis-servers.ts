@@ -1,4 +1,4 @@
-/** Redis servers of a test's own: on free ports, in a temporary folder, killed and removed at the end. */
+/** Own Redis servers of a test: on free ports, in a temporary folder, killed and removed at the end. */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -12,7 +12,7 @@ import { freePorts } from './ports.ts'
 export type TestServers = {
   urls: string[]
   ports: number[]
-  /** Begins those that were killed, on their data, and waits until all answer. */
+  /** Restarts killed servers with their data, and waits until all answer. */
   start(): Promise<void>
   /** Sends a signal to the node of this port. */
   signal(port: number, name: NodeJS.Signals): void
@@ -21,7 +21,7 @@ export type TestServers = {
   stop(): Promise<void>
 }
 
-/** False where there is no redis-server and CI does not demand one. */
+/** False if there is no redis-server and CI does not require one. */
 export async function redisIsHere(): Promise<boolean> {
   if (findProgram('redis-server') !== undefined) return true
   if (process.env['CI'] === 'true') await ensurePrograms('redis', ['redis-server', 'redis-cli'], ['redis-server', 'redis-tools'])
@@ -33,7 +33,7 @@ export async function startRedis(settings: readonly string[] = []): Promise<Test
   return run((folder) => makeRedis(folder, port, settings), [port])
 }
 
-/** Three masters, and a replica of each. */
+/** Three masters with one replica each. */
 export async function startCluster(settings: readonly string[] = []): Promise<TestServers> {
   const nodes = 6
   const ports = await freePorts(nodes * 2)

@@ -1,6 +1,6 @@
 /**
- * A role of Tidemark as a process of its own, at an address that stays when it is killed and started again. Its output goes to `output.log`
- * in its folder. It ends with this process, except after `kill -9`.
+ * A role of Tidemark in its own process. Its address stays the same after a kill and a restart. Its output goes to `output.log` in its
+ * folder. It ends with this process, except after `kill -9`.
  */
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
@@ -11,14 +11,14 @@ const CHECKOUT = join(import.meta.dirname, '..', '..')
 
 export type RoleOptions = {
   name: string
-  /** As in `tidemark gateway`. */
+  /** The command, such as `gateway`. */
   command: readonly string[]
   port: number
   folder: string
   settings: Record<string, unknown>
   /** The folder of the code that runs. Default: this one. */
   checkout?: string
-  /** Options of Node beside those that the scripts of package.json set. */
+  /** Options of Node in addition to those of the scripts in package.json. */
   nodeOptions?: readonly string[]
 }
 
@@ -44,7 +44,7 @@ export type Role = {
 }
 
 const STOP_MAX_MS = 40_000
-/** A role that is neither ready nor ended by then is killed. */
+/** A role that is not ready after this time is killed. */
 const START_MAX_MS = 60_000
 
 export function makeRole({ name, command, port, folder, settings, checkout = CHECKOUT, nodeOptions = [] }: RoleOptions): Role {

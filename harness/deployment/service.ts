@@ -1,4 +1,4 @@
-/** Runs the real `tidemark start` in a process of its own, on a free port and a folder of its own. */
+/** Runs the real `tidemark start` in its own process, on a free port and in its own folder. */
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
@@ -27,7 +27,7 @@ export type Service = {
   process: ChildProcess
   /** Its standard error so far. */
   log(): string
-  /** Kills it as a power cut would; resolves when it is gone. */
+  /** Kills it like a power cut; resolves when it is gone. */
   kill(): Promise<void>
   /** Ends it as an operator would; resolves to its exit status. */
   stop(): Promise<number | null>

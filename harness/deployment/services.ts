@@ -17,10 +17,10 @@ const ROOT = join(import.meta.dirname, '..', '..')
 const HOME = join(ROOT, '.services')
 const NOT_TESTED = join(HOME, 'not-tested.txt')
 
-/** The folder of Kafka's artifacts, for tests that run a broker of their own. */
+/** The folder of Kafka's artifacts, for tests with their own broker. */
 export const KAFKA_ARTIFACTS = join(HOME, 'kafka')
 
-/** The socket on which root may enter MariaDB without a password. */
+/** The socket on which root connects to MariaDB without a password. */
 export const MARIADB_SOCKET = mariadbSocket(join(HOME, 'mariadb'))
 
 /**

@@ -1,7 +1,6 @@
 /**
  * A change feed under a network fault. Marks are written to a real database, and the feed reads its binary log through a network that can
- * be cut. The service's events are on a real Kafka beside it, and a consumer downstream counts. For a test and for `npm run bench --
- * feed-stall`.
+ * be cut. The service's events are on a real Kafka, and a consumer downstream counts. For a test and for `npm run bench -- feed-stall`.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { systemClock } from '../../core/clock.ts'
@@ -21,7 +20,7 @@ const SUBJECTS = 30
 const BUSINESS = 7
 
 export type StallRig = {
-  /** Between the change feed and the database. */
+  /** The network between the change feed and the database. */
   network: TcpProxy
   feed: FeedSwitch
   /** Writes a transaction of some marks every `everyMs` until it is stopped. The events of each go to Kafka. */

@@ -1,7 +1,7 @@
 /**
- * Kills a service at random moments under writes, restarts it, and checks that every acknowledged report is there: at once in the timeline,
- * and after quiet in the record store. A writer sends each viewer's reports in order of time and notes the acknowledged ones. A report
- * under way when the process dies may count or not.
+ * Kills a service at random moments under writes, restarts it, and checks every acknowledged report: at once in the timeline, and after the
+ * load ends in the record store. A writer sends each viewer's reports in order of time and notes the acknowledged ones. A report in flight
+ * when the process dies may be stored or not.
  */
 import { join } from 'node:path'
 import { systemClock } from '../../core/clock.ts'
@@ -75,7 +75,7 @@ export async function killRounds(options: KillOptions): Promise<KillReport> {
   }
 }
 
-/** Writes until the service is gone; returns how many reports were acknowledged. */
+/** Writes until the service is gone; returns the number of acknowledged reports. */
 async function write(
   service: Service,
   round: number,
@@ -158,7 +158,7 @@ export async function waitUntilQuiet(url: string): Promise<void> {
     if (/^tidemark_dirty_keys 0$/m.test(text) && /^tidemark_log_lag_messages 0$/m.test(text)) return
     await new Promise((resolve) => setTimeout(resolve, 100))
   }
-  throw new Error('dirty marks or flush messages were left for a minute')
+  throw new Error('dirty marks or flush messages are left after a minute')
 }
 
 async function compareRecordStore(options: KillOptions, written: Map<string, Written>) {

@@ -1,8 +1,8 @@
 /**
- * A TCP proxy in front of one server, whose network can be cut in two ways:
- * - broken: connections end, and new ones end at once, as with a firewall that rejects, or a server that is gone.
- * - silent: nothing passes, without any notice, as with a pulled cable. Data and ends of connections from that time pass when the
- *   network is repaired, as TCP does it.
+ * A TCP proxy in front of one server. It can cut the network in two ways:
+ * - broken: connections end, and new ones end at once, as with a rejecting firewall or a stopped server.
+ * - silent: nothing passes, without notice, as with a pulled cable. Once the network is repaired, the delayed data and ends of connections
+ *   pass, as with TCP.
  */
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
 
@@ -14,7 +14,7 @@ export type TcpProxy = {
   /** The next request arrives, its answer is lost, and then the network is broken. Resolves at that point. */
   loseNextAnswer(): Promise<void>
   mend(): void
-  /** How many pieces clients have sent so far: one per write, as long as they are small. */
+  /** The number of chunks that clients have sent so far: one per write, if writes are small. */
   sent(): number
   close(): Promise<void>
 }

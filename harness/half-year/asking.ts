@@ -7,7 +7,7 @@ import { BUSINESS, type HalfYear } from './half-year.ts'
 const CANDIDATES = 10_000
 const SENTENCES_MAX = 20
 const ASKING_AT_ONCE = 64
-/** Larger than any id that is recorded. */
+/** Larger than any recorded id. */
 const PROBED_FROM = 1e12
 
 export type Asked = {
@@ -46,7 +46,7 @@ export function makeAsking({ time, subgraph, truth, config }: HalfYear) {
     })
   }
 
-  /** Of the month that is about to end, or has just ended. */
+  /** Asks for the ids of a month that is about to end, or has just ended. */
   async function askEnding(month: Month): Promise<{ hidden: number; shown: number }> {
     const sum = { hidden: 0, shown: 0 }
     await askAll(truth.viewers(), async (viewer) => {
@@ -90,7 +90,7 @@ export function makeAsking({ time, subgraph, truth, config }: HalfYear) {
   return { report, checkLive, endMonth, probe }
 }
 
-/** Some at a time. */
+/** In groups. */
 export async function askAll(viewers: readonly ViewerId[], ask: (viewer: ViewerId) => Promise<void>): Promise<void> {
   for (let at = 0; at < viewers.length; at += ASKING_AT_ONCE) await Promise.all(viewers.slice(at, at + ASKING_AT_ONCE).map(ask))
 }

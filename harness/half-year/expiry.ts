@@ -1,4 +1,4 @@
-/** The first month's filters, which expire while the half year goes on. */
+/** The filters of the first month, which expire during the half year. */
 import type { Month } from '../../core/domain.ts'
 import { HOUR_MS, beginningOf, monthOf } from '../../subgraphs/feed-existence/model/time-ring.ts'
 import type { HalfYear } from './half-year.ts'
@@ -23,7 +23,7 @@ export function makeExpiry({ time, stores, truth }: HalfYear) {
     }
   }
 
-  /** On to the end of the month in which the first month's filters go. */
+  /** Runs until the end of the month in which the first month's filters expire. */
   async function expire(): Promise<Expiry> {
     for (; time.now < beginningOf(FIRST_MONTH + 7); time.now += HOUR_MS) await purge()
     const expected = truth.viewers().filter((viewer) => truth.hasPlayedIn(viewer, FIRST_MONTH)).length

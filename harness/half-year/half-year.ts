@@ -1,4 +1,4 @@
-/** The environment of the half year: embedded stores, the real subgraph, a worker that fails, and a settable time. */
+/** The environment of the half year: embedded stores, the real subgraph, a failing worker, and a settable time. */
 import { makeConfig, type Config } from '../../config/config.ts'
 import { ringOf } from '../../config/feed-existence.ts'
 import type { Clock } from '../../core/clock.ts'

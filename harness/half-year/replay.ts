@@ -1,8 +1,8 @@
 /**
  * The half year, on embedded stores with the real subgraph, a failing worker and a settable clock. At the first moment of each hour, in the
  * middle and at the last, plays arrive and the worker does its due work. Viewers with possibly staged plays then ask for all their plays of
- * live months. Every viewer asks regularly, and on both sides of each end of a month: a millisecond before it the oldest live month is
- * hidden, and a millisecond later it comes back.
+ * live months. Every viewer also asks regularly, and just before and after each end of a month. A millisecond before the end the oldest
+ * live month is hidden, and a millisecond later it comes back.
  */
 import { randomBelow, seededRandom, type Random } from '../../core/random.ts'
 import type { ViewerId } from '../../core/domain.ts'
@@ -28,13 +28,13 @@ export type HalfYearReport = Asked & {
   viewers: number
   worker: { runs: number; failures: number; refused: number; closed: number }
   writes: { all: number; tooMany: number; closings: number }
-  /** Left in the ring after a lap without failures. */
+  /** The number of entries left in the ring after a lap without failures. */
   left: number
   /** The expiry of the first month's filters. */
   expiry: Expiry
   bytes: number
   filters: number
-  /** Share of ids never played that are hidden. */
+  /** The hidden share of ids that were never played. */
   falsePositives: Record<'light' | 'medium' | 'heavy', { probes: number; hidden: number }>
 }
 
@@ -61,7 +61,7 @@ export async function replayHalfYear(rows: readonly Row[], options: HalfYearOpti
       if (!isLast) continue
       await endMonth()
       const end = new Date(time.now + 1).toISOString()
-      progress(`${end}: ${receiver.plays()} plays, ${worker.figures().failures} failures, ${report.asked} ids asked for`)
+      progress(`${end}: ${receiver.plays()} plays, ${worker.figures().failures} failures, ${report.asked} ids requested`)
     }
     failing.clear()
     for (let lap = 0; lap < LAPS * shape.slots; lap++) {
@@ -73,7 +73,7 @@ export async function replayHalfYear(rows: readonly Row[], options: HalfYearOpti
     const left = (await stores.hot.countRing()).reduce((sum, each) => sum + each)
     const writes = truth.writes()
     const { bytes, filters } = await stores.records.measureFilters()
-    progress('asking for what nobody has played')
+    progress('asking for ids without plays')
     const falsePositives = await probeAll(halfYear, asking, options.probes)
     const expiry = await expire()
     const viewers = truth.viewers().length
@@ -84,7 +84,7 @@ export async function replayHalfYear(rows: readonly Row[], options: HalfYearOpti
   }
 }
 
-/** At the first moment of an hour, in the middle, and at the last. */
+/** Runs at the first moment of an hour, in the middle, and at the last. */
 async function passHour(hour: number, random: Random, { time, worker }: HalfYear, receiver: Receiver, asking: Asking): Promise<void> {
   for (const moment of [0, HOUR_MS / 2, HOUR_MS - 1]) {
     time.now = hour + moment
@@ -97,7 +97,7 @@ async function passHour(hour: number, random: Random, { time, worker }: HalfYear
 
 type Receiver = ReturnType<typeof makeReceiver>
 
-/** Takes plays as they arrive. */
+/** Receives plays as they arrive. */
 function makeReceiver({ time, subgraph, truth }: HalfYear, arrivals: readonly Arrival[]) {
   const recent = new Map<ViewerId, number>()
   let next = 0
@@ -118,7 +118,7 @@ function makeReceiver({ time, subgraph, truth }: HalfYear, arrivals: readonly Ar
 
   return {
     plays: () => plays,
-    /** Plays from between two moments arrive at the next one. */
+    /** Plays made between two moments arrive at the next one. */
     async receive(): Promise<void> {
       const first = next
       while ((arrivals[next]?.at ?? Infinity) <= time.now) next++

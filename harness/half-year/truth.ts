@@ -7,7 +7,7 @@ export type Truth = ReturnType<typeof makeTruth>
 
 export function makeTruth() {
   const played = new Map<ViewerId, Map<string, number>>()
-  /** By viewer and month: the hours in which something of it arrived. */
+  /** By viewer and month: the hours in which a play of that month arrived. */
   const hours = new Map<string, Set<number>>()
   const writes = new Map<string, number>()
 
@@ -22,7 +22,7 @@ export function makeTruth() {
     written({ viewer, month }: { viewer: ViewerId; month: Month }): void {
       writes.set(`${month}:${viewer}`, (writes.get(`${month}:${viewer}`) ?? 0) + 1)
     },
-    /** Ids with their newest play in such a month. */
+    /** Ids with their newest play in one of these months. */
     idsOf: (viewer: ViewerId, isWanted: (month: Month) => boolean): string[] =>
       Array.from(played.get(viewer) ?? []).flatMap(([oid, playedAt]) => (isWanted(monthOf(playedAt)) ? [oid] : [])),
     hasPlayedIn: (viewer: ViewerId, month: Month): boolean => hours.has(`${month}:${viewer}`),

@@ -1,4 +1,4 @@
-/** A worker that folds, and fails in given hours: in one, in two, or for a lap of the ring and longer. */
+/** A worker that folds. It fails in given hours: in one, in two, or for a lap of the ring and longer. */
 import type { Clock } from '../../core/clock.ts'
 import { makeTurns } from '../../core/event-loop-yield.ts'
 import type { Config } from '../../config/config.ts'
@@ -15,7 +15,7 @@ import { makeExistenceFold, type ExistenceStores } from '../../subgraphs/feed-ex
 const FAILING_SHARE = 0.5
 const FAILING_CALLS = new Set(['listRing', 'getRingLayouts', 'readStaged', 'removeStaged', 'getFilters', 'putFilters'])
 
-/** By hours since the epoch: on most days none, on some one, two, or a lap and one more; and over the ends of all months. */
+/** The failing hours since the epoch: none on most days; on some one, two, or a lap and one more; and the ends of all months. */
 export function hoursOfFailure(random: Random, start: number, end: number, slots: number): Set<number> {
   const failing = new Set<number>()
   for (let day = start; day < end; day += 24 * HOUR_MS) {
@@ -55,7 +55,7 @@ export function makeWorker(
   function failingNow<A extends unknown[], R>(call: (...args: A) => Promise<R>): (...args: A) => Promise<R> {
     return async (...args) => {
       const fails = failing.has(Math.floor(clock.now() / HOUR_MS)) && random() < FAILING_SHARE
-      // Half of them were executed, and only the answer was lost.
+      // Half of the failed calls were executed, and only their answers are lost.
       if (fails && random() < 0.5) throw lost()
       const answer = await call(...args)
       if (fails) throw lost()
@@ -65,7 +65,7 @@ export function makeWorker(
 
   function lost(): TidemarkError {
     failures++
-    return new TidemarkError('RECORD_STORE_UNAVAILABLE', 'the answer was lost, or the call: it is made so')
+    return new TidemarkError('RECORD_STORE_UNAVAILABLE', 'the simulated call or its answer was lost')
   }
 
   const counted: SeenRecords = {

@@ -1,7 +1,7 @@
 /**
- * Marks for the benchmark of the archive: recorded interactions, or a sample of the same form, each row a mark of that day,
- * one in sixteen a dislike. Recorded ids are small integers and recorded times are days, which both flatter the archive, so
- * the same rows are also given with the ids and the times of a large site.
+ * Marks for the benchmark of the archive: recorded interactions, or a sample of the same form. Each row is a mark of that day, and
+ * one in sixteen is a dislike. Recorded ids are small integers and recorded times are days, which both take few bytes. The same
+ * rows are therefore also given with the ids and the times of a large site.
  */
 import { createHash } from 'node:crypto'
 import { readInteractions } from '../../cli/replay/interactions.ts'
@@ -12,7 +12,7 @@ export type MarkRow = { viewer: string; oid: string; mark: ArchivedMark['mark'];
 
 const DAY_MS = 86_400_000
 const DISLIKE_EVERY = 16
-/** Ids that a large site has given out, and some to spare. */
+/** The number of ids that a large site has assigned, with a reserve. */
 const IDS_MAX = 2 ** 36
 const TEXT_ID_LENGTH = 25
 
@@ -23,7 +23,7 @@ export async function recordedMarks(file: string): Promise<MarkRow[]> {
   return rows
 }
 
-/** Seven rows to a viewer and twelve to a subject, no pair twice; a few subjects and viewers have many (the cube of an even number). */
+/** Seven rows per viewer and twelve per subject, no pair twice. A few subjects and viewers have many (the cube of a uniform number). */
 export function sampleMarks(count: number): MarkRow[] {
   const random = seededRandom(1)
   const pairs = new Set<string>()
@@ -39,13 +39,13 @@ function markOf(row: number): ArchivedMark['mark'] {
   return row % DISLIKE_EVERY === 0 ? 'DISLIKE' : 'LIKE'
 }
 
-/** Somewhere in its day, to the millisecond. */
+/** A random millisecond of the day. */
 export function withExactTimes(rows: readonly MarkRow[]): MarkRow[] {
   const random = seededRandom(2)
   return rows.map((row) => ({ ...row, markedAt: row.markedAt + randomBelow(random, DAY_MS) }))
 }
 
-/** Integers without a relation to each other. */
+/** Unrelated integers. */
 export function withLargeIds(rows: readonly MarkRow[]): MarkRow[] {
   return withIds(rows, (id) => String(createHash('sha256').update(id).digest().readUIntBE(0, 6) % IDS_MAX))
 }

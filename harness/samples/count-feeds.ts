@@ -23,7 +23,7 @@ export async function follow(feed: CountFeed, failures = 0): Promise<Followed> {
 
 let clock = 1_700_000_000_000
 
-/** A like of each of these viewers, in one transaction: one change of the subject's counts. */
+/** One like per viewer, all in one transaction: one change of the subject's counts. */
 export async function like(records: MarkRecords, business: number, oid: string, viewers: readonly string[]): Promise<void> {
   clock += 1
   const rows: MarkRow[] = viewers.map((viewer) => ({

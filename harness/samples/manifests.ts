@@ -1,4 +1,4 @@
-/** A folder for manifests, and the forms they have. */
+/** A folder for manifests, and their forms. */
 import { createHash } from 'node:crypto'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -82,7 +82,7 @@ async function using<T>(open: () => Promise<OpenStores>, task: (stores: OpenStor
 
 /** The hot store and the count cache forget a business, so that the next reads come from the record store. */
 export async function forgetHot({ marks }: OpenStores, business: number): Promise<void> {
-  if ((await marks.hot.countDirtyMarks()) > 0) throw new Error('marks wait to be persisted: forgetting them would lose them')
+  if ((await marks.hot.countDirtyMarks()) > 0) throw new Error('some marks are not persisted yet: forgetting them would lose them')
   while ((await marks.hot.forgetBusiness(business, 1_000)) > 0);
   while ((await marks.cache.forgetCounts(business, 1_000)) > 0);
 }

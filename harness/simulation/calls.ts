@@ -1,5 +1,5 @@
 /**
- * The calls under way from processes to stores. A call may be held up before it takes effect, and may take effect in several parts. A store
+ * The calls in flight from processes to stores. A call may be held up before it takes effect, and may take effect in several parts. A store
  * that is down may refuse a call although it was done. The answer is lost if the waiting process dies.
  */
 import { TidemarkError } from '../../core/errors.ts'
@@ -92,7 +92,7 @@ export function makeCalls(random: Random, options: CallOptions, timers: Timers, 
     stalled: () => stalled,
     /** From now on no call is held up. */
     calm: () => void (stallChance = 0),
-    /** One event of a random call under way. False if there is none. */
+    /** One event of a random call in flight. False if there is none. */
     advanceOne(): boolean {
       if (pending.length === 0) return false
       const index = randomBelow(random, pending.length)

@@ -39,7 +39,7 @@ export async function simulate<W extends WorldName>(
   { first, seeds, faults = {}, onSeed }: SimulationOptions<W>,
 ): Promise<SimulationReport> {
   let steps = 0
-  // Stores that are down cause thousands of errors, and no one reads their stack traces.
+  // Stores that are down cause thousands of errors. Their stack traces are not needed.
   const { stackTraceLimit } = Error
   Error.stackTraceLimit = 0
   try {

@@ -7,7 +7,7 @@ type Waiting = { due: number; life: Life | undefined; run: () => void }
 export type Timers = ReturnType<typeof makeTimers>
 
 export function makeTimers(now: () => number) {
-  /** Sorted by `due`. Of equal times the earlier call is first. */
+  /** Sorted by `due`. If times are equal, the earlier call is first. */
   let waiting: Waiting[] = []
 
   function wait(delayMs: number, life: Life | undefined, run: () => void): Waiting {

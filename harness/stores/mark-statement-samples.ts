@@ -1,4 +1,4 @@
-/** One of each statement of marks, with every branch of those that have branches: for another database's parser, and for tests. */
+/** A sample of each statement of marks, including all branches: for another database's parser, and for tests. */
 import {
   ANALYZE,
   LOCK_ARCHIVE,

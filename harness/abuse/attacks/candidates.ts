@@ -1,4 +1,4 @@
-/** Candidates: as many as one operation may hand in, in aliases of one list, as a viewer with a token. */
+/** The most candidates that one operation may send, as aliases of one list, by a viewer with a token. */
 import type { Attack } from '../attack.ts'
 import { postUntil } from '../attack.ts'
 

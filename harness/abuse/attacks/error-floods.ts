@@ -1,4 +1,4 @@
-/** Requests that fail, each in another way and with other words. The log must stay small. */
+/** Requests that fail in several ways with different messages. The log must stay small. */
 import type { Attack } from '../attack.ts'
 import { postUntil } from '../attack.ts'
 

@@ -1,4 +1,4 @@
-/** One WebSocket with a token: as many heavy queries under way as it may have, then a flood of pings. */
+/** One WebSocket with a token: the most allowed heavy queries in flight, then a flood of pings. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { WebSocket } from 'ws'
 import { ATTACKER_ADDRESS, type Attack } from '../attack.ts'
@@ -40,7 +40,7 @@ export const attacks: readonly Attack[] = [
           for (let at = 0; at < QUERIES; at += 1) query(socket, next++)
         },
         onMessage(type, socket) {
-          // Refused operations come again more slowly than answered ones: a refusal has no `complete`.
+          // Refused operations are repeated more slowly than answered ones, because a refusal has no `complete`.
           if (type === 'complete') query(socket, next++)
           if (type === 'error') setTimeout(() => query(socket, next++), 100).unref()
         },

@@ -1,6 +1,6 @@
 /**
- * Bodies of 1 MB, cheap to send and slow to parse: empty objects beside a query that costs nothing, more than a body may have, and as many
- * as it may have. Every other client leaves before it is answered.
+ * Bodies of 1 MB, cheap to send and slow to parse: a free query beside a list of objects. The list has the allowed number of objects, or
+ * more. Every second client leaves before its answer.
  */
 import { postUntil, type Attack } from '../attack.ts'
 

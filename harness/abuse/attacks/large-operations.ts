@@ -1,12 +1,12 @@
 /**
- * Texts of about 12 KB with 900 fields that are never sent twice: each is parsed, validated, planned and compiled. From one
- * connection and from sixteen, with a token and without one, of public fields and of fields that need a token.
+ * Different texts of about 12 KB with 900 fields: the gateway parses, validates, plans and compiles each one. They come from one
+ * connection and from sixteen, with a token and without one, with public fields and with fields that need a token.
  */
 import { postUntil, type Attack, type Target } from '../attack.ts'
 
 const ALIASES = 90
 
-/** No combination of the fields repeats a text: the aliases have its number. */
+/** The aliases contain the number of the text, so no text repeats. */
 function publicText(index: number): string {
   const fields = `business id likeCount dislikeCount ${'__typename '.repeat(5)}`
   return `query N${index} { ${range(ALIASES, (at) => `t${index}_${at}: thumbups(business: "video", ids: ["${at}"]) { ${fields} }`)} }`

@@ -1,4 +1,4 @@
-/** 5,000 event streams without a token, each with 200 ids that nobody else follows. From one address, then from 200 addresses. */
+/** 5,000 event streams without a token, each with 200 ids that no other client follows. From one address, then from 200 addresses. */
 import { request } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { ATTACKER_ADDRESS, type Attack, type Target } from '../attack.ts'

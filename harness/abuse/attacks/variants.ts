@@ -1,6 +1,6 @@
 /**
- * Texts of about 12 KB with four variables in @skip and @include, each text sent with all 16 combinations: every combination
- * has a plan of its own. From one connection, one after the other, with a token and without one.
+ * Texts of about 12 KB with four variables in @skip and @include. Each text is sent with all 16 combinations, and every
+ * combination has its own plan. They come in turn from one connection, with a token and without one.
  */
 import { postUntil, type Attack, type Target } from '../attack.ts'
 

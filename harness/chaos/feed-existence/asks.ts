@@ -36,7 +36,7 @@ export function makeAsks(lane: Lane, ledger: Ledger, issued: Issued, figures: St
         options.onWrong(`viewer ${viewer}: ${id} was watched, and seen says ${reason}`)
   }
 
-  /** The newest, and any of the others. */
+  /** The newest, and a random one of the others. */
   function some(ids: readonly string[], max: number): string[] {
     const newest = ids.slice(-Math.floor(max / 2))
     return [...newest, ...Array.from({ length: Math.min(ids.length, max - newest.length) }, () => ids[below(ids.length)] as string)]

@@ -92,7 +92,7 @@ export function runSeenChaos(options: SeenChaosOptions): Promise<SeenChaosReport
         await Promise.all(again.map((role) => role.kill()))
         await Promise.all(again.map((role) => role.start()))
         const foldedMs = await waitUntilFolded(stores, QUIET_MAX_MS)
-        progress('slots at rest are empty; looking for what was acknowledged')
+        progress('settled slots are empty; looking up the acknowledged plays')
         const verification = await verifySeen(gateways, stores.seen, ledger)
         progress(`verified: ${verification.plays} plays of ${verification.viewers} viewers, ${verification.filters} filters`)
         return { acknowledged: ledger.counts(), verification, migration: await report(), ...writers.figures(), foldedMs }
@@ -112,7 +112,7 @@ async function waitUntilFolded({ seen }: OpenStores, maxMs: number): Promise<num
     const left = (await seen.hot.countRing()).reduce((sum, count, slot) => sum + (busy.has(slot) ? 0 : count), 0)
     if (left === 0) return performance.now() - begun
     if (performance.now() - begun > maxMs)
-      throw new Error(`after ${Math.round(maxMs / 1_000)} s there are ${left} viewers in slots at rest`)
+      throw new Error(`after ${Math.round(maxMs / 1_000)} s there are ${left} viewers in settled slots`)
     await sleep(100)
   }
 }

@@ -10,7 +10,7 @@ import type { Ledger, SentPlay } from './ledger.ts'
 import { BUSINESS, NUMBER, type Issued, type SeenWriterOptions } from './writer-options.ts'
 
 const DAY_MS = 24 * HOUR_MS
-/** Within the live months, however long they are. */
+/** Always within the live months. */
 const PLAYED_BEFORE_MAX_DAYS = 85
 const ISSUED_MAX = 500
 

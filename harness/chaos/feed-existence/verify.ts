@@ -84,7 +84,7 @@ async function ask<Data>(gateway: Role, viewer: string, query: string, ids: read
   for (const end = performance.now() + ASK_MAX_MS; ; await sleep(AGAIN_MS)) {
     const made = await call<Data>(gateway, 'verify', viewer, query, { ids })
     if (made.end.kind === 'answered' && made.end.degraded.size === 0) return made.end.data
-    if (performance.now() > end) throw new Error(`${gateway.name} does not answer with everything there: ${JSON.stringify(made.end)}`)
+    if (performance.now() > end) throw new Error(`${gateway.name} does not give a complete answer: ${JSON.stringify(made.end)}`)
   }
 }
 

@@ -3,7 +3,7 @@ import type { Call } from '../calls.ts'
 
 export type SeenWriterOptions = {
   seed: number
-  /** Calls under way at once. */
+  /** Concurrent calls. */
   lanes: number
   viewers: number
   slots: number

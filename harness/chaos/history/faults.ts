@@ -140,7 +140,7 @@ function planFaults({ gateways, jobs, links }: Deployment, random: Random, optio
   return faults
 }
 
-/** Several at a time, each at another target. */
+/** Runs several faults at a time, each at another target. */
 async function strikeAll(waiting: Fault[], random: Random, options: FaultOptions, progress: (text: string) => void): Promise<void> {
   const total = waiting.length
   const struck = new Set<string>()

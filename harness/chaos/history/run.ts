@@ -1,6 +1,6 @@
 /**
- * The frame of all chaos runs. A run has its own deployment with proxies. Writers and faults run in parallel. Then it is quiet until the
- * deployment has converged, and every acknowledged write is looked for.
+ * The frame of all chaos runs. A run has its own deployment with proxies. Writers and faults run in parallel. Then the load ends, the run
+ * waits until the deployment has converged, and every acknowledged write is looked up.
  */
 import { seededRandom } from '../../../core/random.ts'
 import { startDeployment, waitUntilConverged, type Deployment, type DeploymentOptions } from '../../deployment/deployment.ts'
@@ -42,7 +42,7 @@ export type Run<Found> = {
   last?: Promise<unknown>
   /** A text about the acknowledged writes so far. */
   acknowledged(): string
-  /** Looks for all acknowledged writes, once the deployment has converged. */
+  /** Looks up all acknowledged writes, once the deployment has converged. */
   look(): Promise<Found>
   end?(): Promise<void>
 }
@@ -86,9 +86,9 @@ export async function runUnderFaults<Found>(
     } finally {
       await writers.stop()
     }
-    progress('quiet')
+    progress('the load has ended')
     const convergedMs = await waitUntilConverged(deployment, QUIET_MAX_MS)
-    progress(`everything in place after ${(convergedMs / 1_000).toFixed(1)} s; looking for what was acknowledged`)
+    progress(`everything in place after ${(convergedMs / 1_000).toFixed(1)} s; looking up the acknowledged writes`)
     const found = await look()
     const deaths = [...deployment.roles.flatMap((role) => role.deaths()), ...figures.failedStarts]
     return { faults: figures, tally, wrong, deaths, convergedMs, ...found }

@@ -74,7 +74,7 @@ async function readHistory(gateway: Role, viewer: string, business: string): Pro
       after,
     })
     if (end.kind !== 'answered') throw new Error(`the history of viewer ${viewer} cannot be read: ${JSON.stringify(end)}`)
-    if (end.degraded.size > 0) throw new Error(`after quiet the answers still lack ${[...end.degraded].join(', ')}`)
+    if (end.degraded.size > 0) throw new Error(`after the load the answers still lack ${[...end.degraded].join(', ')}`)
     const { edges, pageInfo }: Page = end.data.viewerHistory
     nodes.push(...edges.map((edge) => edge.node))
     if (!pageInfo.hasNextPage) return nodes

@@ -11,14 +11,14 @@ import { DELETED, REPORTED, type Ledger } from './ledger.ts'
 
 export type WriterOptions = {
   seed: number
-  /** Calls under way at once. */
+  /** Concurrent calls. */
   lanes: number
   viewers: number
   /** Subjects that a viewer watches repeatedly. */
   subjects: number
   /** Milliseconds between two calls of a lane, at most. */
   pauseMaxMs: number
-  /** Hears of every call. */
+  /** Called after every call. */
   onCall(call: Call): void
   /** Reports a wrong answer as a sentence. */
   onWrong(sentence: string): void

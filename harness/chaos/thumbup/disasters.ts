@@ -1,7 +1,6 @@
 /**
- * The disasters of DESIGN.md, 10.6, one at a time, under load: the killed servers, the required answers meanwhile, and the state
- * afterwards. The figures of a disaster are its calls, errors, statements per second at the database, and the time until the deployment has
- * converged.
+ * Disasters, one at a time, under load: the killed servers, the required answers meanwhile, and the state afterwards. The figures of a
+ * disaster are its calls, errors, statements per second at the database, and the time until the deployment has converged.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { systemClock } from '../../../core/clock.ts'

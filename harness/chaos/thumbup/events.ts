@@ -104,6 +104,6 @@ export function gapsOfCounts(events: readonly CountEvent[], stored: ReadonlyMap<
   return Array.from(stored).flatMap(([text, version]) => {
     const versions = new Set(told.get(text)?.map(({ counts }) => counts.version))
     const missing = Array.from({ length: version }, (_, index) => index + 1).filter((each) => !versions.has(each))
-    return missing.length === 0 ? [] : [`counts of ${text}: versions ${missing.slice(0, 5).join(', ')} of ${version} were never told`]
+    return missing.length === 0 ? [] : [`counts of ${text}: versions ${missing.slice(0, 5).join(', ')} of ${version} have no event`]
   })
 }

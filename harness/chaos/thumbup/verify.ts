@@ -189,9 +189,9 @@ async function each<T>(items: readonly T[], work: (item: T) => Promise<void>): P
 async function ask<Data>(gateway: Role, viewer: string, query: string, variables: object): Promise<Data> {
   for (const deadline = Date.now() + ASK_MAX_MS; ; await sleep(AGAIN_MS)) {
     const { end }: Call<Data> = await call<Data>(gateway, 'verify', viewer, query, variables)
-    if (end.kind !== 'answered') throw new Error(`after quiet a question is not answered: ${JSON.stringify(end)}`)
+    if (end.kind !== 'answered') throw new Error(`after the load a call is not answered: ${JSON.stringify(end)}`)
     if (end.degraded.size === 0) return end.data
-    if (Date.now() > deadline) throw new Error(`after quiet the answers still lack ${[...end.degraded].join(', ')}`)
+    if (Date.now() > deadline) throw new Error(`after the load the answers still lack ${[...end.degraded].join(', ')}`)
   }
 }
 

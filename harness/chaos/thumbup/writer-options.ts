@@ -5,7 +5,7 @@ import type { Lane } from '../lane.ts'
 
 export type MarkWriterOptions = {
   seed: number
-  /** Calls under way at once. */
+  /** Concurrent calls. */
   lanes: number
   viewers: number
   subjects: number
@@ -13,7 +13,7 @@ export type MarkWriterOptions = {
   pauseMaxMs: number
   /** The lanes only read, so other lanes may write for the same viewers. Default false. */
   readsOnly?: boolean
-  /** Hears of every call. */
+  /** Called after every call. */
   onCall(call: Call): void
   /** Reports a wrong answer as a sentence. */
   onWrong(sentence: string): void
@@ -25,7 +25,7 @@ export const HOT_SUBJECTS = ['hot-1', 'hot-2']
 /** A registration is not journaled: it may fail while the record store is down, and is sent again. */
 export const REGISTER = 'register'
 
-/** Each lane has viewers of its own, so that the marks of one are sent one after the other. */
+/** Each lane has its own viewers, so that the marks of one viewer are sent in turn. */
 export function pickViewer({ number, random }: Lane, { lanes, viewers }: MarkWriterOptions): string {
   return String(1 + number + lanes * randomBelow(random, Math.ceil(viewers / lanes)))
 }

@@ -51,7 +51,7 @@ export function find({ recent, archived }: MarkRecordsState, key: MarkKey): Mark
   return recent.get(key.business)?.get(keyText(key)) ?? archived.get(key.business)?.get(keyText(key))
 }
 
-/** Of one business. */
+/** The marks of one business. */
 export function allRows({ recent, archived }: MarkRecordsState, business: number): MarkRow[] {
   return [...new Map([...rowsOf(archived, business), ...rowsOf(recent, business)]).values()]
 }

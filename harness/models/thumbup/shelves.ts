@@ -13,7 +13,7 @@ export type MarkStoreFaults = {
   fillOverwrites?: boolean
 }
 
-/** Notified of every write at the instant it happens, and of every key whose entry may have changed otherwise. */
+/** Notified of every write at the instant it happens, and of every key with an entry that may have changed in another way. */
 export type MarkStoreObserver = {
   /** `isGuess`: the write did not consider the record store. */
   put(write: MarkWrite, outcome: MarkOutcome, isGuess: boolean): void

@@ -9,7 +9,7 @@
  * key, and otherwise trusted.
  *
  * A read may show each key as it was at any instant between its start and its end. A key that did not change meanwhile must be shown as it
- * is. "Line n" is a line of the design's "What must always hold".
+ * is. "Line n" in messages is item n of "What must always hold" in ARCHITECTURE.md.
  */
 import { makeAnswerRules } from './answer-rules.ts'
 import type { HotState } from './model-hot-state.ts'

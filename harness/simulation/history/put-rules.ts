@@ -88,7 +88,7 @@ export function makePutRules(models: KeyModels, fail: Fail, { now, aheadMaxMs }:
   return { put, claims, reports }
 }
 
-/** The rule in a few lines: the newest visit orders, the highest rank is the resume point, and of equal ranks the later arrival wins. */
+/** The rule in a few lines: the newest visit orders, the highest rank is the resume point, and equal ranks let the later arrival win. */
 function after(before: Shown | undefined, voidedUntil: number, report: ProgressRecord): Shown | undefined {
   if (report.viewedAt <= voidedUntil) return before
   if (before === undefined) return { viewedAt: report.viewedAt, resume: report, version: 0 }

@@ -56,7 +56,7 @@ export function openModelCountCache(state: CountCacheState, gate: Gate): CountCa
     putLikers: (subject, cached) =>
       once('putLikers', [subject], () => {
         const held = likers.get(subjectText(subject))
-        // Of equal versions the later read wins, because no part of it is older.
+        // If versions are equal, the later read wins, because no part of it is older.
         if (held === undefined || held.version <= cached.version) likers.set(subjectText(subject), structuredClone(cached))
       }),
     getOwnerSums: (owners) => each('getOwnerSums', owners, (owner) => sums.get(ownerText(owner))),

@@ -76,7 +76,7 @@ export function isSame(a: Stood | undefined, b: Stood | undefined): boolean {
   return a?.mark === b?.mark && a?.markedAt === b?.markedAt
 }
 
-/** True if `stored` is at least as new as `wanted`. Of equal times, any version that is not older may have won. */
+/** True if `stored` is at least as new as `wanted`. If times are equal, any version that is not older may have won. */
 export function isAsNewAs(stored: MarkRecord | undefined, wanted: MarkRecord): boolean {
   if (stored === undefined) return false
   if (stored.markedAt !== wanted.markedAt) return stored.markedAt > wanted.markedAt
