@@ -17,7 +17,7 @@ export default defineConfig({
     // As in npm start: a process that a test starts is then ready in little more than half the time.
     env: { NODE_COMPILE_CACHE: join(import.meta.dirname, 'node_modules', '.cache', 'tidemark') },
     globalSetup: ['test/support/not-tested.ts'],
-    // A slow machine meets none of these: what takes so long never ends.
+    // No test meets these limits, even on a slow machine. They end tests that hang.
     testTimeout: 180_000,
     hookTimeout: 180_000,
     expect: { poll: { timeout: 60_000 } },
