@@ -21,7 +21,7 @@
 import type { CountChanges, CountFeed } from './count-feed.ts'
 import { makeDownstream } from './downstream.ts'
 import { makeEventBuffer } from './event-buffer.ts'
-import { makeFeedSide } from './feed-side.ts'
+import { makeRestartedFeed } from './restarted-feed.ts'
 import type { Clock, Timer } from '../../../core/clock.ts'
 
 export type FeedSwitchOptions = {
@@ -80,19 +80,19 @@ export async function makeFeedSwitch(
 ): Promise<FeedSwitch> {
   const { staleAfterMs = 10_000, backAfterMs = 30_000, restartAfterMs = 10_000, bufferMax = 100_000, keysMax = 200_000 } = options
   const tickMs = Math.min(1_000, Math.max(10, Math.floor(staleAfterMs / 20)))
-  const sides = {
-    primary: makeFeedSide(clock, primary, restartAfterMs, takePrimary, reload, look),
-    fallback: makeFeedSide(clock, fallback, restartAfterMs, takeFallback, reload, look),
+  const feeds = {
+    primary: makeRestartedFeed(clock, primary, restartAfterMs, takePrimary, reload, look),
+    fallback: makeRestartedFeed(clock, fallback, restartAfterMs, takeFallback, reload, look),
   }
-  const downstream = makeDownstream(clock, keysMax, apply, sides.primary.readUntil)
-  const events = makeEventBuffer(clock, bufferMax, sides.primary.readUntil)
+  const downstream = makeDownstream(clock, keysMax, apply, feeds.primary.readUntil)
+  const events = makeEventBuffer(clock, bufferMax, feeds.primary.readUntil)
   let active: FeedSource = 'primary'
   let freshSince: number | undefined
   let stopped = false
   let [switches, reloads] = [0, 0]
 
   let ticking: Timer = clock.after(tickMs, tick)
-  await Promise.all([sides.primary.start(), sides.fallback.start()])
+  await Promise.all([feeds.primary.start(), feeds.fallback.start()])
   return { figures, stop }
 
   function takePrimary(changes: CountChanges): Promise<void> {
@@ -116,24 +116,24 @@ export async function makeFeedSwitch(
   /** Chooses the active feed. The primary becomes active only when the buffer is empty, because the primary trims the buffer. */
   function look(): void {
     const now = clock.now()
-    const lagMs = sides.primary.lagMs()
-    const failure = sides.primary.failure()
+    const lagMs = feeds.primary.lagMs()
+    const failure = feeds.primary.failure()
     const isFresh = lagMs <= staleAfterMs && failure === undefined
     freshSince = isFresh ? (freshSince ?? now) : undefined
     if (active === 'primary') {
       if (isFresh) events.trim()
       else takeOver(failure ?? `the change feed has made no progress for ${lagMs} ms`)
-    } else if (freshSince !== undefined && now - freshSince >= backAfterMs && sides.primary.readUntil() > 0 && events.isEmpty()) {
+    } else if (freshSince !== undefined && now - freshSince >= backAfterMs && feeds.primary.readUntil() > 0 && events.isEmpty()) {
       setActive('primary', `the change feed has been fresh for ${now - freshSince} ms`)
     } else if (active === 'fallback') events.passInTurn(downstream)
-    if (active === 'primary' && isFresh && sides.primary.readUntil() > 0 && downstream.takeRisk())
+    if (active === 'primary' && isFresh && feeds.primary.readUntil() > 0 && downstream.takeRisk())
       reload(`more than ${keysMax} subjects changed while the change feed made no progress: some changes may have come twice`)
   }
 
   function takeOver(reason: string): void {
     setActive('fallback', reason)
-    if (sides.primary.readUntil() === 0) reload('the change feed has not worked since the start: earlier changes are unknown')
-    else if (events.lostAt() >= sides.primary.readUntil())
+    if (feeds.primary.readUntil() === 0) reload('the change feed has not worked since the start: earlier changes are unknown')
+    else if (events.lostAt() >= feeds.primary.readUntil())
       reload(`more than ${bufferMax} events waited for the change feed: the oldest are lost`)
     events.passInTurn(downstream)
   }
@@ -150,7 +150,7 @@ export async function makeFeedSwitch(
   }
 
   function figures(): FeedSwitchFigures {
-    const [primaryLagMs, fallbackLagMs] = [sides.primary.lagMs(), sides.fallback.lagMs()]
+    const [primaryLagMs, fallbackLagMs] = [feeds.primary.lagMs(), feeds.fallback.lagMs()]
     const freshnessMs = active === 'primary' ? primaryLagMs : fallbackLagMs
     return { active, freshnessMs, primaryLagMs, fallbackLagMs, switches, ...downstream.figures(), buffered: events.count(), reloads }
   }
@@ -158,7 +158,7 @@ export async function makeFeedSwitch(
   async function stop(): Promise<void> {
     stopped = true
     ticking.cancel()
-    await Promise.all([sides.primary.stop(), sides.fallback.stop()])
+    await Promise.all([feeds.primary.stop(), feeds.fallback.stop()])
     await downstream.settled()
   }
 }

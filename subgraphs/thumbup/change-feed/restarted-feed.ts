@@ -3,7 +3,7 @@ import type { Clock, Timer } from '../../../core/clock.ts'
 import type { CountChanges, CountFeed, RunningFeed } from './count-feed.ts'
 
 /** `take` gets the changes of every start. */
-export function makeFeedSide(
+export function makeRestartedFeed(
   clock: Clock,
   feed: CountFeed,
   restartAfterMs: number,
