@@ -87,7 +87,7 @@ function addDeployment(program: Command): void {
     .option(...JOURNAL_DATA)
     .option(...CONFIG)
     .action(async (flags) => {
-      if (!(await (await import('./operate.ts')).migrate(flags, console.log, console.error))) process.exitCode = 1
+      if (!(await (await import('./migrate-stores.ts')).migrate(flags, console.log, console.error))) process.exitCode = 1
     })
 
   program
@@ -96,7 +96,7 @@ function addDeployment(program: Command): void {
     .option(...JOURNAL_DATA)
     .option(...CONFIG)
     .action(async (flags) => {
-      if (!(await (await import('./operate.ts')).doctor(flags, console.log))) process.exitCode = 1
+      if (!(await (await import('./doctor.ts')).doctor(flags, console.log))) process.exitCode = 1
     })
 
   program

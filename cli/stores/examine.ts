@@ -1,6 +1,6 @@
 /**
  * Checks the servers of the distributed shape. `tidemark doctor` runs it once; every process runs it at its start and then every minute
- * (cli/process/store-watch.ts). Only this file, `history.ts` and `operate.ts` name adapters.
+ * (cli/process/store-watch.ts).
  */
 import type { Clock } from '../../core/clock.ts'
 import type { Config } from '../../config/config.ts'

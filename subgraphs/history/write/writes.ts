@@ -13,7 +13,7 @@ import type { HotStore, ProgressWrite } from '../stores/hot-store.ts'
 import type { RecordStore } from '../stores/record-store.ts'
 import type { Journaling } from '../../../writeback/journaling.ts'
 import type { HistoryChange } from './journaled-changes.ts'
-import { makeJournaledProgressPut } from './journaled-put.ts'
+import { makeJournaledProgressPut } from './journaled-reports.ts'
 import { putProgress } from './putting.ts'
 import type { WriteOutcome } from './write-outcome.ts'
 
@@ -53,7 +53,7 @@ export function makeJournaledWrites(hot: HotStore, records: RecordStore, journal
   const pausing = new Map<ViewerId, boolean>()
 
   /** Tries the hot store unless the viewer's writes wait. If the hot store does not answer, the change goes into the journal. */
-  async function tryOrJournal<T>(
+  async function changeOrJournal<T>(
     viewer: ViewerId,
     now: number,
     change: HistoryChange,
@@ -93,17 +93,17 @@ export function makeJournaledWrites(hot: HotStore, records: RecordStore, journal
     put: makeJournaledProgressPut(hot, records, journaling, pausedBy, timelineCap),
     async delete(keys, now, degraded) {
       const viewer = keys[0]?.viewer ?? ''
-      const done = await tryOrJournal(viewer, now, { kind: 'delete', keys }, degraded, () => direct.delete(keys, now, degraded))
+      const done = await changeOrJournal(viewer, now, { kind: 'delete', keys }, degraded, () => direct.delete(keys, now, degraded))
       return done ?? { existed: await existedInRecords(keys, degraded), journaled: true }
     },
     async clear(viewer, business, now, degraded) {
-      const done = await tryOrJournal(viewer, now, { kind: 'clear', business }, degraded, () =>
+      const done = await changeOrJournal(viewer, now, { kind: 'clear', business }, degraded, () =>
         direct.clear(viewer, business, now, degraded),
       )
       return done ?? { clearedAt: now, journaled: true }
     },
     async setPaused(viewer, paused, now, degraded) {
-      const done = await tryOrJournal(viewer, now, { kind: 'pause', paused }, degraded, () =>
+      const done = await changeOrJournal(viewer, now, { kind: 'pause', paused }, degraded, () =>
         direct.setPaused(viewer, paused, now, degraded),
       )
       return done ?? { settings: { paused, clearedAt: {}, version: 0 }, journaled: true }
