@@ -148,7 +148,7 @@ async function findLost(service: Service, written: Map<string, Written>): Promis
 function lossOf(key: string, position: number | undefined, acknowledged: number, attempted: number): string[] {
   if (acknowledged > 0 && position === undefined) return [`${key} was acknowledged at ${acknowledged} and is gone`]
   if (position !== undefined && position < acknowledged) return [`${key} was acknowledged at ${acknowledged} and is at ${position}`]
-  if (position !== undefined && position > attempted) return [`${key} is at ${position}, which nobody wrote`]
+  if (position !== undefined && position > attempted) return [`${key} is at ${position}, which was never written`]
   return []
 }
 

@@ -76,7 +76,7 @@ export function lossOf({ viewer, oid, acknowledged, attempted }: Entry, found: F
   const name = `viewer ${viewer}, subject ${oid}`
   if (found === undefined) return acknowledged > 0 ? `${name}: acknowledged at ${acknowledged}, and gone` : undefined
   if (found.position < acknowledged) return `${name}: acknowledged at ${acknowledged}, and stale at ${found.position}`
-  if (found.position > attempted) return `${name}: at ${found.position}, which nobody wrote`
+  if (found.position > attempted) return `${name}: at ${found.position}, which was never written`
   if (found.viewedAt - START !== found.position - POSITION_BASE) return `${name}: torn, ${found.position} viewed at ${found.viewedAt}`
   return undefined
 }

@@ -47,7 +47,7 @@ export function makeReading(lane: Lane, ledger: Ledger, options: MarkWriterOptio
       lacking = lacking.filter((_, place) => lacksOwn(data.thumbups[place] as Lookup['thumbups'][number]))
       if (lacking.length === 0 || performance.now() < end) continue
       for (const oid of lacking)
-        options.onWrong(`viewer ${viewer}, subject ${oid}: counts lack his own mark for ${CACHES_BEHIND_MAX_MS} ms`)
+        options.onWrong(`viewer ${viewer}, subject ${oid}: counts lack the viewer's own mark for ${CACHES_BEHIND_MAX_MS} ms`)
       return
     }
   }
@@ -68,7 +68,7 @@ export function makeReading(lane: Lane, ledger: Ledger, options: MarkWriterOptio
       const isRight = markedAt === undefined ? canBeUnliked(entry, firm) : shown >= firm && entry.attempts[shown]?.mark === 'LIKE'
       if (!isRight)
         options.onWrong(
-          `viewer ${viewer}, subject ${entry.oid}: his likes show ${markedAt ?? 'nothing'} after attempt ${firm} was acknowledged`,
+          `viewer ${viewer}, subject ${entry.oid}: the likes of the viewer show ${markedAt ?? 'nothing'} after attempt ${firm} was acknowledged`,
         )
     }
   }

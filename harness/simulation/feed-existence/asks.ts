@@ -61,7 +61,7 @@ export function makeAsks(random: Random, scheduler: Scheduler, checker: SeenChec
     const oids = ids(4)
     const degraded: Degraded = new Set()
     const { recorded } = await process.service.recordIssued(viewer, BUSINESS_NAMES[index] as string, oids, degraded)
-    if (!recorded && !degraded.has('hotStore')) checker.fail('errors: what was issued is lost, and nobody says so', viewer.id)
+    if (!recorded && !degraded.has('hotStore')) checker.fail('errors: issued subjects are lost, and the answer is not degraded', viewer.id)
     return `is served ${BUSINESSES[index]}:${oids.join()}: ${recorded}`
   }
 

@@ -50,8 +50,7 @@ export async function checkMoved(checker: SeenChecker, operator: NonNullable<See
   if (!operator.hasListed()) return
 
   for (const [viewer, business] of operator.wanted()) {
-    if (!checker.moved.has(nameOf(viewer, business)))
-      checker.fail(`migrated: business ${business} was listed, and nobody has folded it in`, viewer)
+    if (!checker.moved.has(nameOf(viewer, business))) checker.fail(`migrated: business ${business} was listed, but is not folded`, viewer)
     const { isMigrated, missing } = await verifyViewer(clock, stores, viewer, business, rules)
     const lost = missing.find(({ oid }) => {
       const promised = state.promiseOf(viewer, business, oid)
@@ -75,7 +74,7 @@ export async function checkMoved(checker: SeenChecker, operator: NonNullable<See
         records.filters.delete(`${MARK_MONTH}:${viewer}`)
         await mover?.migrate(viewer, businesses)
         const after = filtersOf(viewer)
-        if (time === 2 && after !== before) checker.fail('repeated: who is folded in once more has other filters than before', viewer)
+        if (time === 2 && after !== before) checker.fail('repeated: a repeated fold has changed the filters', viewer)
         before = after
       }
     }

@@ -51,13 +51,12 @@ export function checkSeenQuiet(checker: SeenChecker, quiet: SeenQuiet): void {
   }
   for (const [place, ring] of hot.state.ring)
     for (const viewer of ring)
-      if (!quiet.keepsListings || !hot.stagedOf(viewer).some(isListing))
-        fail(`quiet: there is still somebody in place ${place} of the ring`, viewer)
+      if (!quiet.keepsListings || !hot.stagedOf(viewer).some(isListing)) fail(`quiet: place ${place} of the ring still has viewers`, viewer)
   if (lag > 0) fail(`quiet: ${lag} messages of the log are not committed`, undefined)
   for (const play of logged) checkLogged(play)
   const rewarded = new Set(quiet.rewarded)
   for (const id of hot.state.days) if (!rewarded.has(id)) fail(`rewards: ${id} was earned, and the log has never heard of it`, undefined)
-  for (const id of rewarded) if (!hot.state.days.has(id)) fail(`rewards: ${id} is in the log, and nobody has earned it`, undefined)
+  for (const id of rewarded) if (!hot.state.days.has(id)) fail(`rewards: ${id} is in the log, but was never earned`, undefined)
   if (hot.state.rewards.size > 0) fail(`rewards: ${hot.state.rewards.size} are still waiting`, undefined)
   const played = monthsPlayed()
   for (const { viewer, month, filter, expiresAt } of records.filters.values()) {
@@ -70,7 +69,7 @@ export function checkSeenQuiet(checker: SeenChecker, quiet: SeenQuiet): void {
         held++
         const mayBeLater = damaged.has(`${month}:${viewer}`) && checker.newestMonthOf(viewer, keyText(business, oid)) > month
         if (!may.has(keyText(business, oid)) && !mayBeLater && legacy?.stoodIn(viewer, month, keyText(business, oid)) !== true)
-          fail(`filters: ${keyText(business, oid)} is in the filter of ${nameOfMonth(month)}, where nobody played it`, viewer)
+          fail(`filters: ${keyText(business, oid)} is in the filter of ${nameOfMonth(month)}, but was not played then`, viewer)
       }
     const { records: counted } = measureFilter(filter)
     if (counted !== held) fail(`filters: that of ${nameOfMonth(month)} counts ${counted} records, and has ${held}`, viewer)

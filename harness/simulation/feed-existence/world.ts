@@ -161,7 +161,7 @@ function misfortunesOf(
   const breakable: readonly StoreName[] = operator === undefined ? BROKEN.slice(0, 4) : BROKEN
 
   function appendUnreadable(): void {
-    history?.note(scheduler.now(), '--- a message nobody can read')
+    history?.note(scheduler.now(), '--- an unreadable message')
     log.appendUnreadable(randomBelow(random, REGIONS))
   }
 

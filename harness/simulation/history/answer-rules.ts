@@ -52,7 +52,7 @@ export function makeAnswerRules(
     if (answer.outcome === 'STALE' && answer.clearedAt !== undefined && mayLack) return
     if (answer.outcome === 'STALE' && answer.record === undefined && mayLack) return
     if (answer.outcome === 'STALE' && answer.record === undefined && answer.clearedAt === undefined)
-      fail(`line 7: report ${device} was answered STALE without a word of what is stored`, viewer)
+      fail(`line 7: report ${device} was answered STALE without the stored record`, viewer)
     checkShown(key, answer.record, since, `the answer to ${device}`)
   }
 

@@ -79,7 +79,7 @@ export function makePutRules(models: KeyModels, fail: Fail, { now, aheadMaxMs }:
 
   function claim(viewer: ViewerModel, { viewer: id, business, day }: ProgressWrite, firstOfDay: boolean): void {
     const isFirst = day !== undefined && day > (viewer.lastDay[business] ?? -1)
-    if (isFirst !== firstOfDay) fail(`first of day ${day} is told as ${firstOfDay}`, id)
+    if (isFirst !== firstOfDay) fail(`first of day ${day} is reported as ${firstOfDay}`, id)
     if (!isFirst) return
     viewer.lastDay[business] = day
     claims.set(claimText({ viewer: id, business, day }), id)

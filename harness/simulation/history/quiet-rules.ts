@@ -41,7 +41,7 @@ export function makeQuietRules({ viewers, claims, fail, mayBeExpired, timelineCa
     for (const reward of logged) {
       const text = claimText(reward)
       const id = ids.get(text)
-      if (!claims.has(text)) fail(`reward ${reward.id} is in the log, but nobody earned it`, reward.viewer)
+      if (!claims.has(text)) fail(`reward ${reward.id} is in the log, but was never earned`, reward.viewer)
       if (id !== undefined && id !== reward.id) fail(`one reward is in the log as ${id} and as ${reward.id}`, reward.viewer)
       ids.set(text, reward.id)
     }

@@ -115,12 +115,12 @@ function misfortunesOf(random: Random, drawn: DrawnWorld, world: World, history:
   const { between, pick } = makeDice(random)
 
   function lose(): void {
-    history?.note(scheduler.now(), '--- the log loses what nobody committed')
+    history?.note(scheduler.now(), '--- the log loses uncommitted messages')
     log.lose()
   }
 
   function appendUnreadable(): void {
-    history?.note(scheduler.now(), '--- a message nobody can read')
+    history?.note(scheduler.now(), '--- an unreadable message')
     log.appendUnreadable(randomBelow(random, REGIONS.length))
   }
 

@@ -15,7 +15,7 @@ export function makeOwed(checker: MarkChecker) {
   function failIfOwed([owed]: readonly SentMark[], what: string): void {
     if (owed === undefined) return
     const name = `${nameOf(owed.key)} ${owed.mark} at ${owed.markedAt}`
-    checker.fail(`shown: ${what} does not say that it is without ${name}, which waits in the journal of its process`, owed.key.viewer)
+    checker.fail(`shown: ${what} is not degraded but lacks ${name}, which waits in the journal of its process`, owed.key.viewer)
   }
 
   return {

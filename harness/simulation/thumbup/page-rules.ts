@@ -45,7 +45,7 @@ export function makePageRules(truths: Truths, fail: Fail) {
     checkOrder(what, before, first, page, undefined)
     for (const { id, markedAt } of page.entries) {
       if (!truths.of({ viewer: id, ...subject }).asked.has(askedText({ mark: 'LIKE', markedAt })))
-        fail(`${what} lists ${id} at ${markedAt}, who never said so`, id)
+        fail(`${what} lists ${id} at ${markedAt}, but that like was never sent`, id)
     }
   }
 
@@ -55,7 +55,7 @@ export function makePageRules(truths: Truths, fail: Fail) {
     if (truths.isDoubtful(truth, since)) return
     const [stood, ...earlier] = truths.stoodSince(truth, since)
     if (earlier.length > 0) return
-    const what = `his page of likers of ${nameOf({ business: key.business, oid: key.oid })}`
+    const what = `the viewer's own page of likers of ${nameOf({ business: key.business, oid: key.oid })}`
     const listed = page.entries.find(({ id }) => id === key.viewer)
     if (stood?.mark !== 'LIKE') {
       if (listed !== undefined) fail(`${what} lists viewer ${key.viewer}, but it was ${textOf(stood)} all the time`, key.viewer)
@@ -67,7 +67,7 @@ export function makePageRules(truths: Truths, fail: Fail) {
       (before === undefined || compareMarkPlaces(before, place) < 0) && (end === undefined || compareMarkPlaces(place, end) <= 0)
     if (isInside !== (listed !== undefined) || (listed !== undefined && listed.markedAt !== stood.markedAt))
       fail(
-        `${what} ${listed === undefined ? 'skips' : 'misplaces'} viewer ${key.viewer}, who stood as ${textOf(stood)} all the time`,
+        `${what} ${listed === undefined ? 'skips' : 'misplaces'} viewer ${key.viewer}, although the mark was ${textOf(stood)} all the time`,
         key.viewer,
       )
   }
@@ -79,7 +79,7 @@ export function makePageRules(truths: Truths, fail: Fail) {
       last = entry
     }
     if (page.entries.length > first) fail(`${what} has ${page.entries.length} entries, ${first} were asked for`, viewer)
-    if (new Set(page.entries.map(({ id }) => id)).size < page.entries.length) fail(`${what} lists somebody twice`, viewer)
+    if (new Set(page.entries.map(({ id }) => id)).size < page.entries.length) fail(`${what} lists an id twice`, viewer)
   }
 
   return { checkLikes, checkLikers, checkOwnPlace }

@@ -40,13 +40,13 @@ export function checkMarksQuiet({ truths, fail }: MarkChecker, state: QuietState
     const isForgotten = row === undefined && mayBeForgotten(key)
     if (!isSame(row, now) && !isForgotten) fail(`${what}, not ${textOf(now)}`, key.viewer)
     if (!isForgotten && (row?.markedAt ?? 0) < ackedAt) fail(`${what}, but a mark of ${ackedAt} was acknowledged`, key.viewer)
-    if (row !== undefined && !asked.has(askedText(row))) fail(`${what}, which nobody asked for`, key.viewer)
+    if (row !== undefined && !asked.has(askedText(row))) fail(`${what}, which was never sent`, key.viewer)
     const held = hot.heldOf(key)
     if (held === undefined) return
     if (held.dirtySince !== undefined) fail(`quiet: ${nameOf(key)} is still dirty`, key.viewer)
     if (!isSame(held.record, row) && !(isForgotten && held.record.mark === 'NONE'))
       fail(`${what}, but the hot store has ${textOf(held.record)}`, key.viewer)
-    if (held.counted !== markOf(row)) fail(`${what}, but the hot store takes it as counted as ${held.counted}`, key.viewer)
+    if (held.counted !== markOf(row)) fail(`${what}, but the hot store has ${held.counted} as the counted mark`, key.viewer)
   }
 
   function checkCache(): void {
@@ -67,8 +67,8 @@ export function checkMarksQuiet({ truths, fail }: MarkChecker, state: QuietState
     for (const event of events.marks) {
       const before = distinct.get(event.id)
       if (before !== undefined && (before.old !== event.old || before.mark !== event.mark))
-        fail(`events: ${event.id} is told as ${before.old} to ${before.mark} and as ${event.old} to ${event.mark}`, event.viewer)
-      if (event.id !== markEventId(event, event.version)) fail(`events: ${event.id} is no id of what it tells`, event.viewer)
+        fail(`events: ${event.id} is both ${before.old} to ${before.mark} and ${event.old} to ${event.mark}`, event.viewer)
+      if (event.id !== markEventId(event, event.version)) fail(`events: ${event.id} is not the id of its mark`, event.viewer)
       distinct.set(event.id, event)
     }
     const sums = new Map<string, { likes: number; dislikes: number }>()
@@ -85,7 +85,7 @@ export function checkMarksQuiet({ truths, fail }: MarkChecker, state: QuietState
       if (likes !== liked || dislikes !== disliked)
         fail(`events: the transitions of ${text} add up to ${likes},${dislikes}, its rows to ${liked},${disliked}`, undefined)
       if (counts.version > 0 && !told.has(countEventId(subject, counts.version)))
-        fail(`events: nobody was told of version ${counts.version} of ${text}`, undefined)
+        fail(`events: version ${counts.version} of ${text} has no event`, undefined)
     }
   }
 }

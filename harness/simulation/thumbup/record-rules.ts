@@ -81,7 +81,7 @@ export function makeRecordRules({ records, fail, heldOf, wasForgettable }: Recor
       summed.set(ownerText(owner), (summed.get(ownerText(owner)) ?? 0) + (rows.get(text)?.likes ?? 0))
     for (const text of new Set([...summed.keys(), ...records.sums.keys()])) {
       const [sum, wanted] = [records.sums.get(text)?.likes ?? 0, summed.get(text) ?? 0]
-      if (sum !== wanted) fail(`owners: ${text} has received ${sum}, but the likes of his subjects are ${wanted}`, undefined)
+      if (sum !== wanted) fail(`owners: ${text} has received ${sum}, but the likes of its subjects are ${wanted}`, undefined)
     }
   }
 

@@ -165,12 +165,12 @@ function misfortunesOf(
   const { pick } = makeDice(random)
 
   function loseMessages(): void {
-    history?.note(scheduler.now(), '--- the log loses what nobody committed')
+    history?.note(scheduler.now(), '--- the log loses uncommitted messages')
     log.lose()
   }
 
   function appendUnreadable(): void {
-    history?.note(scheduler.now(), '--- a message nobody can read')
+    history?.note(scheduler.now(), '--- an unreadable message')
     log.appendUnreadable(randomBelow(random, REGIONS))
   }
 
