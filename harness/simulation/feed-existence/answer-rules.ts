@@ -23,7 +23,7 @@ export function makeAnswerRules(facts: SeenFacts, { standing, mustWait, stoodInL
     const asked = [...new Set(candidates)].filter((id) => !exclude.includes(id))
     const shown = new Set(answer.ids)
     const inOrder = asked.filter((id) => shown.has(id))
-    if (inOrder.join() !== answer.ids.join()) fail(`order: ${what} answers ${answer.ids.join()} of ${asked.join()}`, viewer)
+    if (inOrder.join() !== answer.ids.join()) fail(`order: ${what} answers ${answer.ids.join()} for ${asked.join()}`, viewer)
     const dropped = answer.droppedIssued + answer.droppedStaged + answer.droppedFiltered
     if (dropped !== asked.length - answer.ids.length) fail(`dropped: ${what} counts ${dropped} of ${asked.length - shown.size}`, viewer)
     for (const oid of asked)

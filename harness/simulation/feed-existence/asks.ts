@@ -27,7 +27,7 @@ export function makeAsks(random: Random, scheduler: Scheduler, checker: SeenChec
     const degraded: Degraded = new Set()
     try {
       const { visible } = await process.service.recordPlayed(viewer, BUSINESS_NAMES[index] as string, oids, playedAt, degraded)
-      if (wasGood === false) checker.fail(`errors: a play of ${playedAt} was taken`, viewer.id)
+      if (wasGood === false) checker.fail(`errors: a play with the invalid time ${playedAt} was accepted`, viewer.id)
       const before = { since, playedAt, inLog: logged.slice(loggedBefore) }
       for (const oid of oids) checkAcknowledged({ viewer: viewer.id, business, oid }, visible, before, process)
       return `plays ${business}:${oids.join()} at ${playedAt ?? 'now'}: ${visible ? 'visible' : 'logged'}`
@@ -50,7 +50,7 @@ export function makeAsks(random: Random, scheduler: Scheduler, checker: SeenChec
     const { viewer, business, oid } = key
     const own = inLog.filter((each) => each.oid === oid && each.business === business && each.viewer === viewer)
     const isStaged = playedAt === undefined ? checker.hasLandedAnyhow(key, since) : checker.landedSince({ ...key, playedAt }, since)
-    if (visible && !isStaged) checker.fail(`acknowledged: ${business}:${oid} is visible, and was never staged`, viewer)
+    if (visible && !isStaged) checker.fail(`acknowledged: ${business}:${oid} is visible, but was never staged`, viewer)
     if (!visible && own.length === 0) checker.fail(`acknowledged: ${business}:${oid} is neither staged nor in the log`, viewer)
     const earliest = own.toSorted((one, other) => one.playedAt - other.playedAt)[0]
     if (!visible && earliest !== undefined) checker.acknowledged(process.life, earliest, since)

@@ -36,11 +36,11 @@ export function makeLeaps(random: Random, isCalm: boolean, world: LeapingWorld, 
     /** No device begins anything until time has passed. */
     isResting: () => isResting,
     isDue: () => isResting && isAtRest(),
-    /** Leaps far ahead only when nothing is under way. */
+    /** Leaps far ahead only when no call is in flight. */
     leap(): void {
       const now = scheduler.now()
       const isIdle = isAtRest()
-      // Without faults no call takes hours: devices begin nothing until nothing is under way.
+      // Without faults no call takes hours: devices begin nothing until no call is in flight.
       isResting = isCalm && !isIdle
       if (isResting) return
       const to = drawLeap(now, isIdle)

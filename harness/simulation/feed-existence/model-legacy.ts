@@ -100,7 +100,7 @@ export function openSimulatedLegacyPlays(
   pageMax: number,
   onWholeRead: (viewer: ViewerId, business: BusinessNumber) => void = () => undefined,
 ): SimulatedLegacyPlays {
-  /** The time until which the absence is remembered, and the number of such answers under way. */
+  /** The time until which the absence is remembered, and the number of such answers in flight. */
   const absentUntil = new Map<string, number>()
   const onTheirWay = new Map<string, number>()
   const count = (name: string, by: number): void => void onTheirWay.set(name, (onTheirWay.get(name) ?? 0) + by)

@@ -46,7 +46,7 @@ export async function checkMoved(checker: SeenChecker, operator: NonNullable<See
   const stores = { hot: openSimulatedSeenStore(hot, shape, openGate), records: stored, legacy }
   const { monthsBefore, futureMaxMs } = existence
   const rules = { monthsBefore, futureMaxMs, isLive: liveness(clock, existence) }
-  if (!operator.isDone()) checker.fail('quiet: migrate-played does not come to its end', undefined)
+  if (!operator.isDone()) checker.fail('quiet: migrate-played does not end', undefined)
   if (!operator.hasListed()) return
 
   for (const [viewer, business] of operator.wanted()) {
@@ -58,7 +58,7 @@ export async function checkMoved(checker: SeenChecker, operator: NonNullable<See
     })
     const isDamaged = checker.isDamaged(viewer)
     if (isMigrated && lost !== undefined && !(isDamaged && operator.setting() === 'none'))
-      checker.fail(`migrated: ${keyText(business, lost.oid)} is in the legacy store, and not here`, viewer)
+      checker.fail(`migrated: ${keyText(business, lost.oid)} is in the legacy store, but not in this one`, viewer)
   }
   if (checker.failure() === undefined) await checkRepeated()
 

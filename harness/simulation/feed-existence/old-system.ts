@@ -24,7 +24,7 @@ export function makeOldSystem(
   playsHere: (viewer: ViewerId) => boolean,
 ) {
   const { between, chance, pick } = makeDice(random)
-  /** The number of calls of the old system under way at each process. */
+  /** The number of calls of the old system in flight at each process. */
   const asked = new Map<SeenProcess, number>()
 
   function fillSets(): void {

@@ -56,7 +56,7 @@ export type SeenProcess = Role & {
   service: ExistenceService
   /** The member of the log's group that this process is, once it joined. */
   member(): Member | undefined
-  /** Drains and stops the process. Nothing that it accepted is under way when this resolves. */
+  /** Drains and stops the process. All accepted work is done when this resolves. */
   stop(): Promise<void>
 }
 
@@ -116,7 +116,7 @@ export function startSeenProcess(
     async stop() {
       await subgraph.drain()
       await (await job)?.stop().catch(onError)
-      // As at shutdown: rewards of the job's last plays are still under way.
+      // As at shutdown: rewards of the job's last plays are still in flight.
       await subgraph.drain()
       await settled()
     },

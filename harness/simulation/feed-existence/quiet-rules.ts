@@ -47,7 +47,7 @@ export function checkSeenQuiet(checker: SeenChecker, quiet: SeenQuiet): void {
   const isLeft = (play: StagedPlay): boolean => !(quiet.keepsListings && isListing(play))
   for (const viewer of hot.state.viewers.keys()) {
     const play = hot.stagedOf(viewer).find(isLeft)
-    if (play !== undefined) fail(`quiet: ${keyText(play.business, play.oid)} and maybe more is still staged`, viewer)
+    if (play !== undefined) fail(`quiet: ${keyText(play.business, play.oid)} is still staged, and maybe more`, viewer)
   }
   for (const [place, ring] of hot.state.ring)
     for (const viewer of ring)
@@ -72,9 +72,9 @@ export function checkSeenQuiet(checker: SeenChecker, quiet: SeenQuiet): void {
           fail(`filters: ${keyText(business, oid)} is in the filter of ${nameOfMonth(month)}, but was not played then`, viewer)
       }
     const { records: counted } = measureFilter(filter)
-    if (counted !== held) fail(`filters: that of ${nameOfMonth(month)} counts ${counted} records, and has ${held}`, viewer)
+    if (counted !== held) fail(`filters: the filter of ${nameOfMonth(month)} counts ${counted} records, but has ${held}`, viewer)
     if (expiresAt <= now - 2 * quiet.purgeEveryMs - quiet.skewMaxMs)
-      fail(`expiry: the filter of ${nameOfMonth(month)} is still there, though it ended at ${textOf(expiresAt)}`, viewer)
+      fail(`expiry: the filter of ${nameOfMonth(month)} is still stored, but it expired at ${textOf(expiresAt)}`, viewer)
     if (quiet.isCalm) {
       const hours = new Set([...may.values()].flatMap((own) => [...own]))
       const count = writes.get(`${month}:${viewer}`) ?? 0
@@ -89,7 +89,7 @@ export function checkSeenQuiet(checker: SeenChecker, quiet: SeenQuiet): void {
     for (const key of keys) {
       const [business = '', oid = ''] = key.split(':')
       if (!isInFilter(records, viewer, Number(month), Number(business), oid))
-        fail(`filters: ${key} of ${nameOfMonth(Number(month))} was folded, and is not in its filter any more`, viewer)
+        fail(`filters: ${key} of ${nameOfMonth(Number(month))} was folded, but is not in its filter any more`, viewer)
     }
   }
   for (const play of checker.back)
@@ -120,6 +120,6 @@ export function checkSeenQuiet(checker: SeenChecker, quiet: SeenQuiet): void {
     const isTooOld = play.playedAt < oldest
     const isTooNew = play.playedAt > play.loggedAt + quiet.futureMaxMs - quiet.skewMaxMs
     if (!isTooOld && !isTooNew)
-      fail(`log: ${keyText(play.business, play.oid)} of ${textOf(play.playedAt)} was in the log and was never staged`, play.viewer)
+      fail(`log: ${keyText(play.business, play.oid)} of ${textOf(play.playedAt)} was in the log, but was never staged`, play.viewer)
   }
 }

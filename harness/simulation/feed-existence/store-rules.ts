@@ -45,11 +45,11 @@ export function makeStoreRules(facts: SeenFacts, fail: Fail) {
         const isThere = isInFilter(records, viewer, month, business, oid)
         // An expired filter may be gone. No read needs it any more.
         if (!isThere && month > monthOf(now()) - 5)
-          fail(`removal: ${keyText(business, oid)} of ${textOf(playedAt)} has left staging, and is in no filter`, viewer)
+          fail(`removal: ${keyText(business, oid)} of ${textOf(playedAt)} has left staging, but is in no filter`, viewer)
         if (isBack === undefined || legacy?.isOf(viewer, business) !== true) continue
         if (isBack) back.push({ viewer, business, oid, playedAt })
         if (isBack ? !legacy.hasPlay({ viewer, business, oid, playedAt }) : !legacy.wasDown)
-          fail(`way back: ${keyText(business, oid)} of ${textOf(playedAt)} has left staging, and the legacy store does not have it`, viewer)
+          fail(`way back: ${keyText(business, oid)} of ${textOf(playedAt)} has left staging, but the legacy store does not have it`, viewer)
       }
     },
     issued(viewer, business, oids, issuedAt) {
@@ -85,7 +85,7 @@ export function makeStoreRules(facts: SeenFacts, fail: Fail) {
       const newest = monthOf(now() + rules.skewMaxMs + rules.futureMaxMs)
       const months = Array.from({ length: newest - monthOf(playedAt) + 1 }, (_, at) => monthOf(playedAt) + at)
       if (!months.some((month) => isInFilter(records, viewer, month, business, oid)))
-        fail(`migrated: ${keyText(business, oid)} of ${textOf(playedAt)} is in no filter, and its viewer is marked as migrated`, viewer)
+        fail(`migrated: ${keyText(business, oid)} of ${textOf(playedAt)} is in no filter, but its viewer is marked as migrated`, viewer)
     }
   }
 

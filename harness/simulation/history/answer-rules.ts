@@ -35,7 +35,8 @@ export function makeAnswerRules(
       if (isNow && !isBad) ofNow.get(keyText(key))?.push((answers[index] as ReportAnswer).outcome)
     })
     for (const [key, outcomes] of ofNow) {
-      if (!outcomes.some((outcome) => outcome !== 'STALE')) fail(`line 3: a report of now of ${key} was answered STALE`, viewer)
+      if (!outcomes.some((outcome) => outcome !== 'STALE'))
+        fail(`line 3: a report of ${key} with the present time was answered STALE`, viewer)
     }
   }
 

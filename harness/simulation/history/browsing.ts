@@ -27,7 +27,7 @@ export function makeBrowse(random: Random, checker: Checker) {
       if (!browsing.businesses.includes(key.business) || checker.hasChangedSince(key, browsing.since)) continue
       const times = browsing.seen.get(`${key.business}:${key.oid}`) ?? 0
       if (times !== 1)
-        checker.fail(`line 1: browsing listed ${key.business}:${key.oid} ${times} times, although it stood still`, client.viewer.id)
+        checker.fail(`line 1: browsing listed ${key.business}:${key.oid} ${times} times, although it did not change`, client.viewer.id)
     }
   }
 

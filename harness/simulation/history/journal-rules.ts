@@ -37,7 +37,7 @@ export function makeJournalRules(
         const { change } = entry as HistoryJournalEntry
         if (change.kind === 'base') for (const key of change.keys) merged(keyOf(key), hot, records)
         const missing = missingOf(entry as HistoryJournalEntry, since, hot)
-        if (missing !== undefined) fail(`line 6: a journal forgets ${missing}, which the hot store never had`, entry.viewer)
+        if (missing !== undefined) fail(`line 6: a journal removes ${missing}, which never reached the hot store`, entry.viewer)
       },
     }
   }
@@ -75,7 +75,7 @@ export function makeJournalRules(
     const visible = found === undefined || found.deleted || found.viewedAt <= voidedOf(model) ? undefined : found
     const isRight = visible?.viewedAt === model.shown?.viewedAt && visible?.rank === model.shown?.resume.rank
     if (model.guesses === 1 && !isRight && !mayBeExpired(model.shown)) {
-      fail(`line 3: ${nameOf(model.key)} was merged to ${textOf(found)}, but it ought to be ${textOf(model.shown)}`, model.key.viewer)
+      fail(`line 3: ${nameOf(model.key)} was merged to ${textOf(found)}, but the right record is ${textOf(model.shown)}`, model.key.viewer)
     }
     model.guesses = 0
     model.doubtfulUntil = models.nextTick()

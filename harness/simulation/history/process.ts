@@ -38,7 +38,7 @@ export type Process = Role & {
   getProgressMany(keys: readonly ProgressKey[], degraded: Degraded): Promise<(ProgressRecord | undefined)[]>
   /** The member of the log's group that this process is, once it joined. */
   member(): Member | undefined
-  /** Drains and stops the process. Nothing that it accepted is under way when this resolves. */
+  /** Drains and stops the process. All accepted work is done when this resolves. */
   stop(): Promise<void>
 }
 

@@ -57,7 +57,7 @@ export function makePutRules(models: KeyModels, fail: Fail, { now, aheadMaxMs }:
     const fitting = befores.findIndex((before) => fits(before, voided, write, outcome))
     if (fitting < 0) {
       fail(
-        `line 3: report of ${reportText(write)} was ${outcome.status} as ${textOf(outcome.record)}, but before it stood ${textOf(model.shown)}`,
+        `line 3: report of ${reportText(write)} was ${outcome.status} as ${textOf(outcome.record)}, but the record before was ${textOf(model.shown)}`,
         write.viewer,
       )
       return

@@ -43,7 +43,7 @@ export function makeReadRules({ viewerOf, keyOf, isDoubtful, shownSince }: KeyMo
       last = place
       checkShown({ viewer, business: entry.business, oid: entry.oid }, entry.record, since, what)
     }
-    if (page.entries.length > first) fail(`${what} has ${page.entries.length} entries, ${first} were asked for`, viewer)
+    if (page.entries.length > first) fail(`${what} has ${page.entries.length} entries, but only ${first} were requested`, viewer)
     if (listedIn(page).size < page.entries.length) fail(`${what} lists a subject twice`, viewer)
   }
 
@@ -76,7 +76,7 @@ export function makeReadRules({ viewerOf, keyOf, isDoubtful, shownSince }: KeyMo
         fail(`line 1: ${what} skips ${nameOf(model.key)}, which was ${textOf(shown)} all the time`, viewer)
       else isMore = true
     }
-    if (page.hasNextPage && !isMore && !changed) fail(`${what} promises a next page, but nothing follows`, viewer)
+    if (page.hasNextPage && !isMore && !changed) fail(`${what} has hasNextPage, but no entry follows`, viewer)
   }
 
   return { checkShown, checkPage }

@@ -124,7 +124,7 @@ function misfortunesOf(random: Random, drawn: DrawnWorld, world: World, history:
     log.appendUnreadable(randomBelow(random, REGIONS.length))
   }
 
-  /** Only while nothing is under way or waits to be persisted, so that only records at rest expire. */
+  /** Only while no call is in flight and nothing waits to be persisted, so that only records at rest expire. */
   function passLong(): void {
     if (retentionMs === undefined || scheduler.underWay() > 0 || hot.countDirty() > 0 || journaled().length > 0) return
     history?.note(scheduler.now(), '--- a long time passes')
@@ -166,7 +166,7 @@ function makeQuiet(drawn: DrawnWorld, { scheduler, placed, journaled }: World, h
         return true
       }
       if (waitsForPuts || journaled().length === 0) return false
-      // Merges wait for puts that may be under way. Then the merged records are persisted.
+      // Merges wait for puts that may be in flight. Then the merged records are persisted.
       waitsForPuts = true
       until += PUT_MAX_MS
       return true

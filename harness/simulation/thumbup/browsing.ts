@@ -25,7 +25,7 @@ export function makeBrowse(random: Random, checker: MarkChecker, { owedBy, failI
     for (const truth of checker.likesOf(viewer, browsing.business)) {
       if (checker.hasChangedSince(truth, browsing.since)) continue
       const times = browsing.seen.get(truth.key.oid) ?? 0
-      if (times !== 1) checker.fail(`seam: browsing listed ${nameOf(truth.key)} ${times} times, although it stood still`, viewer)
+      if (times !== 1) checker.fail(`seam: browsing listed ${nameOf(truth.key)} ${times} times, although it did not change`, viewer)
     }
   }
 

@@ -38,7 +38,7 @@ export function makeMarkChecker() {
     },
     removed(entry) {
       const lost = (entry as MarkJournalEntry).change.writes.find((write) => !hasLanded(write))
-      if (lost !== undefined) fail(`a journal forgets ${nameOf(lost)} ${textOf(lost)}, which the hot store never had`, lost.viewer)
+      if (lost !== undefined) fail(`a journal removes ${nameOf(lost)} ${textOf(lost)}, which never reached the hot store`, lost.viewer)
     },
   }
 
@@ -57,7 +57,7 @@ export function makeMarkChecker() {
       const isOvertaken = isNow && answer.outcome === 'STALE' && answer.mark !== mark
       const isOftenOvertaken = truths.stoodSince(truths.of(key), since).length > ATTEMPTS_MAX
       if (isOvertaken && !isOftenOvertaken && isAloneOfNow(sent, key))
-        fail(`last write wins: ${nameOf(key)} ${mark}, of now, was answered STALE: ${answer.mark}`, viewer)
+        fail(`last write wins: ${nameOf(key)} ${mark} with the present time was answered STALE: ${answer.mark}`, viewer)
       if (isBad !== (answer.outcome === 'REJECTED')) fail(`${nameOf(key)} ${mark} was answered ${answer.outcome}`, viewer)
       if (answer.outcome === 'REJECTED' || markedAt === undefined) return
       const write = { ...key, mark, markedAt }

@@ -36,7 +36,7 @@ export function makePageRules(truths: Truths, fail: Fail) {
         fail(`seam: ${what} skips ${place.id}, which was ${textOf(stood)} all the time`, viewer)
       else isMore = true
     }
-    if (page.hasNextPage && !isMore && !hasChanged) fail(`${what} promises a next page, but nothing follows`, viewer)
+    if (page.hasNextPage && !isMore && !hasChanged) fail(`${what} has hasNextPage, but no entry follows`, viewer)
   }
 
   /** The public likers of a subject may be as old as the caches. But each listed viewer must have given that like once. */

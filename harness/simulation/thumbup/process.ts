@@ -52,7 +52,7 @@ export type MarkProcess = Role & {
   ): Promise<MarkPage | null>
   likers(asked: LikersAsked, degraded: Degraded): Promise<MarkPage | null>
   member(): Member | undefined
-  /** Drains and stops the process. Nothing that it accepted is under way when this resolves. */
+  /** Drains and stops the process. All accepted work is done when this resolves. */
   stop(): Promise<void>
 }
 

@@ -19,7 +19,7 @@ export function makeMarkPutRules(truths: Truths, fail: Fail) {
       landed.add(writeText(write))
       if (outcome.status === 'stale') {
         if (!wasDoubtful && (truth.now === undefined || truth.now.markedAt < write.markedAt))
-          fail(`last write wins: ${nameOf(write)} ${textOf(write)} was stale, but there stood ${textOf(truth.now)}`, write.viewer)
+          fail(`last write wins: ${nameOf(write)} ${textOf(write)} was stale, but the register had ${textOf(truth.now)}`, write.viewer)
         return
       }
       const isNewer = winsOver(record, truth.now)
@@ -27,7 +27,7 @@ export function makeMarkPutRules(truths: Truths, fail: Fail) {
         fail(`last write wins: ${nameOf(write)} was written as ${textOf(record)} over ${textOf(truth.now)}`, write.viewer)
       if (!wasDoubtful && !isGuess && outcome.old !== markOf(truth.now))
         fail(
-          `transitions: ${nameOf(write)} was ${outcome.old} before ${textOf(record)}, but there stood ${textOf(truth.now)}`,
+          `transitions: ${nameOf(write)} was ${outcome.old} before ${textOf(record)}, but the register had ${textOf(truth.now)}`,
           write.viewer,
         )
       truth.asked.add(askedText(record))

@@ -43,7 +43,7 @@ export function makeReads(
     const found = await process.getCounts(asked, degraded)
     asked.forEach((each, index) => {
       const counts = found[index] ?? undefined
-      if (counts === undefined && degraded.size === 0) checker.fail(`nothing is counted of ${nameOf(each)}, and nothing is down`, undefined)
+      if (counts === undefined && degraded.size === 0) checker.fail(`${nameOf(each)} has no counts, but no store is down`, undefined)
       if (counts !== undefined && (counts.likes < 0 || counts.dislikes < 0))
         checker.fail(`${nameOf(each)} is shown with ${JSON.stringify(counts)}`, undefined)
     })
@@ -61,7 +61,7 @@ export function makeReads(
       const degraded: Degraded = new Set()
       const since = truths.tick()
       const page = await process.likers({ subject: asked, viewer, before, first }, degraded)
-      if (page === null && degraded.size === 0) checker.fail(`the likers of ${nameOf(asked)} cannot be had, and nothing is down`, undefined)
+      if (page === null && degraded.size === 0) checker.fail(`the likers of ${nameOf(asked)} are null, but no store is down`, undefined)
       if (page === null) return `nothing${without(degraded)}`
       checker.checkLikers(asked, before, first, page)
       if (viewer !== undefined && degraded.size === 0) checker.checkOwnPlace({ viewer, ...asked }, before, page, since)

@@ -131,7 +131,7 @@ function forgettingOf({ truths }: MarkChecker, { now }: Scheduler) {
   }
 }
 
-/** Devices begin nothing until nothing is under way. Then a long time passes. */
+/** Devices begin nothing until no call is in flight. Then a long time passes. */
 function makeRest(random: Random, { scheduler, clients, stores: { hot }, journaled }: MarkWorld, history: History | undefined) {
   const { between, chance } = makeDice(random)
   let isBegun = false
@@ -139,7 +139,7 @@ function makeRest(random: Random, { scheduler, clients, stores: { hot }, journal
     begin: () => void (isBegun = true),
     isBegun: () => isBegun,
     /**
-     * Only while no device is busy, nothing waits to be persisted, and no call of a dead process is under way. Then only marks at rest
+     * Only while no device is busy, nothing waits to be persisted, and no call of a dead process is in flight. Then only marks at rest
      * expire, and no call is that old.
      */
     passLong(): boolean {
