@@ -280,7 +280,7 @@ function addTestData(program: Command): void {
       'a token with the scope progress:write-any, or marks:write-any and subjects:register. Without it, the headers of development are used',
     )
     .option('--no-wait', 'do not wait until everything is in the record store')
-    .option('--marks', 'send likes and dislikes in place of progress, by the rules of cli/replay/marks-of-rows.ts', false)
+    .option('--marks', 'send likes and dislikes in place of progress; a hash of viewer and subject decides which', false)
     .option('--verify', 'then compare the answers of the API with a recount of the file (in development)', false)
     .option('--verify-only', 'send nothing and compare', false)
     .option('--job <address>', 'address of the job, if the process at --url does not run it')

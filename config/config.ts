@@ -56,7 +56,7 @@ export const configSchema = z
         mode: z
           .enum(['development', 'production'])
           .default('development')
-          .describe('Development accepts the header `x-viewer-id` and serves GraphiQL.'),
+          .describe('Production accepts signed tokens only. Development also accepts the header `x-viewer-id`, and serves GraphiQL.'),
         bodyBytesMax: count(1_024, 16_777_216).default(1_048_576).describe('Size limit of a request body.'),
         operationDepthMax: count(1, 100).default(15).describe('Levels of selection in one operation.'),
         operationTokensMax: count(100, 100_000).default(5_000).describe('Tokens in one operation.'),

@@ -59,7 +59,7 @@ const openConnectionsSchema = z
   .object({
     address: count(1, OPEN_MAX)
       .default(1_000)
-      .describe('Per address. IPv6: per /64, and four times as many per /48. More than the tabs of an office.'),
+      .describe('Per address. IPv6: per /64, and four times as many per /48. More than an office needs.'),
     viewer: count(1, OPEN_MAX).default(50).describe('Per viewer. More than the tabs and devices of one person.'),
     process: count(1, OPEN_MAX).default(10_000).describe('Per process. Clients without a token may have half of them.'),
   })
@@ -148,7 +148,7 @@ export const persistedSchema = z
       .enum(PERSISTED_MODES)
       .default('apq')
       .describe(
-        '`off`: only texts. `apq`: also ids of manifests and registered ids. `report`: other operations are recorded. `enforce`: only operations of manifests.',
+        '`off`: operations by text only. `apq`: also by id, from manifests or registered by clients. `report`: as `apq`, and operations of no manifest are recorded. `enforce`: only operations of manifests.',
       ),
     clients: z
       .record(z.string().min(1).max(64), z.enum(PERSISTED_MODES))
@@ -181,7 +181,7 @@ export const remoteSchema = z
       .array(z.string().regex(/^[A-Za-z0-9_.:-]{1,100}$/, 'write an error code such as BAD_USER_INPUT'))
       .max(1_000)
       .default([...REMOTE_ERROR_CODES])
-      .describe("Codes of remote subgraphs' errors with messages that clients may read in production."),
+      .describe("In production, clients get the message of a remote subgraph's error only if its code is in this list."),
     failuresMax: count(1, 1_000).default(5).describe('A remote subgraph counts as down after this many calls in a row without an answer.'),
     checkEveryMs: count(1, 600_000).default(1_000).describe('Interval between two checks of a subgraph that is down.'),
   })

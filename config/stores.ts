@@ -50,7 +50,7 @@ const kafkaSchema = z
       })
       .strict()
       .optional()
-      .describe('The credentials of Tidemark. Absent: no authentication.'),
+      .describe('Credentials for Kafka. Default: no authentication.'),
     topicPrefix: z
       .string()
       .regex(/^[A-Za-z0-9._-]{1,100}$/, 'use letters, digits, dots, _ and -')

@@ -106,7 +106,10 @@ function addFeedMetrics(registry: Registry, feeds: readonly FeedSwitch[]): void 
       'Delay of the change feed in milliseconds, even if events are followed.',
       worst((feed) => feed.figures().primaryLagMs),
     ],
-    tidemark_changes_on_events: ['Change feeds that events replace.', sum((feed) => Number(feed.figures().active === 'fallback'))],
+    tidemark_changes_on_events: [
+      'Change feeds that are behind, so that events replace them.',
+      sum((feed) => Number(feed.figures().active === 'fallback')),
+    ],
   })
   addCounters(registry, {
     tidemark_changes_applied_total: ['Changes of counts that were applied.', sum((feed) => feed.figures().applied)],

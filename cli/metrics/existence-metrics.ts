@@ -32,10 +32,10 @@ export function addExistenceMetrics(registry: Registry, { figures }: ExistenceSu
     tidemark_filter_probes_total: ['Lookups of random ids in filters, to measure false positives.', () => figures().samples.probes],
     tidemark_filter_false_positives_total: ['Lookups of random ids that a filter answered with yes.', () => figures().samples.hits],
     tidemark_filter_drops_sampled_total: [
-      'Candidates that a filter dropped, and that were then looked up in history.',
+      'Candidates that a filter dropped, and that were looked up in history as a sample.',
       () => figures().samples.dropped,
     ],
-    tidemark_filter_drops_unknown_total: ['Looked up candidates that history does not know.', () => figures().samples.unknown],
+    tidemark_filter_drops_unknown_total: ['Candidates of this sample that history does not know.', () => figures().samples.unknown],
     tidemark_existence_rewards_total: ['First plays and issues of a day that were sent to the log.', () => figures().rewards],
     tidemark_filters_unreadable_total: ['Filters that could not be read.', () => figures().repairs.unreadable],
     tidemark_filters_repaired_total: ['Unreadable filters that this process rebuilt.', () => figures().repairs.repaired],
@@ -60,7 +60,7 @@ export function addHistoryHelpMetrics(registry: Registry, { figures }: Existence
   addCounters(registry, {
     tidemark_resume_misses_total: ['Subjects that history did not find in truncated timelines.', () => figures().resumes.missed],
     tidemark_resume_reads_total: [
-      'Subjects that were then read from the record store, because a filter has them.',
+      'Subjects of truncated timelines that were read from the record store, because a filter has them.',
       () => figures().resumes.probable,
     ],
     tidemark_history_plays_total: [
@@ -90,7 +90,7 @@ export function addLegacyMetrics(registry: Registry, { figures }: ExistenceSubgr
     tidemark_legacy_migrated_total: ['Pairs of viewer and business that were migrated.', known(({ migration }) => migration.migrated)],
     tidemark_legacy_plays_total: ['Plays that were migrated.', known(({ migration }) => migration.plays)],
     tidemark_legacy_outside_total: [
-      'Members that were left out, because their time does not count.',
+      'Members of legacy sets that were left out, because their time is outside the months of filters.',
       known(({ migration }) => migration.outside),
     ],
     tidemark_legacy_filter_writes_total: ['Filters that the migration wrote.', known(({ migration }) => migration.writes)],
@@ -114,7 +114,7 @@ export function addLegacyMetrics(registry: Registry, { figures }: ExistenceSubgr
 /** Metrics of a process that runs the job. */
 export function addExistenceJobMetrics(registry: Registry, { figures }: ExistenceJob, { log }: SeenStores): void {
   addCounters(registry, {
-    tidemark_folds_viewers_total: ['Folds: the plays of a viewer and an hour.', () => figures().viewers],
+    tidemark_folds_viewers_total: ['Folds of the plays of one viewer and one hour.', () => figures().viewers],
     tidemark_folds_failed_total: ['Folds that failed. They are repeated.', () => figures().viewersFailed],
     tidemark_folded_plays_total: ['Plays that were folded into a filter.', () => figures().plays],
     tidemark_filter_writes_total: [
@@ -132,7 +132,10 @@ export function addExistenceJobMetrics(registry: Registry, { figures }: Existenc
       'Plays of the log that are too old for any filter, or of a business that is not configured.',
       () => figures().refusedPlays,
     ],
-    tidemark_existence_rewards_swept_total: ['Rewards that only the job sent.', () => figures().rewardsSwept],
+    tidemark_existence_rewards_swept_total: [
+      'Rewards that the job sent, because the process that recorded them did not.',
+      () => figures().rewardsSwept,
+    ],
     tidemark_plays_parked_total: [
       'Messages of the log, or parts of them, that were parked, because they are not plays.',
       () => figures().parked,

@@ -8,14 +8,17 @@ export function addRecordReadMetrics(registry: Registry, prefix: string, of: str
   const sum = (name: keyof RecordReadsFigures) => () => all().reduce((total, each) => total + each[name], 0)
   addCounters(registry, {
     [`${prefix}_record_reads_total`]: [`Reads of the record store for ${of}.`, sum('made')],
-    [`${prefix}_record_reads_refused_total`]: ['Reads that were refused, because they waited too long.', sum('refused')],
+    [`${prefix}_record_reads_refused_total`]: [
+      `Reads of the record store for ${of} that were refused, because they waited too long.`,
+      sum('refused'),
+    ],
   })
   addGauges(registry, {
     [`${prefix}_record_reads_limit`]: [
       `Reads of the record store for ${of} that may run at once. The limit follows the latency of the store. 0: no limit.`,
       sum('limit'),
     ],
-    [`${prefix}_record_reads_under_way`]: ['Running reads.', sum('underWay')],
-    [`${prefix}_record_reads_waiting`]: ['Waiting reads.', sum('waiting')],
+    [`${prefix}_record_reads_under_way`]: [`Running reads of the record store for ${of}.`, sum('underWay')],
+    [`${prefix}_record_reads_waiting`]: [`Reads of the record store for ${of} that wait.`, sum('waiting')],
   })
 }

@@ -5,7 +5,7 @@ import { code, codes, page, prose, sentence, table, type Page } from './page.ts'
 /** The page that explains each command. */
 const EXPLAINED: Readonly<Record<string, readonly [title: string, path: string]>> = {
   start: ['Deploy', '../operating/deploy.md'],
-  subgraph: ['A subgraph alone', '../gateway/standalone-subgraph.md'],
+  subgraph: ['A standalone subgraph', '../gateway/standalone-subgraph.md'],
   gateway: ['Deploy', '../operating/deploy.md#distributed'],
   job: ['Deploy', '../operating/deploy.md#distributed'],
   migrate: ['Deploy', '../operating/deploy.md#distributed'],
@@ -17,7 +17,7 @@ const EXPLAINED: Readonly<Record<string, readonly [title: string, path: string]>
   inspect: ['Backup and restore', '../operating/backup-and-restore.md#look-into-the-stores'],
   journal: ['The journal', '../operating/journal.md'],
   reconcile: ['Tenants', '../operating/tenants.md#check-counts'],
-  'export-business': ['Tenants', '../operating/tenants.md#move-a-business-that-has-marks'],
+  'export-business': ['Tenants', '../operating/tenants.md#remove-a-business'],
   'business-left': ['Tenants', '../operating/tenants.md#remove-a-business'],
   'migrate-played': ['Migration from sorted sets', '../operating/migration.md'],
   replay: ['Deploy', '../operating/deploy.md#rehearse-with-traffic'],
@@ -25,9 +25,9 @@ const EXPLAINED: Readonly<Record<string, readonly [title: string, path: string]>
 }
 
 const INTRODUCTION = [
-  'In the repository, run a command as `npm run tidemark -- COMMAND`. Installed as a package, it is `tidemark COMMAND`. `tidemark COMMAND --help` prints the options of this page.',
-  'An option wins over a variable, and a variable wins over `tidemark.yaml`; see [Configuration](../operating/configuration.md). The value of an option with `<@file>` may be `@` and the path of a file that holds the secret.',
-  'A command that fails prints the error code and a sentence, and ends with status 1 unless its description names another status.',
+  'This page lists every command. In the repository, run a command as `npm run tidemark -- COMMAND`; with the npm package, as `tidemark COMMAND`. `tidemark COMMAND --help` prints the same options.',
+  'An option wins over a variable, and a variable wins over `tidemark.yaml`; see [Configuration](../operating/configuration.md). For an option with `<@file>`, the value may be `@` and the path of a file that contains it.',
+  'If a command fails, it prints the error code and a sentence. It ends with status 1, unless its description names another status.',
 ]
 
 export function commandLinePage(program: Command): Page {

@@ -30,28 +30,28 @@ const SECTIONS: Readonly<Record<string, Introduction>> = {
   },
   history: {
     title: 'History',
-    text: 'How progress is kept and persisted. See [the API of history](../api/history.md) and [Concepts](../concepts.md).',
+    text: 'The hot timeline, the retention and the write-back of progress. See [the API of history](../api/history.md) and [Concepts](../concepts.md).',
   },
   thumbup: {
     title: 'Likes',
-    text: 'How marks and counts are persisted, for all businesses. See [the API of likes](../api/likes.md).',
+    text: 'The write-back of marks and counts, for all businesses. See [the API of likes](../api/likes.md).',
   },
   existence: {
     title: 'Feed existence',
-    text: 'What hides a subject from a feed, and for how long. See [the API of feed existence](../api/feed-existence.md).',
+    text: 'The subjects that a feed hides, and the time for which they are hidden. See [the API of feed existence](../api/feed-existence.md).',
   },
   limits: { title: 'Rate limits', text: 'See [Limits](../gateway/limits.md).' },
   persisted: {
     title: 'Persisted operations',
-    text: 'Which operations clients may run. See [Persisted operations](../gateway/persisted-operations.md).',
+    text: 'The operations that clients may run. See [Persisted operations](../gateway/persisted-operations.md).',
   },
   remote: { title: 'Remote subgraphs', text: 'See [Remote subgraphs](../gateway/remote-subgraphs.md).' },
-  supergraph: { title: 'Supergraph', text: 'How a changed supergraph is found. See [Partners](../gateway/partners.md).' },
+  supergraph: { title: 'Supergraph', text: 'The checks for changes of the supergraph. See [Partners](../gateway/partners.md).' },
 }
 
 const INTRODUCTION = [
   'This page lists every setting of `tidemark.yaml`. [Configuration](../operating/configuration.md) explains where settings come from and which source wins.',
-  'Numbers are whole unless the page says *decimal*. A setting with the default – is off, or its meaning names the default. A text that holds a key or a password may be `{file: path}`. Unknown keys stop the start.',
+  'Numbers are whole unless the page says *decimal*. A setting with the default – is off, or its meaning names the default. A key or a password may be `{file: path}`, with the path of a file that contains it. An unknown setting stops the start.',
 ]
 
 /** Defaults beyond this length stand below their table. */

@@ -53,8 +53,8 @@ const SECTIONS: readonly { title: string; text: string; parts: readonly MetricPa
 ]
 
 const INTRODUCTION = [
-  'This page lists every metric of `/metrics`. [Metrics and alerts](../operating/metrics-and-alerts.md) says which ones need an alert.',
-  'A process of `start` serves the metrics of requests and of all jobs. The last line of a metric names the other commands that serve it. `subgraph NAME` on the embedded stores also serves the metrics of `job NAME`. With `start --workers N`, every answer has the sum over all processes.',
+  'This page lists every metric of `/metrics`. [Metrics and alerts](../operating/metrics-and-alerts.md) lists those that need an alert.',
+  '`start` serves the metrics of requests and of all jobs. The last line of a metric names the other commands that serve it. On the embedded stores, `subgraph NAME` also serves the metrics of `job NAME`. With `start --workers N`, each value is the sum over all processes.',
 ]
 
 export type MetricSources = {

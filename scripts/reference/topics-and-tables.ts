@@ -21,7 +21,7 @@ const TOPICS: Readonly<Record<string, readonly [message: string, holds: string]>
 
 export function topicsAndTablesPage(): Page {
   return page('docs/reference/topics-and-tables.md', 5, 'Topics, tables and keys', [
-    'This page lists the places of data in the distributed shape. `tidemark migrate` creates the topics and the tables. [Servers](../operating/servers.md) says how the servers must be set up, and [Backup and restore](../operating/backup-and-restore.md) says which of them hold data that exists nowhere else.',
+    'This page lists the topics, tables and keys of the distributed shape. `tidemark migrate` creates the topics and the tables. [Servers](../operating/servers.md) explains the settings of the servers, and [Backup and restore](../operating/backup-and-restore.md) lists the data to back up.',
     '## Kafka topics',
     `The name of a topic begins with \`stores.kafka.topicPrefix\`. Messages have the types of ${RECORDS}. The number of partitions is the default of \`stores.kafka.partitions\`; \`.dead\` always has one. Topics are deleted by age and never compacted. A business with stores of its own has \`.mark-flushes\`, \`.rewards\` and \`.dead\` under \`PREFIX.BUSINESS\`.`,
     topicTable(),
