@@ -5,7 +5,12 @@ import { code, page, prose, table, type Page } from './page.ts'
 const INTRODUCTION = [
   'Every error has a code in `extensions.code`. In a batch, the code is in the payload of the input that it concerns.',
   'Decide by the code and never by the message. `extensions.retryable` is true if the same call may succeed later.',
-  'An operation that runs is answered with status 200, and so are its errors. The HTTP status of the table applies if nothing runs. Mistakes in an operation have it only if the client accepts `application/graphql-response+json`; with `application/json` they have 200. An invalid token, rate limits and limits of connections have their status with either media type.',
+  'The HTTP status depends on the kind of error:',
+  [
+    '- If the operation runs, the status is 200, even if some of its fields have errors.',
+    '- If the operation has a mistake, such as a syntax error or a cost above the limit, the table has the status for clients that accept `application/graphql-response+json`. With `application/json` the status is 200.',
+    '- If the request is refused for another reason, such as an invalid token or a rate limit, the table has the status.',
+  ].join('\n'),
 ]
 
 export function errorsPage(): Page {
