@@ -4,7 +4,7 @@ import { readMarkEntry } from '../../../subgraphs/thumbup/write/journaled-marks.
 const MARK = { viewer: '7', business: 1, oid: 'a', mark: 'LIKE', markedAt: 1 }
 
 test.each([
-  [{ kind: 'put', writes: [MARK] }, 'of a kind that this version of thumbup does not know: "put"'],
+  [{ kind: 'put', writes: [MARK] }, 'this version of thumbup does not know its kind: "put"'],
   [{ kind: 'mark', writes: [] }, 'it has no marks'],
   [{ kind: 'mark', writes: [{ ...MARK, mark: 'LOVE' }] }, 'this is not a mark'],
   [{ kind: 'mark', writes: [MARK, { ...MARK, viewer: '8' }] }, 'one of its marks is of viewer 8'],
