@@ -1,14 +1,15 @@
 /**
  * The topics of the log and their settings.
  *
- * | topic    | partitions | kept    | holds                                                                  |
- * |----------|------------|---------|------------------------------------------------------------------------| | .flushes | 12         | 7
- * days  | keys to persist; a region's messages are all in partition region mod n | | .rewards | 12         | 30 days | first views, plays
- * and issues of a day, for the service that pays them | | .mark-flushes | 12    | 7 days  | keys of marks to persist, as in .flushes
- * | | .plays   | 12         | 7 days  | watched subjects, from any reporter (Plays)                            | | .mark    | 12         |
- * 30 days | every transition of a mark (MarkEvent), in partition region mod n      | | .count   | 12         | 30 days | every change of a
- * subject's counts (CountEvent)                        | | .dead    | 1          | 30 days | unreadable messages, each with its reason in a
- * header                  |
+ * | topic         | partitions | kept    | holds                                                                  |
+ * |---------------|------------|---------|------------------------------------------------------------------------|
+ * | .flushes      | 12         | 7 days  | keys to persist; a region's messages are all in partition region mod n |
+ * | .rewards      | 12         | 30 days | first views, plays and issues of a day, for the service that pays them |
+ * | .mark-flushes | 12         | 7 days  | keys of marks to persist, as in .flushes                               |
+ * | .plays        | 12         | 7 days  | watched subjects, from any reporter (Plays)                            |
+ * | .mark         | 12         | 30 days | every transition of a mark (MarkEvent), in partition region mod n      |
+ * | .count        | 12         | 30 days | every change of a subject's counts (CountEvent)                        |
+ * | .dead         | 1          | 30 days | unreadable messages, each with its reason in a header                  |
  *
  * A business with its own stores has .mark-flushes, .rewards and .dead under its own prefix: messages that wait for its database delay no
  * other business.

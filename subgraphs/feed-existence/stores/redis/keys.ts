@@ -1,13 +1,17 @@
 /**
  * The keys of feed existence. Each key has the hash tag of its viewer's region, so that all data of a viewer changes in one step.
  *
- * | key | type | holds | |---|---|---| | `tm:issued:{TAG}:1:42` | sorted set | subjects served to viewer 42 in business 1: score its moment
- * (512 a ms), member oid | | `tm:played:{TAG}:42` | sorted set | the viewer's staged plays in any slot and business, and `folds`. Below | |
- * `tm:played:user:{TAG}:3:17` | set | the ring: viewers with staged plays in slot 3, of shard 17 | | `tm:played:layouts` | hash | the
- * ring's layouts: since (ms) → `slots,shards` | | `tm:first:{TAG}:p:1:20000:17` | bitmap | flags of day 20000, business 1: has played (`i`:
- * was served) anything. `day-flags.ts` | | `tm:first:{TAG}:p:1:20000:n3` | set | the same for viewers whose ids are not integers | |
- * `tm:first:pending:{TAG}` | sorted set | rewards not yet in the log. `pending-rewards.ts` | | `tm:played:never:{TAG}` | – | never present:
- * see `probe.lua` | | `tm:played:meta` | hash | the format and the region count these keys were written with |
+ * | key | type | holds |
+ * |---|---|---|
+ * | `tm:issued:{TAG}:1:42` | sorted set | subjects served to viewer 42 in business 1: score its moment (512 a ms), member oid |
+ * | `tm:played:{TAG}:42` | sorted set | the viewer's staged plays in any slot and business, and `folds`. Below |
+ * | `tm:played:user:{TAG}:3:17` | set | the ring: viewers with staged plays in slot 3, of shard 17 |
+ * | `tm:played:layouts` | hash | the ring's layouts: since (ms) → `slots,shards` |
+ * | `tm:first:{TAG}:p:1:20000:17` | bitmap | flags of day 20000, business 1: has played (`i`: was served) anything. `day-flags.ts` |
+ * | `tm:first:{TAG}:p:1:20000:n3` | set | the same for viewers whose ids are not integers |
+ * | `tm:first:pending:{TAG}` | sorted set | rewards not yet in the log. `pending-rewards.ts` |
+ * | `tm:played:never:{TAG}` | – | never present: see `probe.lua` |
+ * | `tm:played:meta` | hash | the format and the region count these keys were written with |
  *
  * A staged play's member is slot (1 byte), business (2), packed oid. Its score is slot × 2^44 + playedAt. A slot is therefore a range of
  * scores, and one command reads all slots. `folds` is the empty member with the score −folds, before all slots, so it is read at the same

@@ -2,15 +2,19 @@
  * The keys of history. Every key has its region's hash tag. Viewers and businesses are readable text, so that an operator finds them with
  * `redis-cli`; data per record is packed (`values.ts`).
  *
- * | key | type | holds | |---|---|---| | `tm{TAG}c1:42` | hash | contents of viewer 42 in business 1: packed oid → record; empty field →
- * the timeline's state | | `tm{TAG}t1:42` | sorted set | the viewer's timeline: score −viewedAt, member packed oid | | `tm{TAG}s42` | hash
- * | the viewer's settings: `paused`, `version`, `c1` = clearedAt of business 1. Never expires | | `tm{TAG}d` | sorted set | dirty marks:
- * score = time of the first unpersisted change, member packed viewer + business + oid | | `tm{TAG}x` | sorted set | tombstones: score =
- * time of deletion, same members. An entry may outlive its tombstone | | `tm{TAG}r` | sorted set | rewards not yet in the log: score = time
- * of the claim, member packed viewer + business + day | | `tm{TAG}v` | string | the last version assigned in this region | | `tm{TAG}f42` |
- * shard channel | changes of viewer 42, for followers; of database 3 `tm{TAG}3f42` | | `tm{TAG}a…` | string | the answer of a deletion,
- * clearing or pausing, for a minute: see `answer.lua` | | `tm{TAG}n` | – | never present: see `probe.lua` | | `tm-meta` | hash | the format
- * and the region count these keys were written with |
+ * | key | type | holds |
+ * |---|---|---|
+ * | `tm{TAG}c1:42` | hash | contents of viewer 42 in business 1: packed oid → record; empty field → the timeline's state |
+ * | `tm{TAG}t1:42` | sorted set | the viewer's timeline: score −viewedAt, member packed oid |
+ * | `tm{TAG}s42` | hash | the viewer's settings: `paused`, `version`, `c1` = clearedAt of business 1. Never expires |
+ * | `tm{TAG}d` | sorted set | dirty marks: score = time of the first unpersisted change, member packed viewer + business + oid |
+ * | `tm{TAG}x` | sorted set | tombstones: score = time of deletion, same members. An entry may outlive its tombstone |
+ * | `tm{TAG}r` | sorted set | rewards not yet in the log: score = time of the claim, member packed viewer + business + day |
+ * | `tm{TAG}v` | string | the last version assigned in this region |
+ * | `tm{TAG}f42` | shard channel | changes of viewer 42, for followers; of database 3 `tm{TAG}3f42` |
+ * | `tm{TAG}a…` | string | the answer of a deletion, clearing or pausing, for a minute: see `answer.lua` |
+ * | `tm{TAG}n` | – | never present: see `probe.lua` |
+ * | `tm-meta` | hash | the format and the region count these keys were written with |
  *
  * Scores are negative so that a timeline in the set's own order is newest first, with entries of one moment in the order of their packed
  * oids. This is exactly `comparePlaces`.
