@@ -1,6 +1,6 @@
 /**
- * Finds the English in a file: paragraphs of a document, comments of code, descriptions of a schema. Headings, tables and code
- * of documents are not measured, and a tag of a comment (`@param`) ends its block.
+ * Finds the English in a file: paragraphs of a document, comments of code, descriptions of a schema. Tables, and headings and code
+ * of documents, are not measured. A tag of a comment (`@param`) ends its block.
  */
 
 export type Block = {
@@ -58,7 +58,7 @@ function commentLines(lines: readonly string[], comment: RegExp): string[] {
     const isInside = isBlock || trimmed.startsWith('/*')
     isBlock = isInside && !trimmed.includes('*/')
     const text = isInside ? trimmed.replace(/^\/?\*+\/?\s?/, '').replace(/\*\/\s*$/, '') : (comment.exec(trimmed)?.[1] ?? '')
-    return text.startsWith('@') ? '' : text.trim()
+    return text.startsWith('@') || text.startsWith('|') ? '' : text.trim()
   })
 }
 

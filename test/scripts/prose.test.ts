@@ -44,7 +44,7 @@ test('--over prints only figures above a limit', () => {
 
 test('comments and descriptions of every language are measured', () => {
   const sentence = 'The planted sentence has seven plain words.'
-  plant('a/planted.ts', `/** ${sentence} */\nconst text = 'what who whose whom'\n`)
+  plant('a/planted.ts', `/**\n * ${sentence}\n *\n * | what who | whose whom |\n * |---|---|\n */\nconst text = 'what who whose whom'\n`)
   plant('b/planted.lua', `-- ${sentence}\nlocal text = 'what who whose whom'\n`)
   plant('c/planted.sql', `-- ${sentence}\nSELECT what, who, whose FROM whom;\n`)
   plant('d/planted.proto', `// ${sentence}\nmessage What {}\n`)
