@@ -8,3 +8,6 @@ export class Violation extends Error {
     this.viewer = viewer
   }
 }
+
+/** Reports that a rule was broken. */
+export type Fail = (message: string, viewer: ViewerId | undefined) => void

@@ -5,9 +5,9 @@
  * it even before it reaches staging, also in degraded answers.
  */
 import type { Play, Subject, ViewerId } from '../../../core/domain.ts'
-import { Violation } from '../violation.ts'
+import { Violation, type Fail } from '../violation.ts'
 import { makeAnswerRules } from './answer-rules.ts'
-import { makeSeenFacts, type Fail, type SeenRules } from './facts.ts'
+import { makeSeenFacts, type SeenRules } from './facts.ts'
 import { makeStanding } from './standing.ts'
 import { makeStoreRules } from './store-rules.ts'
 

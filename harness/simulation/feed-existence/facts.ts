@@ -6,8 +6,6 @@ import type { SeenHotState } from './model-hot.ts'
 import type { LegacyState } from './model-legacy.ts'
 import { keyText } from './universe.ts'
 
-export type Fail = (message: string, viewer: ViewerId | undefined) => void
-
 export type SeenRules = {
   monthsBefore: number
   issuedCap: number

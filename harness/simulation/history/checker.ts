@@ -14,7 +14,7 @@
 import { makeAnswerRules } from './answer-rules.ts'
 import type { HotState } from './model-hot-state.ts'
 import { makeJournalRules } from './journal-rules.ts'
-import { makeKeyModels, type Fail } from './key-models.ts'
+import { makeKeyModels } from './key-models.ts'
 import { makeLogRules } from './log-rules.ts'
 import type { LogObserver } from '../model-log.ts'
 import type { HotObserver } from './model-timelines.ts'
@@ -23,7 +23,7 @@ import { makePutRules } from './put-rules.ts'
 import { makeQuietRules } from './quiet-rules.ts'
 import { makeReadRules } from './read-rules.ts'
 import { makeRemovalRules } from './removal-rules.ts'
-import { Violation } from '../violation.ts'
+import { Violation, type Fail } from '../violation.ts'
 
 export type CheckerOptions = {
   now: () => number

@@ -2,7 +2,6 @@
 import type { ProgressKey, ViewerId } from '../../../core/domain.ts'
 import type { KeyModel, Shown, ViewerModel } from './shown.ts'
 
-export type Fail = (message: string, viewer: ViewerId | undefined) => void
 export type KeyModels = ReturnType<typeof makeKeyModels>
 
 /** `retentionMs`: milliseconds after its last write from which a record may be gone. Undefined = never. */

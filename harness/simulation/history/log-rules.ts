@@ -2,9 +2,10 @@
 import type { ProgressKey, ProgressRecord } from '../../../core/domain.ts'
 import { isSettingsKey, keyText } from '../../../core/progress-key.ts'
 import type { FlushMessage } from '../../../writeback/log.ts'
-import type { Fail, KeyModels } from './key-models.ts'
+import type { KeyModels } from './key-models.ts'
 import type { HotState } from './model-hot-state.ts'
 import type { LogObserver } from '../model-log.ts'
+import type { Fail } from '../violation.ts'
 import type { RecordState } from './model-record-store.ts'
 import { nameOf, textOf } from './shown.ts'
 

@@ -1,7 +1,8 @@
 /** The checker's rules for reports, at the instant they reach the hot store: each wins or loses by the rule (line 3). */
 import type { ProgressRecord, ViewerId } from '../../../core/domain.ts'
 import type { ProgressWrite, PutOutcome } from '../../../subgraphs/history/stores/hot-store.ts'
-import type { Fail, KeyModels } from './key-models.ts'
+import type { Fail } from '../violation.ts'
+import type { KeyModels } from './key-models.ts'
 import { claimText, isShown, nameOf, textOf, type KeyModel, type Shown, type ViewerModel } from './shown.ts'
 
 /** The outcome of each report, by its device, which identifies the report. */

@@ -5,7 +5,8 @@
 import type { Place, ProgressKey, ProgressRecord, ViewerId } from '../../../core/domain.ts'
 import { comparePlaces } from '../../../subgraphs/history/model/places.ts'
 import type { TimelinePage } from '../../../subgraphs/history/read/timeline.ts'
-import type { Fail, KeyModels } from './key-models.ts'
+import type { Fail } from '../violation.ts'
+import type { KeyModels } from './key-models.ts'
 import { isShown, nameOf, placeOf, textOf } from './shown.ts'
 
 export type ReadRules = ReturnType<typeof makeReadRules>

@@ -1,5 +1,6 @@
+import type { Fail } from '../violation.ts'
 /** The checker's rules for deletions and clearings, at the instant they reach the hot store: they cover every earlier view. */
-import type { Fail, KeyModels } from './key-models.ts'
+import type { KeyModels } from './key-models.ts'
 import type { HotObserver } from './model-timelines.ts'
 import { nameOf } from './shown.ts'
 

@@ -13,10 +13,10 @@ import { keyText } from '../../../core/progress-key.ts'
 import type { MarkJournalEntry } from '../../../subgraphs/thumbup/write/journaled-marks.ts'
 import type { MarkAnswer } from '../../../subgraphs/thumbup/write/mark-answers.ts'
 import type { JournalObserver } from '../model-journals.ts'
-import { Violation } from '../violation.ts'
+import { Violation, type Fail } from '../violation.ts'
 import { makePageRules } from './page-rules.ts'
 import { makeMarkPutRules, writeText } from './put-rules.ts'
-import { askedText, makeTruths, markOf, nameOf, textOf, type Fail, type KeyTruth } from './truth.ts'
+import { askedText, makeTruths, markOf, nameOf, textOf, type KeyTruth } from './truth.ts'
 
 export type MarkChecker = ReturnType<typeof makeMarkChecker>
 

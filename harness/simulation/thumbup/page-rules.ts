@@ -2,7 +2,8 @@
 import type { BusinessNumber, MarkEntry, MarkKey, MarkPlace, Subject, ViewerId } from '../../../core/domain.ts'
 import { compareMarkPlaces } from '../../../subgraphs/thumbup/model/places.ts'
 import type { MarkPage } from '../../../subgraphs/thumbup/read/likes.ts'
-import { askedText, nameOf, textOf, type Fail, type Truths } from './truth.ts'
+import type { Fail } from '../violation.ts'
+import { askedText, nameOf, textOf, type Truths } from './truth.ts'
 
 export function makePageRules(truths: Truths, fail: Fail) {
   function checkLikes(

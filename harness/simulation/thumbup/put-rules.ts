@@ -3,7 +3,8 @@ import { winsOver } from '../../../subgraphs/thumbup/model/merge.ts'
 import type { MarkKey } from '../../../core/domain.ts'
 import type { MarkStoreState } from '../../models/thumbup/hot-store-model.ts'
 import type { MarkStoreObserver } from '../../models/thumbup/shelves.ts'
-import { askedText, isSame, markOf, nameOf, textOf, type Fail, type KeyTruth, type Truths } from './truth.ts'
+import type { Fail } from '../violation.ts'
+import { askedText, isSame, markOf, nameOf, textOf, type KeyTruth, type Truths } from './truth.ts'
 
 export function makeMarkPutRules(truths: Truths, fail: Fail) {
   /** Writes that reached the hot store. */

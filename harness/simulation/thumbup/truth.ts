@@ -1,8 +1,6 @@
 /** The checker's model of a key: its marks over time, and every mark ever sent. */
-import type { Mark, MarkKey, MarkRecord, ViewerId } from '../../../core/domain.ts'
+import type { Mark, MarkKey, MarkRecord } from '../../../core/domain.ts'
 import { keyText } from '../../../core/progress-key.ts'
-
-export type Fail = (message: string, viewer: ViewerId | undefined) => void
 
 export type Stood = Pick<MarkRecord, 'mark' | 'markedAt'>
 
