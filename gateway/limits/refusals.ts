@@ -12,14 +12,14 @@ export type AbuseRate = { readonly refusals: number; readonly perSeconds: number
 /** Counts one refusal. Returns the milliseconds of the block that begins or continues; 0 if there is no block. */
 export type CountRefusal = (key: string) => number
 
-/** Keys in one generation of the memory. */
-const REMEMBERED_MAX = 10_000
+/** Keys of callers in one generation of a memory. */
+export const CALLERS_REMEMBERED_MAX = 10_000
 
 export type Refusals = { readonly countLocally: CountRefusal; readonly shared?: SharedRefusals }
 
 /** `store`: absent if each process counts for itself. */
 export function openRefusals(rate: AbuseRate, store: CountingStore | undefined, clock: Clock): Refusals {
-  const countLocally = makeLocalRefusals(rate, REMEMBERED_MAX, clock)
+  const countLocally = makeLocalRefusals(rate, CALLERS_REMEMBERED_MAX, clock)
   if (store === undefined) return { countLocally }
   const { refusals: points, perSeconds, blockSeconds } = rate
   return {

@@ -6,7 +6,7 @@ import type { Clock } from '../../core/clock.ts'
 import { makeMemory } from '../identity/memory.ts'
 import type { Caller } from '../request/caller.ts'
 import type { Quota, QuotaKind, Quotas } from './quotas.ts'
-import type { Refusals } from './refusals.ts'
+import { CALLERS_REMEMBERED_MAX, type Refusals } from './refusals.ts'
 
 export type LimitLog = { warn(fields: object, message: string): void }
 
@@ -22,9 +22,6 @@ export type WaitingCallers = {
   countRefusal(quota: Quota): void
 }
 
-/** Keys in one generation of the memory. */
-const REMEMBERED_MAX = 10_000
-
 const NAMES: Readonly<Record<QuotaKind, string>> = {
   viewer: 'viewer',
   service: 'service',
@@ -38,7 +35,7 @@ const ANONYMOUS_REFUSED =
 
 /** `refusals`: absent if no caller is blocked for refused requests. */
 export function makeWaitingCallers(quotas: Quotas, refusals: Refusals | undefined, log: LimitLog, clock: Clock): WaitingCallers {
-  const until = makeMemory<{ at: number; blocked: boolean }>(REMEMBERED_MAX)
+  const until = makeMemory<{ at: number; blocked: boolean }>(CALLERS_REMEMBERED_MAX)
   /** The latest end of those refusals. It is nearly always past, and then no lookup happens. */
   let lastUntil = 0
 
