@@ -19,20 +19,22 @@ export async function again<T>(isPassing: (error: unknown) => boolean, ask: () =
   }
 }
 
-/** Rejects as `bounded` does. */
+/** Rejects as `bounded` does. The signal of `work` is aborted when nobody waits for it any more. */
 export async function askOnce<T>(
   kafka: Kafka,
   connection: KafkaConnection,
-  work: (admin: Admin) => Promise<T>,
+  work: (admin: Admin, givenUp: AbortSignal) => Promise<T>,
   maxMs: number = connection.requestMaxMs ?? REQUEST_MAX_MS,
 ): Promise<T> {
   const admin = kafka.admin()
+  const ended = new AbortController()
   try {
     return await bounded(connection, maxMs, async () => {
       await admin.connect()
-      return again(isWithoutCoordinator, () => work(admin), maxMs)
+      return again(isWithoutCoordinator, () => work(admin, ended.signal), maxMs)
     })
   } finally {
+    ended.abort()
     await admin.disconnect().catch(() => undefined)
   }
 }

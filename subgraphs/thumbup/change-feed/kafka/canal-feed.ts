@@ -78,10 +78,10 @@ async function startFeed(
   const instance = randomBytes(8).toString('hex')
   const groupId = `${topicPrefix}-feed-${name}`
   const kafka = makeClient(connection, logger)
-  const ask = <T>(work: (admin: Admin) => Promise<T>): Promise<T> => askOnce(kafka, connection, work)
-  const partitions = await ask(async (admin) => {
+  const ask = <T>(work: (admin: Admin, givenUp: AbortSignal) => Promise<T>): Promise<T> => askOnce(kafka, connection, work)
+  const partitions = await ask(async (admin, givenUp) => {
     const count = await countPartitions(admin, topic)
-    await beginNow(kafka, admin, groupId, topic)
+    await beginNow(kafka, admin, groupId, topic, givenUp)
     await reportRemoved(admin, groupId, topic, onGap)
     return count
   })

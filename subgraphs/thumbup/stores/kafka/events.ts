@@ -36,7 +36,7 @@ const START_MAX_MS = 15_000
 export function openKafkaMarkEvents(options: KafkaMarkEventsOptions, { clock, logger }: { clock: Clock; logger: KafkaLogger }): MarkEvents {
   const { connection, regions, topicPrefix = 'tidemark', batchMax = 5_000 } = options
   const kafka = makeClient(connection, logger)
-  const ask = <T>(work: (admin: Admin) => Promise<T>): Promise<T> => askOnce(kafka, connection, work)
+  const ask = <T>(work: (admin: Admin, givenUp: AbortSignal) => Promise<T>): Promise<T> => askOnce(kafka, connection, work)
   const topics = eventTopicNames(topicPrefix)
   const appender = makeAppender(kafka, connection, clock, logger, {
     appendMaxMs: options.appendMaxMs ?? 5_000,
@@ -68,7 +68,7 @@ export function openKafkaMarkEvents(options: KafkaMarkEventsOptions, { clock, lo
   ): Promise<EventConsumer> {
     const groupId = `${topicPrefix}-${group}`
     let readUntil = 0
-    await ask((admin) => beginNow(kafka, admin, groupId, topic)).catch((error: unknown) =>
+    await ask((admin, givenUp) => beginNow(kafka, admin, groupId, topic, givenUp)).catch((error: unknown) =>
       logger.warn({ err: error, group: groupId }, 'Kafka does not answer: a new group begins with the oldest kept event'),
     )
     const decodeOne = ({ value }: { value: Buffer | null }): Decoded<E> => {

@@ -10,6 +10,8 @@ import { parseCanal } from '../../../../subgraphs/thumbup/change-feed/kafka/cana
 import { makeCanalProgress } from '../../../../subgraphs/thumbup/change-feed/kafka/canal-progress.ts'
 import { type Followed, follow } from '../../../../harness/samples/count-feeds.ts'
 import { service } from '../../../../harness/deployment/services.ts'
+import { again } from '../../../../stores/kafka/asking.ts'
+import { isUnsettled } from '../../../../stores/kafka/errors.ts'
 import { makeLogger, makeTopics } from '../../../stores/kafka/setup.ts'
 import { until } from '../../../../harness/until.ts'
 
@@ -118,7 +120,9 @@ describe.skipIf(address === undefined)('the change feed from a topic of TiCDC', 
     const topic = `canal-${randomUUID().slice(0, 8)}`
     const admin = client.admin()
     await admin.connect()
-    await admin.createTopics({ topics: [{ topic, numPartitions, replicationFactor: 1 }] })
+    // As in stores/kafka/topics.ts: kafkajs' own waiting fails where a broker does not know the topic yet.
+    await admin.createTopics({ waitForLeaders: false, topics: [{ topic, numPartitions, replicationFactor: 1 }] })
+    await again(isUnsettled, () => admin.fetchTopicOffsets(topic))
     await admin.disconnect()
     created.push(topic)
     return topic
