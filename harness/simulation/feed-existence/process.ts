@@ -60,7 +60,7 @@ export type SeenProcess = Role & {
   stop(): Promise<void>
 }
 
-/** The machine's event loop has no part in a simulated world. */
+/** A round of folds visits all shards of the ring. In a simulated world it does not wait for the machine's event loop. */
 const nextTurn = (): Promise<void> => Promise.resolve()
 
 export function startSeenProcess(
