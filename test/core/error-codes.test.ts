@@ -8,6 +8,8 @@ const PROMISED: readonly { status: number; retryable: boolean; codes: readonly E
     retryable: false,
     codes: [
       'BUSINESS_UNKNOWN',
+      'REPRESENTATION_INVALID',
+      'SUBSCRIPTIONS_NOT_SERVED',
       'ID_INVALID',
       'IDS_TOO_MANY',
       'INPUTS_TOO_MANY',
@@ -41,7 +43,11 @@ const PROMISED: readonly { status: number; retryable: boolean; codes: readonly E
   { status: 410, retryable: false, codes: ['BUSINESS_DELETED'] },
   { status: 413, retryable: false, codes: ['BODY_TOO_LARGE'] },
   { status: 415, retryable: false, codes: ['BODY_ENCODED'] },
-  { status: 429, retryable: true, codes: ['QUOTA_EXCEEDED', 'PLAYS_TOO_MANY', 'RATE_LIMITED', 'SUBSCRIPTIONS_TOO_MANY'] },
+  {
+    status: 429,
+    retryable: true,
+    codes: ['QUOTA_EXCEEDED', 'PLAYS_TOO_MANY', 'RATE_LIMITED', 'SUBSCRIPTIONS_TOO_MANY', 'CONNECTIONS_TOO_MANY'],
+  },
   {
     status: 500,
     retryable: false,
@@ -59,6 +65,7 @@ const PROMISED: readonly { status: number; retryable: boolean; codes: readonly E
       'RECORD_STORE_UNAVAILABLE',
       'LEGACY_UNAVAILABLE',
       'SHUTTING_DOWN',
+      'CAPACITY_REACHED',
     ],
   },
   { status: 507, retryable: true, codes: ['STORE_FULL'] },
@@ -70,3 +77,7 @@ test.each(PROMISED.flatMap(({ codes, ...entry }) => codes.map((code) => ({ code,
     expect({ status: ERRORS[code].status, retryable: ERRORS[code].retryable }).toEqual({ status, retryable })
   },
 )
+
+test('every code is promised', () => {
+  expect(PROMISED.flatMap(({ codes }) => codes).toSorted()).toEqual(Object.keys(ERRORS).toSorted())
+})
