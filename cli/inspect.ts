@@ -60,7 +60,11 @@ async function inspectViewer(
   const settings = await stores.hot.getSettings(viewer)
   const page = await complete((without) =>
     readTimeline(stores.hot, stores.records, viewer, businesses.numbers, undefined, LINES_MAX, without),
-  )
+  ).catch(async (error: unknown) => {
+    // Their errors name the server and the reason.
+    await Promise.all([stores.hot.check(), stores.records.check()])
+    throw error
+  })
   const keys = page.entries.map(({ business, oid }) => ({ viewer, business, oid }))
   const rows = await stores.records.getProgressMany(keys)
   print(
