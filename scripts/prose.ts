@@ -1,6 +1,6 @@
 /**
  * `npm run check:prose`: measures the English of comments, documents and schema descriptions, one line per folder and document, and
- * fails if one of them exceeds a limit.
+ * fails if one of them exceeds a limit, or if a given path has no English.
  *
  *   node scripts/prose.ts                       the whole repository
  *   node scripts/prose.ts core README.md        these paths
@@ -20,11 +20,17 @@ const { values, positionals } = parsedOr(complain, () =>
 )
 
 const { files, read } = openRepository()
+const measured = [...files].filter(isMeasured)
+for (const asked of positionals) {
+  if (measured.some((path) => isIn(path, asked))) continue
+  console.error(`"${asked}" is no file or folder with English: give paths from the top of the repository, such as core or README.md`)
+  process.exitCode = 1
+}
 const tallies = new Map<string, Tally>()
 const hard: { hardness: number; line: string }[] = []
 
-for (const path of files) {
-  if (!isMeasured(path) || !isAsked(path)) continue
+for (const path of measured) {
+  if (positionals.length > 0 && !positionals.some((asked) => isIn(path, asked))) continue
   const group = path.endsWith('.md') ? path : (path.split('/')[0] as string)
   const tally = tallies.get(group) ?? makeTally()
   tallies.set(group, tally)
@@ -45,8 +51,9 @@ for (const [group, tally] of [...tallies].toSorted(([one], [other]) => (one < ot
 }
 for (const { line } of hard.toSorted((one, other) => other.hardness - one.hardness).slice(0, Number(values.worst))) console.log(line)
 
-function isAsked(path: string): boolean {
-  return positionals.length === 0 || positionals.some((asked) => path === asked || path.startsWith(`${asked.replace(/\/$/, '')}/`))
+/** `asked`: a file or a folder. */
+function isIn(path: string, asked: string): boolean {
+  return path === asked || path.startsWith(`${asked.replace(/\/$/, '')}/`)
 }
 
 function print(where: string, columns: readonly string[], over: readonly string[] = []): void {

@@ -67,3 +67,13 @@ test('--worst lists the hardest sentences first, with file and line', () => {
   plant('core/worker.ts', `// ${PLAIN}\n\n// What he left is what whoever comes next finds.\n`)
   expect(script('prose', '--worst', '1', 'core').printed.at(-1)).toBe('core/worker.ts:3: What he left is what whoever comes next finds.')
 })
+
+test('a path without a file to measure is an error, and the other paths are measured', () => {
+  plant('core/worker.ts', comment())
+  plant('package.json', '{}')
+  const { status, findings, printed } = script('prose', 'core/worker.ts', 'core/wroker.ts', 'package.json')
+  expect(status).toBe(1)
+  expect(findings.map((finding) => /^".*?"/.exec(finding)?.[0])).toEqual(['"core/wroker.ts"', '"package.json"'])
+  expect(printed.at(-1)).toMatch(/^core +20 /)
+  expect(script('prose', 'core/')).toMatchObject({ status: 0, findings: [] })
+})
