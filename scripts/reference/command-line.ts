@@ -1,6 +1,8 @@
 /** docs/reference/command-line.md: the commands of cli/program.ts with their arguments and options. */
 import type { Argument, Command, Option } from 'commander'
-import { code, codes, page, prose, sentence, table, type Page } from './page.ts'
+import { code, codes, page, prose, refuseUnused, sentence, table, type Page } from './page.ts'
+
+const FILE = 'scripts/reference/command-line.ts'
 
 /** The page that explains each command. */
 const EXPLAINED: Readonly<Record<string, readonly [title: string, path: string]>> = {
@@ -32,16 +34,20 @@ const INTRODUCTION = [
 
 export function commandLinePage(program: Command): Page {
   const groups = Map.groupBy(program.commands, (command) => command.helpGroup())
-  return page('docs/reference/command-line.md', 4, 'Command line', [
-    ...INTRODUCTION,
-    ...[...groups].flatMap(([group, commands]) => [`## ${group.replace(/:$/, '')}`, ...commands.flatMap(commandBlocks)]),
-  ])
+  const blocks = [...groups].flatMap(([group, commands]) => [`## ${group.replace(/:$/, '')}`, ...commands.flatMap(commandBlocks)])
+  refuseUnused(
+    'command',
+    Object.keys(EXPLAINED),
+    program.commands.map((command) => command.name()),
+    FILE,
+  )
+  return page('docs/reference/command-line.md', 4, 'Command line', [...INTRODUCTION, ...blocks])
 }
 
 function commandBlocks(command: Command): string[] {
   const explained = EXPLAINED[command.name()]
   if (explained === undefined) {
-    throw new Error(`the command "${command.name()}" has no page that explains it: add one in scripts/reference/command-line.ts`)
+    throw new Error(`the command "${command.name()}" has no page that explains it: add one in ${FILE}`)
   }
   const [title, path] = explained
   return [

@@ -2,11 +2,13 @@
 import type { ZodTypeAny } from 'zod'
 import { stringify } from 'yaml'
 import { anchorOf } from '../document-links.ts'
-import { cell, code, codes, page, prose, sentence, table, type Page } from './page.ts'
+import { cell, code, codes, page, prose, refuseUnused, sentence, table, type Page } from './page.ts'
 import { readSettings, type Section, type Setting } from './settings.ts'
 
 /** How else a setting can be given: the path of the setting → variables and flags. */
 export type OtherWays = ReadonlyMap<string, readonly string[]>
+
+const FILE = 'scripts/reference/configuration.ts'
 
 type Introduction = { title: string; text: string }
 
@@ -61,9 +63,15 @@ export function configurationPage(schema: ZodTypeAny, otherWays: OtherWays): Pag
   const sections = readSettings(schema)
   const unknown = sections.find(({ path }) => SECTIONS[path] === undefined)
   if (unknown !== undefined) {
-    throw new Error(`the section "${unknown.path}" has no introduction: add one in scripts/reference/configuration.ts`)
+    throw new Error(`the section "${unknown.path}" has no introduction: add one in ${FILE}`)
   }
   const order = Object.keys(SECTIONS)
+  refuseUnused(
+    'section',
+    order,
+    sections.map(({ path }) => path),
+    FILE,
+  )
   const sorted = sections.toSorted((one, other) => order.indexOf(one.path) - order.indexOf(other.path))
   const first = firstPlaces(sorted)
   return page('docs/reference/configuration.md', 2, 'Configuration reference', [

@@ -1,7 +1,7 @@
 /** docs/reference/metrics.md: every metric with its labels and the commands that serve it. */
 import { SUBGRAPH_NAMES } from '../../subgraphs/names.ts'
 import type { Features, Metric, MetricPart, MetricsOfParts } from './collect-metrics.ts'
-import { cell, code, codes, page, prose, sentence, table, type Page } from './page.ts'
+import { cell, code, codes, page, prose, refuseUnused, sentence, table, type Page } from './page.ts'
 
 const ALL: Features = { distributed: true, legacy: true, changes: true }
 
@@ -88,6 +88,8 @@ export function metricsPage({ all, without }: MetricSources): Page {
         .flatMap(([condition, some]) => [CONDITIONS[condition]?.text ?? '', metricTable(some, showsCommands ? all : undefined)]),
     ]
   })
+  const conditions = CONDITIONS.map(({ text }) => text)
+  refuseUnused('condition', conditions, blocks, 'scripts/reference/metrics.ts')
   return page('docs/reference/metrics.md', 3, 'Metrics', [...INTRODUCTION, ...blocks])
 }
 

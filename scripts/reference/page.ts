@@ -49,3 +49,9 @@ export function cell(lines: readonly string[]): string {
 export function sentence(text: string): string {
   return /[.!?]$/.test(text) ? text : `${text}.`
 }
+
+/** Throws if a text describes something that is gone. `described`: the names that have a text. `file`: the file with the texts. */
+export function refuseUnused(kind: string, described: readonly string[], used: readonly string[], file: string): void {
+  const unused = described.find((name) => !used.includes(name))
+  if (unused !== undefined) throw new Error(`the text of the ${kind} "${unused}" describes nothing: remove it from ${file}`)
+}

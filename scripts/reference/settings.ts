@@ -76,7 +76,8 @@ function sectionOf(path: string, schema: ZodTypeAny): Section | undefined {
 
 function settingOf(path: string, key: string, schema: ZodTypeAny): Setting {
   const { core, fallback } = unwrapped(schema)
-  const object = core instanceof ZodUnion ? alternatives(core).find((each) => each instanceof ZodObject) : core
+  const [object, another] = alternatives(core).filter((each) => each instanceof ZodObject)
+  if (another !== undefined) throw new Error(`the setting "${path}" has two kinds of mappings: extend scripts/reference/settings.ts`)
   const part = object === undefined ? undefined : sectionOf(path, object)
   const meaning = schema.description ?? core.description
   if (meaning === undefined) throw new Error(`the setting "${path}" has no description: add one in config/`)
@@ -84,7 +85,7 @@ function settingOf(path: string, key: string, schema: ZodTypeAny): Setting {
     path,
     key,
     schema,
-    value: valueOf(core, key),
+    value: valueOf(core, path),
     fallback: part === undefined ? fallback : undefined,
     isRequired: !schema.isOptional(),
     meaning,
@@ -92,31 +93,41 @@ function settingOf(path: string, key: string, schema: ZodTypeAny): Setting {
   }
 }
 
-function alternatives(union: ZodTypeAny): readonly ZodTypeAny[] {
-  return union instanceof ZodUnion ? (union.options as ZodTypeAny[]).map((each) => unwrapped(each).core) : [union]
+/** The schemas of a union, and of the unions in it; of another schema, the schema itself. */
+function alternatives(schema: ZodTypeAny): readonly ZodTypeAny[] {
+  const { core } = unwrapped(schema)
+  return core instanceof ZodUnion ? (core.options as ZodTypeAny[]).flatMap(alternatives) : [core]
 }
 
 /** The values that a schema accepts, in words. Objects are sections and are left out. */
-function valueOf(schema: ZodTypeAny, key: string): string {
+function valueOf(schema: ZodTypeAny, path: string): string {
   const { core } = unwrapped(schema)
   if (core instanceof ZodObject) return ''
   if (core instanceof ZodUnion) {
-    const values = alternatives(core).map((each) => valueOf(each, key))
+    const values = alternatives(core).map((each) => valueOf(each, path))
     return values.filter((value) => value !== '').join(' or ')
   }
-  if (core instanceof ZodNumber) return numberValue(core, key)
+  if (core instanceof ZodNumber) return numberValue(core, path)
   if (core instanceof ZodString) return 'text'
   if (core instanceof ZodBoolean) return '`true` or `false`'
   if (core instanceof ZodEnum) return codes(core.options as string[])
   if (core instanceof ZodLiteral) return code(String(core.value))
-  if (core instanceof ZodArray) return `list of ${listed(core.element as ZodTypeAny, key)}`
-  if (core instanceof ZodRecord) return `mapping of names to ${valueOf(core.valueSchema as ZodTypeAny, key)}`
+  if (core instanceof ZodArray) return `list of ${listed(core.element as ZodTypeAny, path)}`
+  if (core instanceof ZodRecord) return `mapping of names to ${elementValue(core.valueSchema as ZodTypeAny, path)}`
   throw new Error(`a setting of the kind ${core.constructor.name} is unknown: extend scripts/reference/settings.ts`)
 }
 
-function listed(element: ZodTypeAny, key: string): string {
-  const value = valueOf(element, key)
+function listed(element: ZodTypeAny, path: string): string {
+  const value = elementValue(element, path)
   return value === 'text' ? 'texts' : value
+}
+
+/** Throws if the element has settings: the page has no rows for them. */
+function elementValue(element: ZodTypeAny, path: string): string {
+  if (alternatives(element).some((each) => each instanceof ZodObject)) {
+    throw new Error(`the settings of each element of "${path}" would not be documented: extend scripts/reference/settings.ts`)
+  }
+  return valueOf(element, path)
 }
 
 const UNITS: readonly (readonly [RegExp, string])[] = [
@@ -130,8 +141,8 @@ const UNITS: readonly (readonly [RegExp, string])[] = [
   [/Gb$/, 'GB'],
 ]
 
-function numberValue(schema: ZodNumber, key: string): string {
-  const unit = UNITS.find(([form]) => form.test(key))?.[1]
+function numberValue(schema: ZodNumber, path: string): string {
+  const unit = UNITS.find(([form]) => form.test(path))?.[1]
   const bounds = [schema.minValue, schema.maxValue].map((bound) => (bound === null ? '…' : bound.toLocaleString('en-US')))
   return `${schema.isInt ? '' : 'decimal, '}${bounds.join(' to ')}${unit === undefined ? '' : ` ${unit}`}`
 }

@@ -1,9 +1,11 @@
 /** The tables of the record store as the migrations create them, with the meaning of each column. */
 import { readMigrations, statementsOf } from '../../stores/mysql/schema-version.ts'
-import { code, table } from './page.ts'
+import { code, refuseUnused, table } from './page.ts'
 
 type Column = { name: string; type: string }
 export type CreatedTable = { name: string; columns: Column[]; primaryKey: string; indexes: string[] }
+
+const FILE = 'scripts/reference/tables.ts'
 
 const VIEWER = 'Packed id of the viewer.'
 const BUSINESS = 'Number of the business.'
@@ -133,16 +135,23 @@ const TABLES: Readonly<Record<string, Words>> = {
 }
 
 export function tableBlocks(tables = readMigrations().flatMap(({ text }) => statementsOf(text).map(createdTable))): string[] {
-  return tables.flatMap(({ name, columns, primaryKey, indexes }) => {
+  const blocks = tables.flatMap(({ name, columns, primaryKey, indexes }) => {
     const words = TABLES[name]
-    if (words === undefined) throw new Error(`the table "${name}" has no description: add one in scripts/reference/tables.ts`)
+    if (words === undefined) throw new Error(`the table "${name}" has no description: add one in ${FILE}`)
     const rows = columns.map((column) => {
       const meaning = words.columns[column.name]
       if (meaning === undefined) {
-        throw new Error(`the column "${name}.${column.name}" has no description: add one in scripts/reference/tables.ts`)
+        throw new Error(`the column "${name}.${column.name}" has no description: add one in ${FILE}`)
       }
       return [code(column.name), code(column.type), meaning]
     })
+    const described = Object.keys(words.columns).map((column) => `${name}.${column}`)
+    refuseUnused(
+      'column',
+      described,
+      columns.map((column) => `${name}.${column.name}`),
+      FILE,
+    )
     return [
       `### ${code(name)}`,
       words.purpose,
@@ -150,6 +159,13 @@ export function tableBlocks(tables = readMigrations().flatMap(({ text }) => stat
       [`Primary key: ${code(primaryKey)}.`, ...indexes.map((index) => `Index: ${code(index)}.`)].join(' '),
     ]
   })
+  refuseUnused(
+    'table',
+    Object.keys(TABLES),
+    tables.map(({ name }) => name),
+    FILE,
+  )
+  return blocks
 }
 
 /** Reads a CREATE TABLE statement. Throws for other statements: a migration that alters a table needs more code here. */
@@ -157,7 +173,7 @@ export function createdTable(statement: string): CreatedTable {
   const code = statement.replaceAll(/--.*$/gm, '').replaceAll(/\/\*.*?\*\//gs, '')
   const [, name, body] = /^\s*CREATE TABLE IF NOT EXISTS (\w+) \(\n(.*)\n\)/s.exec(code) ?? []
   if (name === undefined || body === undefined) {
-    throw new Error(`scripts/reference/tables.ts does not understand the statement "${statement.slice(0, 60)}"`)
+    throw new Error(`${FILE} does not understand the statement "${statement.slice(0, 60)}"`)
   }
   const found: CreatedTable = { name, columns: [], primaryKey: '', indexes: [] }
   for (const line of body.split('\n').map((each) => each.trim().replace(/,$/, '').trim())) {

@@ -1,9 +1,10 @@
 /** docs/reference/topics-and-tables.md: the topics, the tables of the record store, and the forms of Redis keys. */
 import { wantedTopics } from '../../stores/kafka/topics.ts'
-import { code, page, table, type Page } from './page.ts'
+import { code, page, refuseUnused, table, type Page } from './page.ts'
 import { redisBlocks } from './redis-keys.ts'
 import { tableBlocks } from './tables.ts'
 
+const FILE = 'scripts/reference/topics-and-tables.ts'
 const PREFIX = 'tidemark'
 const DAY_MS = 86_400_000
 const RECORDS = '[schema/records.proto](../../schema/records.proto)'
@@ -35,13 +36,19 @@ export function topicsAndTablesPage(): Page {
   ])
 }
 
-function topicTable(): string {
-  const rows = wantedTopics({ topicPrefix: PREFIX }).map(({ topic, partitions, config }) => {
+export function topicTable(topics = wantedTopics({ topicPrefix: PREFIX })): string {
+  const rows = topics.map(({ topic, partitions, config }) => {
     const words = TOPICS[topic.slice(PREFIX.length)]
-    if (words === undefined) throw new Error(`the topic "${topic}" has no description: add one in scripts/reference/topics-and-tables.ts`)
+    if (words === undefined) throw new Error(`the topic "${topic}" has no description: add one in ${FILE}`)
     const days = Number(config['retention.ms']) / DAY_MS
     const [message, holds] = words
     return [code(topic), message, String(partitions), `${days} days`, holds]
   })
+  refuseUnused(
+    'topic',
+    Object.keys(TOPICS),
+    topics.map(({ topic }) => topic.slice(PREFIX.length)),
+    FILE,
+  )
   return table(['topic', 'message', 'partitions', 'kept', 'holds'], rows)
 }

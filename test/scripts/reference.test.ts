@@ -11,7 +11,9 @@ import { configurationPage } from '../../scripts/reference/configuration.ts'
 import { metricsPage, readMetrics, type MetricSources } from '../../scripts/reference/metrics.ts'
 import { otherWays, referencePages } from '../../scripts/reference/pages.ts'
 import { createdTable, tableBlocks } from '../../scripts/reference/tables.ts'
+import { topicTable } from '../../scripts/reference/topics-and-tables.ts'
 import { openRepository } from '../../scripts/repository.ts'
+import { wantedTopics } from '../../stores/kafka/topics.ts'
 import { plantedRepository } from './planted.ts'
 
 const ROOT = join(import.meta.dirname, '..', '..')
@@ -52,6 +54,29 @@ describe('configuration', () => {
     expect(() => configurationPage(section, otherWays())).toThrow('the section "planted" has no introduction')
   })
 
+  test.each([
+    ['a list', z.array(z.object({ hiddenMs: z.number() }))],
+    ['a mapping', z.record(z.object({ hiddenMs: z.number() }).optional())],
+    ['a union', z.array(z.union([z.string(), z.object({ hiddenMs: z.number() })]))],
+  ])('settings in the elements of %s are an error, since the page has no rows for them', (_, planted) => {
+    const schema = configSchema.extend({ history: history.extend({ planted: planted.describe('A planted setting') }) })
+    expect(() => configurationPage(schema, otherWays())).toThrow(
+      'the settings of each element of "history.planted" would not be documented',
+    )
+  })
+
+  test('a value with two kinds of mappings is an error', () => {
+    const planted = z.union([z.object({}), z.object({ hiddenMs: z.number() })]).describe('A planted setting')
+    const schema = configSchema.extend({ history: history.extend({ planted }) })
+    expect(() => configurationPage(schema, otherWays())).toThrow('the setting "history.planted" has two kinds of mappings')
+  })
+
+  test('an introduction without a section is an error', () => {
+    expect(() => configurationPage(configSchema.omit({ remote: true }), otherWays())).toThrow(
+      'the text of the section "remote" describes nothing: remove it from scripts/reference/configuration.ts',
+    )
+  })
+
   test('the page has every variable', () => {
     for (const name of Object.keys(VARIABLES)) expect(committed('configuration.md')).toContain(`\`${name}\``)
   })
@@ -69,6 +94,13 @@ describe('metrics', () => {
     const { text } = metricsPage({ all: withPlanted(sources.all), without: sources.without.map(withPlanted) })
     expect(committed('metrics.md')).not.toContain('tidemark_planted_total')
     expect(text).toContain('| `tidemark_planted_total` | A planted metric.<br>counter, labels `outcome`<br>`job thumbup` |')
+  })
+
+  test('a condition that no metric has is an error', () => {
+    const without = [sources.all, ...sources.without.slice(1)]
+    expect(() => metricsPage({ all: sources.all, without })).toThrow(
+      'the text of the condition "If `existence.legacy` is set:" describes nothing',
+    )
   })
 
   test('the page has every metric that the code names', () => {
@@ -94,9 +126,33 @@ describe('command line', () => {
     program.command('planted')
     expect(() => commandLinePage(program)).toThrow('the command "planted" has no page that explains it')
   })
+
+  test('an explanation of a command that is gone is an error', () => {
+    const program = makeProgram()
+    ;(program.commands as unknown[]).shift()
+    expect(() => commandLinePage(program)).toThrow('the text of the command "start" describes nothing')
+  })
+})
+
+describe('topics', () => {
+  test('a topic without a description is an error, and so is a description of a topic that is gone', () => {
+    const topics = wantedTopics({ topicPrefix: 'tidemark' })
+    expect(() => topicTable([...topics, { topic: 'tidemark.planted', partitions: 1, config: {} }])).toThrow(
+      'the topic "tidemark.planted" has no description',
+    )
+    expect(() => topicTable(topics.filter(({ topic }) => topic !== 'tidemark.dead'))).toThrow(
+      'the text of the topic ".dead" describes nothing',
+    )
+  })
 })
 
 describe('tables', () => {
+  test('a description of a column or of a table that is gone is an error', () => {
+    const owners = { name: 'owners', primaryKey: 'business', indexes: [], columns: [{ name: 'business', type: 'INT' }] }
+    expect(() => tableBlocks([owners])).toThrow('the text of the column "owners.owner" describes nothing')
+    expect(() => tableBlocks([])).toThrow('the text of the table "history" describes nothing')
+  })
+
   test('a column or a table without a description is an error, and so is a statement other than CREATE TABLE', () => {
     const owners = { primaryKey: 'business', indexes: [], columns: [{ name: 'planted', type: 'INT' }] }
     expect(() => tableBlocks([{ name: 'owners', ...owners }])).toThrow('the column "owners.planted" has no description')
