@@ -6,7 +6,10 @@ const require = createRequire(import.meta.url)
 
 /** Whole processes, chaos, long simulations: minutes instead of seconds. `npm run test:long`. */
 const LONG = 'test/**/*.long.test.ts'
-/** Tests without servers, processes or a state of their own share the modules of a worker. */
+/**
+ * These tests leave nothing behind in their process: no open server, no fake timer, no changed global. They share the modules of a worker,
+ * which saves loading them for each file. A test may open servers and connections if it closes them.
+ */
 const PURE = ['config', 'contracts', 'core', 'gateway', 'loaders'].map((folder) => `test/${folder}/**/*.test.ts`)
 
 export default defineConfig({
@@ -23,7 +26,7 @@ export default defineConfig({
     expect: { poll: { timeout: 60_000 } },
     maxWorkers: 2,
     projects: [
-      { extends: true, test: { name: 'pure', include: PURE, exclude: [LONG], isolate: false } },
+      { extends: true, test: { name: 'pure', include: PURE, exclude: [LONG], isolate: false, restoreMocks: true } },
       { extends: true, test: { name: 'short', include: ['test/**/*.test.ts'], exclude: [LONG, ...PURE] } },
       { extends: true, test: { name: 'long', include: [LONG] } },
     ],
