@@ -4,6 +4,7 @@ import type { Config } from '../../../config/config.ts'
 import { ringOf } from '../../../config/feed-existence.ts'
 import type { Clock } from '../../../core/clock.ts'
 import type { Mover } from '../migration/migrate.ts'
+import type { PlayHooks } from '../stores/play-log.ts'
 import type { ExistenceStores, JobStaging } from '../write/write-path.ts'
 import type { Fold } from './fold.ts'
 import { startExistenceJob, type ExistenceJob } from './job.ts'
@@ -17,7 +18,7 @@ export async function startConfiguredJob(
   config: Config,
   { fold, staging, mover, nextTurn }: JobParts,
   onError: (error: unknown) => void,
-  onParked: Parameters<typeof startExistenceJob>[6],
+  onParked: NonNullable<PlayHooks['parked']>,
 ): Promise<ExistenceJob> {
   const { existence } = config
   const { sweepAfterMs, sweepEveryMs } = config.history
