@@ -6,11 +6,11 @@ import type { Config } from '../../config/config.ts'
 import type { Degraded } from '../../core/outage/degraded.ts'
 import type { BusinessNumber } from '../../core/domain.ts'
 import { noticesOf, type Notices } from '../../writeback/notices.ts'
-import { systemRandom, type Random } from '../../core/random.ts'
+import { systemRandom } from '../../core/random.ts'
 import { makeThumbupLoaders, type ThumbupLoaders } from '../../loaders/thumbup.ts'
 import { makeThumbupBusinesses } from './businesses.ts'
 import { outagesOf, type ThumbupOutages } from './outages.ts'
-import { makeParts } from './parts.ts'
+import { makeParts, type ThumbupOptions } from './parts.ts'
 import type { ThumbupJob, ThumbupJobFigures } from './persist/job.ts'
 import { readLikes } from './read/likes.ts'
 import type { PipelineFigures, ThumbupStores } from './write/pipeline.ts'
@@ -20,7 +20,6 @@ import { makeThumbupResolvers } from './resolvers.ts'
 import { thumbupSdl } from './schema.ts'
 import { makeThumbupService, type ThumbupService } from './write/service.ts'
 import type { ThumbupFigures } from './write/mark-figures.ts'
-import type { GuardOptions } from '../../core/outage/guard.ts'
 
 export type { ThumbupStores } from './write/pipeline.ts'
 
@@ -51,13 +50,6 @@ export type ThumbupSubgraphFigures = PipelineFigures & {
   tenants: Readonly<Record<string, PipelineFigures & Pick<ThumbupSubgraphFigures, 'outages'>>>
 }
 
-export type ThumbupOptions = {
-  guard?: GuardOptions
-  random?: Random
-  /** The stores of businesses that have their own. */
-  tenants?: ReadonlyMap<BusinessNumber, ThumbupStores>
-}
-
 /** The service works on guarded stores. The job works on the bare stores: it may wait, and retries without limit. */
 export function makeThumbupSubgraph(
   clock: Clock,
@@ -67,7 +59,7 @@ export function makeThumbupSubgraph(
   { guard = {}, random = systemRandom, tenants = new Map() }: ThumbupOptions = {},
 ): ThumbupSubgraph {
   const businesses = makeThumbupBusinesses(config.businesses)
-  const { common, own, all, partOf } = makeParts(clock, random, stores, tenants, config, noticesOf(report), guard)
+  const { common, own, all, partOf } = makeParts(clock, stores, config, noticesOf(report), { guard, random, tenants })
   const quotas = startQuotas(
     clock,
     businesses.all,

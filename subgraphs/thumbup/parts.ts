@@ -32,14 +32,19 @@ export type Parts = {
   partOf(business: BusinessNumber): Part
 }
 
+export type ThumbupOptions = {
+  guard?: GuardOptions
+  random?: Random
+  /** The stores of businesses that have their own. */
+  tenants?: ReadonlyMap<BusinessNumber, ThumbupStores>
+}
+
 export function makeParts(
   clock: Clock,
-  random: Random,
   stores: ThumbupStores,
-  tenants: ReadonlyMap<BusinessNumber, ThumbupStores>,
   config: Config,
   notices: Notices,
-  guard: GuardOptions,
+  { guard, random, tenants }: Required<ThumbupOptions>,
 ): Parts {
   const common = makePart(stores, undefined)
   const own = new Map(
