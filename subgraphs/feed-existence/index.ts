@@ -124,7 +124,7 @@ export function makeExistenceSubgraph(
   const cache = makeFilterCache(clock, guarded.records, shareLoads, cacheOptionsOf(config, legacy), repairs.note)
   guarded.breakers.hotStore.onClose(cache.distrust)
   const onStaged = legacy?.writeBack?.note
-  const { staging, rewards, arrears, ...writePath } = makeWritePath(clock, stores, guarded, config, fold, { guard, onStaged }, onError)
+  const { staging, rewards, arrears, ...writePath } = makeWritePath(clock, stores, guarded, config, { guard, fold, onStaged, onError })
   const sampler = makeSampler(random, existence.sampleEvery, stores.history, onError)
   const reads = makeSeenReads(guarded.hot, cache, sampler.sample, random, arrears, legacy?.reads)
   const resumes = makeResumeGuard(reads)

@@ -50,8 +50,11 @@ export type WritePathFigures = {
 
 export type WritePathOptions = {
   guard: GuardOptions
+  /** For early folds. */
+  fold: Fold['fold']
   /** Gets the staged plays, for the legacy store. */
   onStaged: ((plays: readonly Play[]) => void) | undefined
+  onError(error: unknown): void
 }
 
 const KIND_OF = { play: 'FIRST_PLAY', issue: 'FIRST_ISSUE' } as const
@@ -61,9 +64,7 @@ export function makeWritePath(
   stores: ExistenceStores,
   guarded: GuardedSeenStores,
   config: Config,
-  fold: Fold['fold'],
-  { guard, onStaged }: WritePathOptions,
-  onError: (error: unknown) => void,
+  { guard, fold, onStaged, onError }: WritePathOptions,
 ): WritePath {
   const { existence } = config
   const businesses = makeBusinesses(config.businesses)
