@@ -15,7 +15,8 @@ import { retryDelayMs } from './feed-retries.ts'
 export type FeedLogger = Record<'debug' | 'info' | 'warn' | 'error', (fields: object, message: string) => void>
 
 export type BinlogConnectionHooks = {
-  onPiece(piece: Piece): void
+  /** Until the returned promise resolves, the connection pauses. */
+  onPiece(piece: Piece): Promise<void> | undefined
   onGap(sentence: string): void
   /** The server refuses the account. The feed does not connect again. */
   onRefused(error: TidemarkError): void
@@ -56,7 +57,10 @@ export function connectToBinlog(
       reader = readBinlog(mysql, readTo, 2 ** 31 + (randomBytes(4).readUInt32BE() % 2 ** 31), {
         onPiece(piece) {
           if (piece.place !== undefined) readTo = piece.place
-          onPiece(piece)
+          const room = onPiece(piece)
+          if (room === undefined) return
+          reader?.pause()
+          void room.then(() => reader?.resume())
         },
         onUnreadable: (error) => onGap(`a row of counts in the binary log of ${source.server} cannot be read: ${sentenceOf(error)}`),
       })
@@ -104,8 +108,6 @@ export function connectToBinlog(
   return {
     endIfStalled,
     excuseSilence,
-    pause: () => reader?.pause(),
-    resume: () => reader?.resume(),
     async stop() {
       stopped = true
       stopping.resolve()

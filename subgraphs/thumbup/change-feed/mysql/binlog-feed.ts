@@ -69,7 +69,7 @@ async function startFeed(
   /** The place that the database has. */
   let storedTo = place
 
-  const delivery = startDelivery(clock, { name, instance }, place, batchMax, onChanges, () => connection, logger)
+  const delivery = startDelivery(clock, onChanges, { name, instance, place, batchMax }, logger)
   const connection = connectToBinlog(clock, source, { mysql: options.mysql, name, stalledAfterMs }, place, logger, {
     onPiece: delivery.add,
     onGap,

@@ -1,26 +1,32 @@
 /**
  * Delivers transactions from memory to `onChanges`, in order and in batches. A rejected batch is delivered again until it is accepted. The
- * reader pauses while too many changes wait.
+ * connection pauses while too many changes wait.
  */
 import { type Clock, sleep } from '../../../../core/clock.ts'
 import type { CountFeed } from '../count-feed.ts'
 import { countChangesOf } from '../feed-rows.ts'
-import type { BinlogReader, Piece } from './binlog-reader.ts'
+import type { Piece } from './binlog-reader.ts'
 import type { FeedLogger } from './binlog-connection.ts'
 import type { Place } from './feed-places.ts'
 import { retryDelayMs } from './feed-retries.ts'
 
-/** Changes that may wait for `onChanges` before the reader pauses. */
+/** Changes that may wait for `onChanges` before the connection pauses. */
 const WAITING_MAX = 10_000
 
-/** `own`: the feed and the instance whose beats are read back. `place`: the end of the transactions that were delivered before. */
+export type DeliveryOptions = {
+  /** The feed and the instance whose beats are read back. */
+  name: string
+  instance: string
+  /** The end of the transactions that were delivered before. */
+  place: Place
+  /** Changes per call of `onChanges`. */
+  batchMax: number
+}
+
 export function startDelivery(
   clock: Clock,
-  own: { name: string; instance: string },
-  place: Place,
-  batchMax: number,
   onChanges: Parameters<CountFeed['start']>[0],
-  reader: () => Pick<BinlogReader, 'pause' | 'resume'>,
+  { name, instance, place, batchMax }: DeliveryOptions,
   logger: FeedLogger,
 ) {
   const pieces: Piece[] = []
@@ -30,14 +36,18 @@ export function startDelivery(
   let readUntil = 0
   let waiting = 0
   let wake: () => void = () => undefined
+  let room: PromiseWithResolvers<void> | undefined
   let takenTo = place
   const taking = take()
 
-  function add(piece: Piece): void {
+  /** Undefined if there is room for more changes. Otherwise resolves as soon as there is. */
+  function add(piece: Piece): Promise<void> | undefined {
     pieces.push(piece)
     waiting += piece.changes.length
-    if (isFull()) reader().pause()
     wake()
+    if (!isFull()) return undefined
+    room ??= Promise.withResolvers<void>()
+    return room.promise
   }
 
   function isFull(): boolean {
@@ -60,8 +70,10 @@ export function startDelivery(
       const batch = pieces.slice(0, count)
       if (!(await deliver(batch))) return
       pieces.splice(0, count)
-      if (isFull() && waiting - size <= WAITING_MAX) reader().resume()
       waiting -= size
+      if (isFull()) continue
+      room?.resolve()
+      room = undefined
     }
   }
 
@@ -74,14 +86,14 @@ export function startDelivery(
         await onChanges({ counts, owners })
         break
       } catch (error) {
-        if (failures === 0) logger.warn({ err: error, feed: own.name }, 'changes of counts were rejected and are delivered again')
+        if (failures === 0) logger.warn({ err: error, feed: name }, 'changes of counts were rejected and are delivered again')
         await Promise.race([sleep(clock, retryDelayMs(failures)), stopping.promise])
         if (stopped) return false
       }
     }
     takenTo = batch.findLast((piece) => piece.place !== undefined)?.place ?? takenTo
     for (const change of changes) {
-      if (change.kind !== 'beat' || change.feed !== own.name || change.instance !== own.instance) continue
+      if (change.kind !== 'beat' || change.feed !== name || change.instance !== instance) continue
       readUntil = Math.max(readUntil, change.beatAt)
       firstBeat.resolve()
     }
