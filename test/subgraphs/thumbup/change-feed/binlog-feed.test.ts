@@ -6,6 +6,7 @@ import type { CountFeed } from '../../../../subgraphs/thumbup/change-feed/count-
 import { type BinlogFeedOptions, makeBinlogFeed } from '../../../../subgraphs/thumbup/change-feed/mysql/binlog-feed.ts'
 import { openDatabase } from '../../../../stores/mysql/database.ts'
 import { checkMysql } from '../../../../stores/mysql/doctor.ts'
+import { packedHex } from '../../../../stores/mysql/literals.ts'
 import { type Piece, readBinlog } from '../../../../subgraphs/thumbup/change-feed/mysql/binlog-reader.ts'
 import { type Place, SHOW_FILES, putPlace } from '../../../../subgraphs/thumbup/change-feed/mysql/feed-places.ts'
 import { type MysqlMarkRecords, openMysqlMarkRecords } from '../../../../subgraphs/thumbup/stores/mysql/record-store.ts'
@@ -154,6 +155,31 @@ describe.skipIf(mariadb === undefined)('the change feed from the binary log', ()
     for (const subject of subjects) await like(records, 2, subject, ['1'])
     await until('all came', () => feed.counts.length >= 50)
     expect(feed.counts.map((each) => each.oid)).toEqual(subjects)
+  })
+
+  it('continues on the same connection after more changes than may wait, and none is lost or repeated', async () => {
+    const warnings: unknown[] = []
+    const logger = { ...quietLogger, warn: (fields: object) => void warnings.push(fields) }
+    const blocked = Promise.withResolvers<void>()
+    const versions: number[] = []
+    const feed = makeBinlogFeed(test.database, { name: fresh(), mysql: { url: test.url }, ...QUICK }, { clock: systemClock, logger })
+    const running = await feed.start(async ({ counts }) => {
+      await blocked.promise
+      versions.push(...counts.map((each) => each.counts.version))
+    })
+    const row = (version: number) => `(9, ${packedHex(String(version))}, 1, 0, ${version})`
+    for (const begin of [1, 6_001, 12_001, 18_001]) {
+      const rows = Array.from({ length: 6_000 }, (_, index) => row(begin + index)).join(',')
+      await test.database.send(`INSERT INTO counts (business, oid, likes, dislikes, version) VALUES ${rows}`)
+    }
+    await sleep(1_000)
+    blocked.resolve()
+    const unblockedAt = Date.now()
+    await until('all came', () => versions.length >= 24_000)
+    await until('it is fresh', () => running.readUntil() > unblockedAt)
+    await running.stop()
+    expect(versions).toEqual(Array.from({ length: 24_000 }, (_, index) => index + 1))
+    expect(warnings).toEqual([])
   })
 
   it.each(['broken', 'silent'] as const)('a %s connection is opened again, and nothing is lost or repeated', async (cut) => {
