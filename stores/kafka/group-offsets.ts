@@ -35,7 +35,10 @@ async function commit(consumer: Consumer, topic: string, offsets: TopicPartition
   try {
     await consumer.connect()
     await consumer.subscribe({ topics: [topic] })
-    await Promise.all([joined.promise, consumer.run({ autoCommit: false, eachBatchAutoResolve: false, eachBatch: () => Promise.resolve() })])
+    await Promise.all([
+      joined.promise,
+      consumer.run({ autoCommit: false, eachBatchAutoResolve: false, eachBatch: () => Promise.resolve() }),
+    ])
     givenUp.throwIfAborted()
     await consumer.commitOffsets(offsets)
   } finally {
