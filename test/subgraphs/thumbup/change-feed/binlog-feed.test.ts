@@ -167,7 +167,7 @@ describe.skipIf(mariadb === undefined)('the change feed from the binary log', ()
       await blocked.promise
       versions.push(...counts.map((each) => each.counts.version))
     })
-    const row = (version: number) => `(9, ${packedHex(String(version))}, 1, 0, ${version})`
+    const row = (version: number) => `(9, x'${packedHex(String(version))}', 1, 0, ${version})`
     for (const begin of [1, 6_001, 12_001, 18_001]) {
       const rows = Array.from({ length: 6_000 }, (_, index) => row(begin + index)).join(',')
       await test.database.send(`INSERT INTO counts (business, oid, likes, dislikes, version) VALUES ${rows}`)
