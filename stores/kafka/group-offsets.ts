@@ -42,6 +42,7 @@ async function commit(consumer: Consumer, topic: string, offsets: TopicPartition
     givenUp.throwIfAborted()
     await consumer.commitOffsets(offsets)
   } finally {
-    await consumer.disconnect()
+    // Its failure must not hide the reason of the first one.
+    await consumer.disconnect().catch(() => undefined)
   }
 }

@@ -4,12 +4,13 @@
  */
 import type { BusinessConfig } from '../../../config/config.ts'
 import { noteLack, type Degraded } from '../../../core/outage/degraded.ts'
-import type { BusinessNumber, MarkKey, MarkPlace, Subject, SubjectCounts, ViewerId } from '../../../core/domain.ts'
+import type { MarkKey, Subject, SubjectCounts } from '../../../core/domain.ts'
 import type { Random } from '../../../core/random.ts'
 import type { OwnerKey } from '../../../loaders/owner-likes.ts'
 import { getMarkMany, type ShownMark } from '../../../loaders/marks.ts'
 import type { MarkRecords } from '../../../subgraphs/thumbup/stores/record-store.ts'
 import { makeThumbupBusinesses } from '../../../subgraphs/thumbup/businesses.ts'
+import type { ThumbupReads } from '../../../subgraphs/thumbup/context.ts'
 import { makeLikersRead, type LikersAsked } from '../../../subgraphs/thumbup/read/likers.ts'
 import { readLikes, type MarkPage } from '../../../subgraphs/thumbup/read/likes.ts'
 import { makePipeline, type PipelineOptions } from '../../../subgraphs/thumbup/write/pipeline.ts'
@@ -43,13 +44,7 @@ export type MarkProcess = Role & {
   getMarks(keys: readonly MarkKey[], degraded: Degraded): Promise<(ShownMark | null)[]>
   getCounts(subjects: readonly Subject[], degraded: Degraded): Promise<(SubjectCounts | null)[]>
   getOwnerLikes(owners: readonly OwnerKey[], degraded: Degraded): Promise<(number | null)[]>
-  likes(
-    viewer: ViewerId,
-    business: BusinessNumber,
-    before: MarkPlace | undefined,
-    first: number,
-    degraded: Degraded,
-  ): Promise<MarkPage | null>
+  likes: ThumbupReads['likes']
   likers(asked: LikersAsked, degraded: Degraded): Promise<MarkPage | null>
   member(): Member | undefined
   /** Drains and stops the process. All accepted work is done when this resolves. */

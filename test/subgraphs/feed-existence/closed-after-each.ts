@@ -4,6 +4,22 @@ import { HOUR, openSeen, seenConfig, serveSeen, type Opened } from './opened.ts'
 
 type Served = ReturnType<typeof serveSeen>
 
+/** Starts a job whose stop is added to `closing`. */
+export async function startClosedJob(
+  closing: (() => Promise<void>)[],
+  { clock }: Pick<Opened, 'clock'>,
+  { subgraph }: Pick<Served, 'subgraph'>,
+): ReturnType<Served['subgraph']['startJob']> {
+  const job = await subgraph.startJob()
+  closing.push(async () => {
+    // The log waits by this clock, and nothing else advances it any more.
+    const stopped = job.stop()
+    clock.advance(HOUR)
+    await stopped
+  })
+  return job
+}
+
 export function closedAfterEach() {
   const closing: (() => Promise<void>)[] = []
   afterEach(async () => {
@@ -17,16 +33,7 @@ export function closedAfterEach() {
     return { opened, served }
   }
 
-  async function startJob(opened: Opened, served: Served) {
-    const job = await served.subgraph.startJob()
-    closing.push(async () => {
-      // The log waits by this clock, and nothing else advances it any more.
-      const stopped = job.stop()
-      opened.clock.advance(HOUR)
-      await stopped
-    })
-    return job
-  }
+  const startJob = (opened: Opened, served: Served) => startClosedJob(closing, opened, served)
 
   async function openWithJob(existence: object = {}) {
     const { opened, served } = open({}, existence)

@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, test } from 'vitest'
 import type { RingShape } from '../../../../subgraphs/feed-existence/stores/hot-store.ts'
 import { announceShape, shapesOf } from '../../../../subgraphs/feed-existence/fold/layouts.ts'
+import { startClosedJob } from '../closed-after-each.ts'
 import { HOUR, SHAPE, openSeen, runOf, seenConfig, serveSeen } from '../opened.ts'
 
 const closing: (() => Promise<void>)[] = []
@@ -14,16 +15,7 @@ function open() {
   async function serve(shape: RingShape) {
     const served = serveSeen(opened, seenConfig(shape), opened.reopened(shape))
     closing.push(served.stop)
-    async function startJob() {
-      const job = await served.subgraph.startJob()
-      closing.push(async () => {
-        const stopped = job.stop()
-        opened.clock.advance(HOUR)
-        await stopped
-      })
-      return job
-    }
-    return { ...served, startJob }
+    return { ...served, startJob: () => startClosedJob(closing, opened, served) }
   }
   const waiting = async (): Promise<number> => (await opened.plain.hot.countRing()).reduce((sum, each) => sum + each)
   return { opened, serve, waiting }

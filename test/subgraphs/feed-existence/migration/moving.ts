@@ -6,6 +6,7 @@ import { MARK_MONTH, decodeMark, listingOf } from '../../../../subgraphs/feed-ex
 import { beginningOf, monthOf, slotOf } from '../../../../subgraphs/feed-existence/model/time-ring.ts'
 import { redisIsHere } from '../../../../harness/deployment/redis-servers.ts'
 import { startLegacy, type LegacyRedis } from '../../../../harness/samples/legacy-redis.ts'
+import { startClosedJob } from '../closed-after-each.ts'
 import { DAY, HOUR, SHAPE, openSeen, serveSeen, type Opened } from '../opened.ts'
 import { legacyConfig, openLegacyOf } from './legacy-store.ts'
 
@@ -54,15 +55,7 @@ export function makeMoving(): Moving {
       closing.push(opened.close)
       return { opened, served: serve(opened, legacy, existence) }
     },
-    async startJob(opened, served) {
-      const job = await served.subgraph.startJob()
-      closing.push(async () => {
-        const stopped = job.stop()
-        opened.clock.advance(HOUR)
-        await stopped
-      })
-      return job
-    },
+    startJob: (opened, served) => startClosedJob(closing, opened, served),
   }
 }
 
