@@ -3,6 +3,7 @@ import { Kafka, logLevel, type Admin, type Consumer } from 'kafkajs'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { service } from '../../../harness/deployment/services.ts'
 import { until } from '../../../harness/until.ts'
+import { askOnce } from '../../../stores/kafka/asking.ts'
 import { beginNow } from '../../../stores/kafka/group-offsets.ts'
 import { makeTopics } from './setup.ts'
 
@@ -38,7 +39,8 @@ describe.skipIf(address === undefined)('the first offsets of a consumer group', 
   it('are the ends of the partitions, and committed offsets stay', async () => {
     const groupId = `g-${randomUUID()}`
     await topics.appendRaw(topicOf(), 3, Buffer.from('one'))
-    await beginNow(kafka, admin, groupId, topicOf(), new AbortController().signal)
+    // A broker that has just started has no coordinators yet; askOnce repeats the request.
+    await askOnce(kafka, { brokers: [address as string] }, (asking, givenUp) => beginNow(kafka, asking, groupId, topicOf(), givenUp))
     const first = await committed(groupId)
     expect(first.reduce((sum, offset) => sum + offset, 0)).toBe(1)
     await topics.appendRaw(topicOf(), 3, Buffer.from('two'))
