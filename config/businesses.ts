@@ -28,6 +28,7 @@ export function makeBusinesses<B extends HistoryBusiness>(all: readonly B[]): Bu
       throw new TidemarkError(
         'BUSINESS_UNKNOWN',
         `business "${name.slice(0, 40)}" is not configured: use ${known}, or add it under businesses in tidemark.yaml`,
+        { path: ['business'] },
       )
     },
     byNumber: (number) => byNumber.get(number),

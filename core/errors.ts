@@ -126,8 +126,11 @@ export class TidemarkError extends Error {
   readonly code: ErrorCode
   /** The fields that GraphQL libraries copy into the error for a client. */
   readonly extensions: { code: ErrorCode; retryable: boolean }
-  constructor(code: ErrorCode, message: string, options?: { cause?: unknown }) {
+  /** The input field that is wrong, from its input object on, such as `ids`, `3`. Empty if it is about the input as a whole. */
+  readonly path: readonly string[]
+  constructor(code: ErrorCode, message: string, options?: { cause?: unknown; path?: readonly string[] }) {
     super(message, options)
+    this.path = options?.path ?? []
     this.name = 'TidemarkError'
     this.code = code
     this.extensions = { code, retryable: ERRORS[code].retryable }

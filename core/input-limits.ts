@@ -10,8 +10,14 @@ export const SECONDS_BELOW = 100_000_000_000
 
 /** Throws IDS_TOO_MANY or ID_INVALID. */
 export function checkIds(ids: readonly string[]): void {
-  if (ids.length > IDS_MAX) throw new TidemarkError('IDS_TOO_MANY', `${ids.length} ids are too many: send at most ${IDS_MAX} per call`)
-  for (const id of ids) checkId(id, 'id')
+  checkIdCount(ids.length)
+  for (let at = 0; at < ids.length; at++) checkId(ids[at] as string, 'ids', at)
+}
+
+/** Throws IDS_TOO_MANY. */
+export function checkIdCount(count: number): void {
+  if (count > IDS_MAX)
+    throw new TidemarkError('IDS_TOO_MANY', `${count} ids are too many: send at most ${IDS_MAX} per call`, { path: ['ids'] })
 }
 
 /** Throws INPUTS_TOO_MANY. */
@@ -41,6 +47,6 @@ export function mistakeOfMoment(name: string, value: number, now: number): strin
 /** Throws with the code of that field. */
 export function checkMoment(name: string, code: ErrorCode, value: number, now: number): number {
   const mistake = mistakeOfMoment(name, value, now)
-  if (mistake !== undefined) throw new TidemarkError(code, mistake)
+  if (mistake !== undefined) throw new TidemarkError(code, mistake, { path: [name] })
   return value
 }

@@ -16,16 +16,20 @@ export const PACKED_ID_BYTES_MAX = 1 + ID_BYTES_MAX
 
 const LARGEST_INTEGER = '9223372036854775807'
 
-/** Throws ID_INVALID unless `id` is 1 to 64 bytes of well-formed UTF-8. `what` names it in the message. */
-export function checkId(id: string, what: string): void {
-  if (id.length === 0) throw new TidemarkError('ID_INVALID', `${what} is empty: send 1 to ${ID_BYTES_MAX} bytes of UTF-8`)
+/** Throws ID_INVALID unless `id` is 1 to 64 bytes of well-formed UTF-8. `field` names it, and `at` its place if the field is a list. */
+export function checkId(id: string, field: string, at?: number): void {
+  if (id.length === 0) throw idInvalid(field, at, `is empty: send 1 to ${ID_BYTES_MAX} bytes of UTF-8`)
   if (id.length * 3 > ID_BYTES_MAX || !isAscii(id)) {
     const bytes = Buffer.byteLength(id)
-    if (bytes > ID_BYTES_MAX) {
-      throw new TidemarkError('ID_INVALID', `${what} "${id.slice(0, 16)}…" has ${bytes} bytes: send at most ${ID_BYTES_MAX} bytes of UTF-8`)
-    }
-    if (!id.isWellFormed()) throw new TidemarkError('ID_INVALID', `${what} has half a surrogate pair: send well-formed Unicode`)
+    if (bytes > ID_BYTES_MAX)
+      throw idInvalid(field, at, `"${id.slice(0, 16)}…" has ${bytes} bytes: send at most ${ID_BYTES_MAX} bytes of UTF-8`)
+    if (!id.isWellFormed()) throw idInvalid(field, at, 'has half a surrogate pair: send well-formed Unicode')
   }
+}
+
+function idInvalid(field: string, at: number | undefined, mistake: string): TidemarkError {
+  if (at === undefined) return new TidemarkError('ID_INVALID', `${field} ${mistake}`, { path: [field] })
+  return new TidemarkError('ID_INVALID', `${field}[${at}] ${mistake}`, { path: [field, String(at)] })
 }
 
 /**
