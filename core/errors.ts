@@ -126,11 +126,14 @@ export class TidemarkError extends Error {
   readonly code: ErrorCode
   /** The fields that GraphQL libraries copy into the error for a client. */
   readonly extensions: { code: ErrorCode; retryable: boolean }
-  /** The input field that is wrong, from its input object on, such as `ids`, `3`. Empty if it is about the input as a whole. */
-  readonly path: readonly string[]
+  /**
+   * The input field that is wrong, from its input object on, such as `ids`, `3`. Empty if it is about the input as a whole. The name is not
+   * `path`: graphql-js takes an error with a `path` for one that it has located already.
+   */
+  readonly inputPath: readonly string[]
   constructor(code: ErrorCode, message: string, options?: { cause?: unknown; path?: readonly string[] }) {
     super(message, options)
-    this.path = options?.path ?? []
+    this.inputPath = options?.path ?? []
     this.name = 'TidemarkError'
     this.code = code
     this.extensions = { code, retryable: ERRORS[code].retryable }

@@ -7,8 +7,11 @@ import { isTidemarkError, type ErrorCode, type TidemarkError } from '../core/err
 export type UserError = { code: ErrorCode; message: string; path: readonly string[] }
 
 /** `at`: the input that the error is about. */
-export function userErrorOf({ code, message, path }: Pick<TidemarkError, 'code' | 'message' | 'path'>, at: readonly string[]): UserError {
-  return { code, message, path: [...at, ...path] }
+export function userErrorOf(
+  { code, message, inputPath }: Pick<TidemarkError, 'code' | 'message' | 'inputPath'>,
+  at: readonly string[],
+): UserError {
+  return { code, message, path: [...at, ...inputPath] }
 }
 
 /** Whether a mutation answers with this error in its payload: a mistake in its input, of a caller who may call it. */
