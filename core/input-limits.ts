@@ -20,9 +20,10 @@ export function checkIdCount(count: number): void {
     throw new TidemarkError('IDS_TOO_MANY', `${count} ids are too many: send at most ${IDS_MAX} per call`, { path: ['ids'] })
 }
 
-/** Throws INPUTS_TOO_MANY. */
-export function checkInputCount(count: number): void {
-  if (count > INPUTS_MAX) throw new TidemarkError('INPUTS_TOO_MANY', `${count} inputs are too many: send at most ${INPUTS_MAX} per batch`)
+/** Throws INPUTS_TOO_MANY. `field`: the list of the batch. */
+export function checkInputCount(count: number, field: string): void {
+  if (count > INPUTS_MAX)
+    throw new TidemarkError('INPUTS_TOO_MANY', `${count} ${field} are too many: send at most ${INPUTS_MAX} per batch`, { path: [field] })
 }
 
 /** Throws FIRST_INVALID. */

@@ -1,8 +1,8 @@
 /**
- * The businesses as thumbup sees them. A business may have no thumbup, or a deleted thumbup. A deleted one stays in the graph: its fields
- * are null with BUSINESS_DELETED, and the rest of a client's operation still works.
+ * The businesses as thumbup sees them. The entity types of all of them have thumbup's fields. Without thumbup they are null. With a deleted
+ * thumbup they are null with BUSINESS_DELETED, and the rest of a client's operation still works.
  */
-import { makeBusinesses } from '../../config/businesses.ts'
+import { makeBusinesses, type Businesses } from '../../config/businesses.ts'
 import type { BusinessConfig, Config } from '../../config/config.ts'
 import type { BusinessNumber } from '../../core/domain.ts'
 import { TidemarkError } from '../../core/errors.ts'
@@ -13,15 +13,12 @@ export function hasThumbup({ businesses }: Pick<Config, 'businesses'>): boolean 
 }
 
 export type ThumbupBusinesses = {
+  readonly configured: Businesses<BusinessConfig>
   /** The served businesses. */
   readonly all: readonly BusinessConfig[]
-  /** The businesses in the graph: served or deleted. */
-  readonly shown: readonly BusinessConfig[]
   /** Throws BUSINESS_UNKNOWN, BUSINESS_DELETED. */
   byName(name: string): BusinessConfig
-  /** The same for every business in the graph. Throws BUSINESS_UNKNOWN. */
-  shownByName(name: string): BusinessConfig
-  /** Throws BUSINESS_DELETED for a deleted business of the graph. */
+  /** Throws BUSINESS_DELETED for a deleted business. */
   requireServed(business: BusinessConfig): void
   /** Undefined for a business that is not served. */
   byNumber(number: BusinessNumber): BusinessConfig | undefined
@@ -33,6 +30,7 @@ export function isServed({ thumbup }: BusinessConfig): boolean {
   return thumbup.enabled && !thumbup.deleted
 }
 
+/** Served or deleted. */
 export function isShown({ thumbup }: BusinessConfig): boolean {
   return thumbup.enabled || thumbup.deleted
 }
@@ -41,27 +39,24 @@ export function makeThumbupBusinesses(configured: readonly BusinessConfig[]): Th
   const served = makeBusinesses(configured.filter(isServed))
   const others = new Map(configured.filter((business) => !isServed(business)).map((business) => [business.name, business]))
 
-  function shownByName(name: string): BusinessConfig {
-    const other = others.get(name)
-    if (other === undefined) return served.byName(name)
-    if (other.thumbup.deleted) return other
-    throw new TidemarkError('BUSINESS_UNKNOWN', `business "${name}" has no likes: set its thumbup.enabled in tidemark.yaml`)
-  }
-
   function requireServed({ name, thumbup }: BusinessConfig): void {
     if (!thumbup.deleted) return
-    throw new TidemarkError('BUSINESS_DELETED', `business "${name}" was deleted: its subjects can no longer be marked or read`)
+    throw new TidemarkError('BUSINESS_DELETED', `business "${name}" was deleted: its subjects can no longer be marked or read`, {
+      path: ['business'],
+    })
   }
 
   return {
+    configured: makeBusinesses(configured),
     all: served.all,
-    shown: configured.filter(isShown),
     byName(name) {
-      const business = shownByName(name)
-      requireServed(business)
-      return business
+      const other = others.get(name)
+      if (other === undefined) return served.byName(name)
+      requireServed(other)
+      throw new TidemarkError('BUSINESS_UNKNOWN', `business "${name}" has no likes: set its thumbup.enabled in tidemark.yaml`, {
+        path: ['business'],
+      })
     },
-    shownByName,
     requireServed,
     byNumber: served.byNumber,
     deleted: new Set(configured.filter(({ thumbup }) => thumbup.deleted).map(({ number }) => number)),

@@ -5,6 +5,7 @@ import type { Viewer } from '../../core/viewer.ts'
 import type { ThumbupLoaders } from '../../loaders/thumbup.ts'
 import type { LikersRead } from './read/likers.ts'
 import type { MarkPage } from './read/likes.ts'
+import type { HotMark } from './stores/hot-store.ts'
 
 /** The context of every request, local or standalone. */
 export type ThumbupContext = {
@@ -24,6 +25,11 @@ export type ThumbupReads = {
     first: number,
     degraded: Degraded,
   ): Promise<MarkPage | null>
+  /**
+   * The marks as the hot store holds them, without a read of the record store: a mark that is not counted yet is always there. Empty if the
+   * hot store does not answer.
+   */
+  heldMarks(viewer: ViewerId, subjects: readonly Subject[], degraded: Degraded): Promise<readonly HotMark[]>
   countsChanged(subjects: readonly Subject[], degraded: Degraded): Promise<AsyncIterableIterator<readonly CountedSubject[]>>
   /** True if the loaders may find counts older than the current ones, as for a hot subject. */
   mayBeOld(subject: Subject): boolean

@@ -3,7 +3,7 @@ import { buildSubgraphSchema } from '@apollo/subgraph'
 import { parse, type GraphQLSchema } from 'graphql'
 import type { Clock } from '../../core/clock.ts'
 import type { Config } from '../../config/config.ts'
-import type { Degraded } from '../../core/outage/degraded.ts'
+import { noteOrThrow, type Degraded } from '../../core/outage/degraded.ts'
 import type { BusinessNumber } from '../../core/domain.ts'
 import { noticesOf, type Notices } from '../../writeback/notices.ts'
 import { systemRandom } from '../../core/random.ts'
@@ -72,6 +72,15 @@ export function makeThumbupSubgraph(
     likes(viewer, business, before, first, degraded) {
       const { guarded, fills, writes } = partOf(business).pipeline
       return readLikes({ ...guarded, fills, mayLack: writes.mayLack }, viewer, business, before, first, degraded)
+    },
+    async heldMarks(viewer, subjects, degraded) {
+      const { hot } = partOf(subjects[0]?.business ?? 0).pipeline.guarded
+      try {
+        return await hot.getMarkMany(subjects.map(({ business, oid }) => ({ viewer, business, oid })))
+      } catch (error) {
+        noteOrThrow(error, 'hotStore', degraded)
+        return []
+      }
     },
     countsChanged(subjects, degraded) {
       return partOf(subjects[0]?.business ?? 0).followers.open(subjects, degraded)

@@ -13,8 +13,8 @@ import type { Registration } from './stores/record-store.ts'
 import type { MarkWrite } from './stores/hot-store.ts'
 import type { ThumbupBusinesses } from './businesses.ts'
 
-/** `MarkInput` of the schema, after the gateway coerced it. */
-export type MarkInput = {
+/** `SetMarkInput` of the schema, after the gateway coerced it. */
+export type SetMarkInput = {
   viewer?: string | null
   business: string
   id: string
@@ -23,8 +23,8 @@ export type MarkInput = {
   markedAt?: number | null
 }
 
-/** `SubjectInput` of the schema. */
-export type SubjectInput = { business?: string | null; id: string; owner: string }
+/** `RegisterSubjectInput` of the schema. */
+export type RegisterSubjectInput = { business?: string | null; id: string; owner: string }
 
 /** The arguments of a page. */
 export type PageInput = { first: number; after?: string | null }
@@ -36,7 +36,7 @@ export type CheckedMark = MarkWrite & { isNow: boolean }
 
 /** The write for an input. Throws with the code for the payload. */
 export function checkMark(
-  input: MarkInput,
+  input: SetMarkInput,
   viewer: Viewer,
   businesses: ThumbupBusinesses,
   now: number,
@@ -47,7 +47,7 @@ export function checkMark(
   checkId(input.id, 'id')
   const mark = checkKind(input.mark)
   if (mark === 'DISLIKE' && !business.thumbup.dislikes) {
-    throw new TidemarkError('DISLIKES_OFF', `business "${business.name}" has no dislikes: send LIKE or NONE`)
+    throw new TidemarkError('DISLIKES_OFF', `business "${business.name}" has no dislikes: send LIKE or NONE`, { path: ['mark'] })
   }
   checkSource(input.source ?? '')
   const given = checkMoment('markedAt', 'MARKED_AT_INVALID', input.markedAt ?? now, now)
@@ -67,6 +67,7 @@ function markedViewer(named: string, viewer: Viewer): string {
     throw new TidemarkError(
       'FORBIDDEN',
       `viewer "${named.slice(0, 16)}" is not the viewer of the token: leave viewer out, or use a token with scope ${SCOPE_MARKS_WRITE_ANY}`,
+      { path: ['viewer'] },
     )
   }
   checkId(named, 'viewer')
@@ -75,18 +76,25 @@ function markedViewer(named: string, viewer: Viewer): string {
 
 function checkKind(mark: string): Mark {
   if (MARKS.includes(mark)) return mark as Mark
-  throw new TidemarkError('MARK_INVALID', `mark "${mark.slice(0, 16)}" is not valid: send LIKE, DISLIKE, or NONE to undo`)
+  throw new TidemarkError('MARK_INVALID', `mark "${mark.slice(0, 16)}" is not valid: send LIKE, DISLIKE, or NONE to undo`, {
+    path: ['mark'],
+  })
 }
 
 function checkSource(source: string): void {
   if (source.length <= ID_BYTES_MAX && Buffer.byteLength(source) <= ID_BYTES_MAX) return
-  throw new TidemarkError('SOURCE_INVALID', `source "${source.slice(0, 16)}…" is too long: send at most ${ID_BYTES_MAX} bytes of UTF-8`)
+  throw new TidemarkError('SOURCE_INVALID', `source "${source.slice(0, 16)}…" is too long: send at most ${ID_BYTES_MAX} bytes of UTF-8`, {
+    path: ['source'],
+  })
 }
 
 /** The registration for an input. Throws with the code for the payload. */
-export function checkSubject(input: SubjectInput, businessOfCall: string | undefined, businesses: ThumbupBusinesses): Registration {
+export function checkSubject(input: RegisterSubjectInput, businessOfCall: string | undefined, businesses: ThumbupBusinesses): Registration {
   const name = input.business ?? businessOfCall
-  if (name === undefined) throw new TidemarkError('BUSINESS_UNKNOWN', 'the input has no business: send it with the input or with the call')
+  if (name === undefined) {
+    const message = 'the input has no business: send it with the subject or with the call'
+    throw new TidemarkError('BUSINESS_UNKNOWN', message, { path: ['business'] })
+  }
   const business = businesses.byName(name)
   checkId(input.id, 'id')
   checkId(input.owner, 'owner')

@@ -1,83 +1,102 @@
 /** The resolvers call loaders and the service. They hold no logic and touch no store. */
 import type { GraphQLResolveInfo } from 'graphql'
-import type { BusinessConfig } from '../../config/config.ts'
-import type { BusinessNumber, CountedSubject } from '../../core/domain.ts'
+import type { CountedSubject } from '../../core/domain.ts'
 import { checkIds } from '../../core/input-limits.ts'
-import { idFrom } from '../../core/keys.ts'
 import { requireViewer } from '../../core/viewer.ts'
-import { resolveReference } from '../references.ts'
+import { subjectResolvers, subjectsOf, type SubjectEntity } from '../subjects.ts'
 import { timestamp } from '../timestamp.ts'
-import { countsOf, payloadOf, reconciliationOf } from './answers.ts'
+import { orUserErrors } from '../user-errors.ts'
+import { payloadOf, reconciliationOf, registeredOf } from './answers.ts'
 import { bigCount } from './big-count.ts'
-import type { ThumbupBusinesses } from './businesses.ts'
+import { isServed, type ThumbupBusinesses } from './businesses.ts'
 import type { ThumbupContext, ThumbupReads } from './context.ts'
-import type { MarkInput, SubjectInput } from './inputs.ts'
+import type { RegisterSubjectInput, SetMarkInput } from './inputs.ts'
 import { makePayloadFields } from './payload-fields.ts'
 import { foresee, type Foreseen } from './read/pages.ts'
-import { makeShownCounts } from './read/shown-counts.ts'
+import { makeShownCounts, withOwn } from './read/shown-counts.ts'
+import { knownSubject, noteForeseen } from './subject-entities.ts'
 import { makeSubjectFields } from './subject-fields.ts'
 import { makeUserFields, userId } from './user-fields.ts'
 import type { ThumbupService } from './write/service.ts'
 
-/** A representation from another subgraph, or from a direct caller. Only these fields are read. */
-type Entity = { __typename: string; id: unknown }
-/** `gone`: the business of the subject, if it is deleted. */
-type Thumbup = { business: string; id: string; number: BusinessNumber; foreseen?: Foreseen; gone?: BusinessConfig }
+type SubjectsArgs = { business: string; ids: string[] }
+type RegisterSubjectsInput = { business?: string | null; subjects: RegisterSubjectInput[] }
 
 export function makeThumbupResolvers(businesses: ThumbupBusinesses, service: ThumbupService, reads: ThumbupReads) {
-  const shownCounts = makeShownCounts(reads)
-  const subjectFields = makeSubjectFields(reads, shownCounts)
+  const subjectFields = makeSubjectFields(businesses, reads, makeShownCounts(reads))
 
   const query = {
-    async thumbups(_: unknown, args: { business: string; ids: string[] }, context: ThumbupContext, info: GraphQLResolveInfo) {
-      const business = businesses.shownByName(args.business)
-      const { name, number } = business
-      checkIds(args.ids)
-      if (businesses.deleted.has(number)) return args.ids.map((id): Thumbup => ({ business: name, id, number, gone: business }))
-      const subjects = args.ids.map((oid) => ({ business: number, oid }))
+    async subjects(_: unknown, args: SubjectsArgs, context: ThumbupContext, info: GraphQLResolveInfo) {
+      const all = subjectsOf(businesses.configured, args)
+      const business = businesses.configured.byName(args.business)
+      if (!isServed(business)) return all
+      const entities = all.filter((each): each is SubjectEntity => !(each instanceof Error))
+      const subjects = entities.map(({ id }) => ({ business: business.number, oid: String(id) }))
       const foreseen = await foresee(context.loaders, context.viewer?.id, subjects, info)
-      return args.ids.map((id, at): Thumbup => ({ business: name, id, number, foreseen: foreseen[at] as Foreseen }))
+      entities.forEach((entity, at) => noteForeseen(entity, foreseen[at] as Foreseen))
+      return all
     },
     thumbupUser(_: unknown, args: { id?: string | null }, context: ThumbupContext) {
       const viewer = requireViewer(context.viewer)
       return { id: userId({ id: args.id ?? viewer.id }) }
     },
-    async reconcile(_: unknown, args: { business: string; ids: string[] }, context: ThumbupContext) {
-      return reconciliationOf(await service.reconcile(context.viewer, args.business, args.ids, context.degraded))
+    async reconcile(_: unknown, args: SubjectsArgs, context: ThumbupContext) {
+      const reconciled = await service.reconcile(context.viewer, args.business, args.ids, context.degraded)
+      return reconciliationOf(businesses.byName(args.business).entity, reconciled)
     },
   }
 
-  async function markAll(inputs: readonly MarkInput[], context: ThumbupContext) {
+  async function markAll(inputs: readonly SetMarkInput[], context: ThumbupContext) {
     const named = new Set(inputs.map(({ business }) => business))
     const marked = businesses.all.filter(({ name }) => named.has(name))
     if (marked.some(({ number }) => reads.isLogDown(number))) context.degraded.add('log')
     const answers = await service.mark(requireViewer(context.viewer), inputs, context.degraded)
     // Marks that this request read earlier are outdated now.
     for (const answer of answers) if (answer.outcome !== 'REJECTED') context.loaders.marks.clear(answer.key)
-    return answers.map(payloadOf)
+    return answers
   }
 
   const mutation = {
-    async mark(_: unknown, args: MarkInput, context: ThumbupContext) {
-      return (await markAll([args], context))[0]
+    async setMark(_: unknown, { input }: { input: SetMarkInput }, context: ThumbupContext) {
+      const [answer] = await markAll([input], context)
+      return answer && payloadOf(answer, () => ['input'])
     },
-    markBatch: (_: unknown, args: { inputs: MarkInput[] }, context: ThumbupContext) => markAll(args.inputs, context),
-    registerSubjects: (_: unknown, args: { business?: string | null; inputs: SubjectInput[] }, context: ThumbupContext) =>
-      service.registerSubjects(context.viewer, args.business ?? undefined, args.inputs),
+    setMarkBatch: (_: unknown, { input }: { input: { marks: SetMarkInput[] } }, context: ThumbupContext) =>
+      orUserErrors(
+        async () => {
+          const answers = await markAll(input.marks, context)
+          return { results: answers.map((answer, at) => payloadOf(answer, () => ['input', 'marks', String(at)])), userErrors: [] }
+        },
+        (userErrors) => ({ results: [], userErrors }),
+      ),
+    registerSubjects: (_: unknown, { input }: { input: RegisterSubjectsInput }, context: ThumbupContext) =>
+      orUserErrors(
+        async () => {
+          const answers = await service.registerSubjects(context.viewer, input.business ?? undefined, input.subjects)
+          const results = answers.map((answer, at) => registeredOf(businesses, answer, () => ['input', 'subjects', String(at)]))
+          return { results, userErrors: [] }
+        },
+        (userErrors) => ({ results: [], userErrors }),
+      ),
   }
 
   const subscription = {
     countsChanged: {
-      subscribe(_: unknown, args: { business: string; ids: string[] }, context: ThumbupContext) {
+      subscribe(_: unknown, args: SubjectsArgs, context: ThumbupContext) {
         const { number } = businesses.byName(args.business)
         checkIds(args.ids)
         const subjects = [...new Set(args.ids)].map((oid) => ({ business: number, oid }))
         return reads.countsChanged(subjects, context.degraded)
       },
-      resolve: (changed: readonly CountedSubject[]) => ({
-        business: businesses.byNumber(changed[0]?.business ?? 0)?.name ?? '',
-        counts: countsOf(changed),
-      }),
+      async resolve(changed: readonly CountedSubject[], args: SubjectsArgs, { viewer, degraded }: ThumbupContext) {
+        const { entity } = businesses.byName(args.business)
+        const held = viewer === undefined ? [] : await reads.heldMarks(viewer.id, changed, degraded)
+        const subjects = changed.map(({ oid, counts }, at) => {
+          const own = held[at] ?? null
+          return knownSubject(entity, oid, { shown: { likes: withOwn(counts, own, 'likes'), dislikes: withOwn(counts, own, 'dislikes') } })
+        })
+        return { subjects }
+      },
     },
   }
 
@@ -87,27 +106,10 @@ export function makeThumbupResolvers(businesses: ThumbupBusinesses, service: Thu
     Query: query,
     Mutation: mutation,
     Subscription: subscription,
-    Thumbup: subjectFields(
-      ({ number, id, gone }: Thumbup) => {
-        if (gone !== undefined) businesses.requireServed(gone)
-        return { business: number, oid: id }
-      },
-      ({ foreseen }) => foreseen,
-    ),
     User: makeUserFields(businesses, reads),
-    MarkPayload: makePayloadFields(shownCounts),
+    SetMarkPayload: makePayloadFields(businesses),
     ...Object.fromEntries(
-      businesses.shown.map((business) => [
-        business.entity,
-        // Other subgraphs send the representations. An invalid id must not reach a lookup that other requests share.
-        {
-          __resolveReference: resolveReference<Entity>,
-          ...subjectFields(({ id }: Entity) => {
-            businesses.requireServed(business)
-            return { business: business.number, oid: idFrom(id, 'id') }
-          }),
-        },
-      ]),
+      businesses.configured.all.map((business) => [business.entity, { ...subjectResolvers(business), ...subjectFields(business) }]),
     ),
   }
 }

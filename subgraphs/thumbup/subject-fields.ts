@@ -1,23 +1,31 @@
-/** The fields of a subject: of `Thumbup`, and of the entity type of each business. */
+/** The fields that thumbup adds to the entity type of each business. */
 import DataLoader from 'dataloader'
+import type { BusinessConfig } from '../../config/config.ts'
 import type { BusinessNumber, Mark, MarkKey, Subject } from '../../core/domain.ts'
 import { checkFirst } from '../../core/input-limits.ts'
 import { requireViewer } from '../../core/viewer.ts'
+import { subjectId, type SubjectEntity } from '../subjects.ts'
 import { listOf } from './answers.ts'
+import { isShown, type ThumbupBusinesses } from './businesses.ts'
 import type { ThumbupContext, ThumbupReads } from './context.ts'
 import { checkAfter, type PageInput } from './inputs.ts'
 import type { MarkList } from './model/places.ts'
 import type { LikersAsked } from './read/likers.ts'
 import type { MarkPage } from './read/likes.ts'
-import { valueOf, type Foreseen } from './read/pages.ts'
+import { valueOf } from './read/pages.ts'
 import type { makeShownCounts } from './read/shown-counts.ts'
+import { foreseenOf } from './subject-entities.ts'
 
 type LikersLoader = DataLoader<LikersAsked, MarkPage | null>
 
 const LIKERS_BATCH_MAX = 1_000
 
-/** Makes the fields of a type. `subjectOf` returns the subject of a parent, `foreseenOf` the values that a page already loaded for it. */
+const unknown = (): null => null
+/** Entities of other subgraphs may have properties with these names, which must not become answers. */
+const WITHOUT_LIKES = { likeCount: unknown, dislikeCount: unknown, viewerMark: unknown, likers: unknown }
+
 export function makeSubjectFields(
+  businesses: Pick<ThumbupBusinesses, 'requireServed'>,
   reads: Pick<ThumbupReads, 'likers'>,
   { shownCount }: Pick<ReturnType<typeof makeShownCounts>, 'shownCount'>,
 ) {
@@ -44,18 +52,25 @@ export function makeSubjectFields(
     return page && listOf(list, page, before !== undefined, ({ id, markedAt }) => ({ node: { id }, markedAt }))
   }
 
-  return function subjectFields<T>(subjectOf: (parent: T) => Subject, foreseenOf: (parent: T) => Foreseen | undefined = () => undefined) {
+  return function subjectFields(business: BusinessConfig) {
+    if (!isShown(business)) return WITHOUT_LIKES
+    const subjectOf = (entity: SubjectEntity): Subject => {
+      businesses.requireServed(business)
+      return { business: business.number, oid: subjectId(entity) }
+    }
     return {
-      likeCount: (parent: T, _: unknown, context: ThumbupContext) =>
-        shownCount(context.loaders, subjectOf(parent), context.viewer?.id, 'likes', foreseenOf(parent)),
-      dislikeCount: (parent: T, _: unknown, context: ThumbupContext) =>
-        shownCount(context.loaders, subjectOf(parent), context.viewer?.id, 'dislikes', foreseenOf(parent)),
-      viewerMark(parent: T, _: unknown, context: ThumbupContext) {
+      likeCount: (entity: SubjectEntity, _: unknown, context: ThumbupContext) =>
+        shownCount(context.loaders, subjectOf(entity), context.viewer?.id, 'likes', foreseenOf(entity)),
+      dislikeCount: (entity: SubjectEntity, _: unknown, context: ThumbupContext) =>
+        shownCount(context.loaders, subjectOf(entity), context.viewer?.id, 'dislikes', foreseenOf(entity)),
+      viewerMark(entity: SubjectEntity, _: unknown, context: ThumbupContext) {
         const viewer = requireViewer(context.viewer).id
-        const mark = foreseenOf(parent)?.mark
-        return mark === undefined ? loadMark(context, { viewer, ...subjectOf(parent) }) : (valueOf(mark)?.mark ?? null)
+        const subject = subjectOf(entity)
+        const { written, mark } = foreseenOf(entity) ?? {}
+        if (written !== undefined) return written
+        return mark === undefined ? loadMark(context, { viewer, ...subject }) : (valueOf(mark)?.mark ?? null)
       },
-      likers: (parent: T, args: PageInput, context: ThumbupContext) => likers(subjectOf(parent), args, context),
+      likers: (entity: SubjectEntity, args: PageInput, context: ThumbupContext) => likers(subjectOf(entity), args, context),
     }
   }
 }

@@ -4,7 +4,7 @@ import { checkFirst } from '../../core/input-limits.ts'
 import { idFrom } from '../../core/keys.ts'
 import { SCOPE_MARKS_READ_ANY, requireViewer } from '../../core/viewer.ts'
 import { resolveReference } from '../references.ts'
-import { likeOf, listOf } from './answers.ts'
+import { listOf } from './answers.ts'
 import type { ThumbupBusinesses } from './businesses.ts'
 import type { ThumbupContext, ThumbupReads } from './context.ts'
 import { checkAfter, type PageInput } from './inputs.ts'
@@ -29,7 +29,13 @@ export function makeUserFields(businesses: ThumbupBusinesses, reads: Pick<Thumbu
       const list: MarkList = { kind: 'likes', business: business.number, id }
       const before = checkAfter(list, args.after)
       const page = await reads.likes(id, business.number, before, args.first, context.degraded)
-      return page && listOf(list, page, before !== undefined, ({ id: oid, markedAt }) => ({ node: likeOf(business, oid, markedAt) }))
+      return (
+        page &&
+        listOf(list, page, before !== undefined, ({ id: liked, markedAt }) => ({
+          node: { __typename: business.entity, id: liked },
+          markedAt,
+        }))
+      )
     },
     likesReceived(user: User, args: { business: string }, context: ThumbupContext) {
       const business = businesses.byName(args.business)

@@ -4,7 +4,7 @@ import type { BusinessNumber, Mark, MarkPlace, Subject, ViewerId } from '../../.
 import type { Degraded } from '../../../core/outage/degraded.ts'
 import { randomBelow, type Random } from '../../../core/random.ts'
 import { SCOPE_MARKS_WRITE_ANY, SCOPE_SUBJECTS_REGISTER, type Viewer } from '../../../core/viewer.ts'
-import type { MarkInput } from '../../../subgraphs/thumbup/inputs.ts'
+import type { SetMarkInput } from '../../../subgraphs/thumbup/inputs.ts'
 import { makeDice } from '../dice.ts'
 import type { Scheduler } from '../scheduler.ts'
 import type { SentMark } from './checker.ts'
@@ -33,7 +33,7 @@ export type Client = {
   /** Undefined while the device does nothing. */
   process: MarkProcess | undefined
   /** The last input, which the device may send again. */
-  sent: MarkInput[]
+  sent: SetMarkInput[]
   browsing: Browsing | undefined
 }
 
@@ -67,10 +67,10 @@ export function makeMarkInputs(random: Random, { now: clock }: Scheduler, option
     )
   }
 
-  function input(client: Client): MarkInput {
+  function input(client: Client): SetMarkInput {
     const { name, oid } = subject()
     const mark: Mark = random() < 0.5 ? 'LIKE' : random() < 0.7 ? 'NONE' : 'DISLIKE'
-    const sent: MarkInput = { business: name, id: oid, mark, markedAt: clock() }
+    const sent: SetMarkInput = { business: name, id: oid, mark, markedAt: clock() }
     const chance = random()
     // Some times are coarse, so that two marks have the same time.
     if (chance < 0.25) sent.markedAt = Math.floor(clock() / 50) * 50
@@ -84,7 +84,12 @@ export function makeMarkInputs(random: Random, { now: clock }: Scheduler, option
   }
 
   /** A time ahead counts as now; with several ahead in one call, this client does not predict their order. */
-  function sentOf({ viewer }: Client, { business, id, mark, markedAt, viewer: other }: MarkInput, now: number, isAlone: boolean): SentMark {
+  function sentOf(
+    { viewer }: Client,
+    { business, id, mark, markedAt, viewer: other }: SetMarkInput,
+    now: number,
+    isAlone: boolean,
+  ): SentMark {
     const found = businesses.find(({ name }) => name === business)
     const isBad = found === undefined || (mark === 'DISLIKE' && !found.thumbup.dislikes)
     const isNow = (markedAt ?? now) >= now

@@ -8,7 +8,7 @@ import { isTidemarkError } from '../../../core/errors.ts'
 import type { Degraded } from '../../../core/outage/degraded.ts'
 import { randomBelow, type Random } from '../../../core/random.ts'
 import { SCOPE_SUBJECTS_REGISTER } from '../../../core/viewer.ts'
-import type { MarkInput } from '../../../subgraphs/thumbup/inputs.ts'
+import type { SetMarkInput } from '../../../subgraphs/thumbup/inputs.ts'
 import { makeDevices, type Action } from '../devices.ts'
 import { makeDice } from '../dice.ts'
 import type { History } from '../history-of-events.ts'
@@ -37,7 +37,7 @@ export function makeMarkClients(
   const readPage = makeBrowse(random, checker, owed)
   const { lookUp, lookUpKeys, count, readLikers, readOwners } = makeReads(random, checker, options, inputs, owed)
 
-  async function mark(client: Client, process: MarkProcess, inputs: MarkInput[]): Promise<string> {
+  async function mark(client: Client, process: MarkProcess, inputs: SetMarkInput[]): Promise<string> {
     client.sent = inputs
     const now = scheduler.now() + process.life.skewMs
     const sent = inputs.map((each) => sentOf(client, each, now, inputs.length === 1))
@@ -56,7 +56,7 @@ export function makeMarkClients(
     const inputs = subjects(3).map(({ name, oid }) => ({ business: name, id: oid, owner: pick(options.owners) }))
     const viewer = { ...client.viewer, scopes: [SCOPE_SUBJECTS_REGISTER] }
     const answers = await process.service.registerSubjects(viewer, undefined, inputs)
-    if (answers.some((each) => !each.registered)) checker.fail(`a registration was answered ${JSON.stringify(answers)}`, undefined)
+    if (answers.some((each) => 'outcome' in each)) checker.fail(`a registration was answered ${JSON.stringify(answers)}`, undefined)
     return inputs.map(({ business, id, owner }) => `${business} ${id} is ${owner}'s`).join(', ')
   }
 

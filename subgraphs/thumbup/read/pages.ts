@@ -3,16 +3,26 @@
  * loaded in one batch, each item gets its share, and its fields answer at once. Fifty items with three fields each need two promises
  * instead of more than a hundred and fifty.
  *
- * Other fields load by themselves through the same loaders: fields under @skip or @include, items outside a list, and invalid ids. The
+ * Other fields load by themselves through the same loaders: fields under @skip or @include, and items outside a list. The
  * foresight may therefore be incomplete, and it decides no errors of fields.
  */
 import { Kind, type FieldNode, type GraphQLResolveInfo, type SelectionSetNode } from 'graphql'
-import type { Subject, SubjectCounts, ViewerId } from '../../../core/domain.ts'
+import type { Mark, Subject, SubjectCounts, ViewerId } from '../../../core/domain.ts'
 import type { ThumbupLoaders } from '../../../loaders/thumbup.ts'
 import type { ShownMark } from '../../../loaders/marks.ts'
 
-/** The loaded values of one subject. An absent value was not foreseen. An error belongs to the field that needs the value. */
-export type Foreseen = { counts?: SubjectCounts | null | Error; mark?: ShownMark | null | Error }
+/** The values of one subject that are known before its fields are resolved. An absent value was not foreseen. */
+export type Foreseen = {
+  /** An error belongs to the field that needs the value. */
+  counts?: SubjectCounts | null | Error
+  mark?: ShownMark | null | Error
+  /** The mark that the viewer has just written. It may be in the journal only, so it replaces the mark that a store holds. */
+  written?: Mark | undefined
+  /** The counts as the viewer sees them. */
+  shown?: ShownCounts
+}
+
+export type ShownCounts = Pick<SubjectCounts, 'likes' | 'dislikes'>
 
 /** Throws the error of a value that failed to load. */
 export function valueOf<T>(loaded: T | Error): T {

@@ -3,7 +3,7 @@ import type { Mark, Subject, SubjectCounts, ViewerId } from '../../../core/domai
 import type { ShownMark } from '../../../loaders/marks.ts'
 import type { ThumbupLoaders } from '../../../loaders/thumbup.ts'
 import { transitionOf } from '../model/merge.ts'
-import { valueOf, type Foreseen } from './pages.ts'
+import { valueOf, type Foreseen, type ShownCounts } from './pages.ts'
 
 export type CountKind = 'likes' | 'dislikes'
 
@@ -17,28 +17,29 @@ export function makeShownCounts(reads: { mayBeOld(subject: Subject): boolean }) 
     subject: Subject,
     viewer: ViewerId | undefined,
     kind: CountKind,
-    { counts, mark }: Foreseen = {},
+    { counts, mark, written, shown }: Foreseen = {},
   ): number | null | Promise<number | null> {
-    if (counts === undefined || (viewer !== undefined && mark === undefined)) return loadCount(loaders, subject, viewer, kind)
-    const shown = valueOf(counts)
+    if (shown !== undefined) return shown[kind]
+    if (counts === undefined || (viewer !== undefined && mark === undefined)) return loadCount(loaders, subject, viewer, kind, written)
+    const known = valueOf(counts)
     const own = valueOf(mark ?? null)
-    return shown && withCounted(loaders, subject, shown, own, kind)
+    return known && withCounted(loaders, subject, known, own, kind)
   }
 
-  /** `journaledMark`: the viewer's mark that waits in the journal. */
+  /** `written`: the mark that the viewer has just written. */
   async function loadCount(
     loaders: CountLoaders,
     subject: Subject,
     viewer: ViewerId | undefined,
     kind: CountKind,
-    journaledMark?: Mark,
+    written: Mark | undefined,
   ): Promise<number | null> {
     const [counts, held] = await Promise.all([
       loaders.counts.load(subject),
       // Counts are public: a mark that cannot be read does not make them null.
       viewer === undefined ? null : loaders.marks.load({ viewer, ...subject }),
     ])
-    const own = held === null || journaledMark === undefined ? held : { ...held, mark: journaledMark }
+    const own = held === null || written === undefined ? held : { ...held, mark: written }
     return counts === null ? null : withCounted(loaders, subject, counts, own, kind)
   }
 
@@ -60,14 +61,11 @@ export function makeShownCounts(reads: { mayBeOld(subject: Subject): boolean }) 
       .then((fresh) => withOwn(fresh !== null && fresh.version > counts.version ? fresh : counts, held, kind))
   }
 
-  return { shownCount, loadCount }
+  return { shownCount }
 }
 
-function withOwn(
-  counts: SubjectCounts,
-  held: { mark: 'NONE' | 'LIKE' | 'DISLIKE'; counted: 'NONE' | 'LIKE' | 'DISLIKE' } | null,
-  kind: CountKind,
-): number {
+/** The public count with the part of the viewer's mark that is not counted yet. */
+export function withOwn(counts: ShownCounts, held: Pick<ShownMark, 'mark' | 'counted'> | null, kind: CountKind): number {
   if (held === null) return counts[kind]
   // The mark may have been counted between the two reads.
   return Math.max(0, counts[kind] + transitionOf(held.counted, held.mark)[kind])

@@ -1,7 +1,12 @@
 /** Calls for several sets of stores: each set gets its part of the inputs, all sets in parallel. */
 import type { BusinessNumber } from '../../../core/domain.ts'
-import { isTidemarkError, publicMessage } from '../../../core/errors.ts'
-import type { Rejected } from './rejections.ts'
+import { isTidemarkError, type ErrorCode } from '../../../core/errors.ts'
+import { rejectedBy, type Rejected } from './rejections.ts'
+
+/** Failures of stores that reject inputs. `UserErrorCode` of the schema has them. */
+const OF_STORES: ReadonlySet<ErrorCode> = new Set([
+  ...(['DATA_DAMAGED', 'DATA_INCOMPATIBLE', 'HOT_STORE_UNAVAILABLE', 'RECORD_STORE_UNAVAILABLE', 'STORE_FULL'] as const),
+])
 
 /**
  * Runs the task once per set of stores, with the inputs that passed the checks. If the task fails for one of several sets, the inputs of
@@ -33,8 +38,8 @@ export async function answerByStores<P, T extends { business: BusinessNumber }, 
         )
         places.forEach((place, index) => (answers[place] = done[index] as A))
       } catch (error) {
-        if (parts.size === 1 || !isTidemarkError(error)) throw error
-        for (const place of places) answers[place] = { outcome: 'REJECTED', code: error.code, message: publicMessage(error) }
+        if (parts.size === 1 || !isTidemarkError(error) || !OF_STORES.has(error.code)) throw error
+        for (const place of places) answers[place] = rejectedBy(error)
       }
     }),
   )

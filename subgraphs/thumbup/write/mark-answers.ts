@@ -1,9 +1,8 @@
 /** The answer to one mark, from the outcome of its write. */
 import type { Mark, MarkKey } from '../../../core/domain.ts'
-import { publicMessage } from '../../../core/errors.ts'
 import type { MarkWrite } from '../stores/hot-store.ts'
 import type { Pipeline } from './pipeline.ts'
-import type { Rejected } from './rejections.ts'
+import { rejectedBy, type Rejected } from './rejections.ts'
 import type { MarkWriteOutcome } from './writes.ts'
 
 /** One answer per input. */
@@ -26,9 +25,7 @@ export function answerOf({ aggregate }: Pick<Pipeline, 'aggregate'>, write: Mark
   const { viewer, business, oid } = write
   const key: MarkKey = { viewer, business, oid }
   if (outcome.status === 'journaled') return { outcome: 'ACCEPTED', key, old: undefined, mark: outcome.mark, journaled: true }
-  if (outcome.status === 'unreadable') {
-    return { outcome: 'REJECTED', code: outcome.error.code, message: publicMessage(outcome.error) }
-  }
+  if (outcome.status === 'unreadable') return rejectedBy(outcome.error)
   if (outcome.status === 'stale') {
     const { record, repeated } = outcome
     // An earlier put may have stored this mark and lost its answer: the key was never flushed.

@@ -1,5 +1,5 @@
 /** Counts the answers to marks. */
-import type { MarkInput } from '../inputs.ts'
+import type { SetMarkInput } from '../inputs.ts'
 import type { MarkAnswer } from './mark-answers.ts'
 
 export type ThumbupFigures = Record<'accepted' | 'changed' | 'stale' | 'rejected' | 'journaled', number> & {
@@ -15,7 +15,7 @@ export function makeMarkFigures() {
   const figures = { accepted: 0, changed: 0, stale: 0, rejected: 0, journaled: 0 }
   const sources = new Map<string, number>()
 
-  function count(each: MarkAnswer, { source }: MarkInput): void {
+  function count(each: MarkAnswer, { source }: SetMarkInput): void {
     figures[FIGURE_OF[each.outcome]]++
     if (each.outcome !== 'ACCEPTED') return
     if (each.journaled === true) figures.journaled++

@@ -15,7 +15,7 @@ import type { CheckedMark } from '../inputs.ts'
 import type { MarkStore, MarkWrite } from '../stores/hot-store.ts'
 import type { Pipeline } from './pipeline.ts'
 import type { Quotas } from './quotas.ts'
-import type { Rejected } from './rejections.ts'
+import { rejectedBy, type Rejected } from './rejections.ts'
 
 type Stores = Pick<Pipeline, 'guarded' | 'fills' | 'writes'>
 
@@ -37,7 +37,7 @@ export async function refuseNewOfFull(
       const writes = some.map(({ write }) => write)
       const isOneMore = await areOneMore(pipeline, writes, degraded)
       some.forEach(({ place, error }, index) => {
-        if (isOneMore[index] === true) judged[place] = { outcome: 'REJECTED', code: error.code, message: error.message }
+        if (isOneMore[index] === true) judged[place] = rejectedBy(error)
       })
     }),
   )

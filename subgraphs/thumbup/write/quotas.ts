@@ -70,6 +70,7 @@ export function startQuotas(
         throw new TidemarkError(
           'QUOTA_EXCEEDED',
           `business "${names.get(business)}" has used its ${limit.perSecond} marks of this second: send the mark again later`,
+          { path: ['business'] },
         )
       }
     },
@@ -80,6 +81,7 @@ export function startQuotas(
       return new TidemarkError(
         'QUOTA_EXCEEDED',
         `${what}business "${quota.name}" has ${quota.marks} stored marks of at most ${quota.max}: raise thumbup.marksMax, or undo some`,
+        { path: ['business'] },
       )
     },
     async stop() {

@@ -1,13 +1,17 @@
 /** Rejected inputs: a failed check rejects one input of a batch, and the others still count. */
-import { isTidemarkError, type ErrorCode } from '../../../core/errors.ts'
+import { isTidemarkError, publicMessage, type TidemarkError } from '../../../core/errors.ts'
 
-export type Rejected = { outcome: 'REJECTED'; code: ErrorCode; message: string }
+export type Rejected = { outcome: 'REJECTED' } & Pick<TidemarkError, 'code' | 'message' | 'inputPath'>
 
 export function orReject<T>(check: () => T): T | Rejected {
   try {
     return check()
   } catch (error) {
-    if (isTidemarkError(error)) return { outcome: 'REJECTED', code: error.code, message: error.message }
+    if (isTidemarkError(error)) return rejectedBy(error)
     throw error
   }
+}
+
+export function rejectedBy(error: TidemarkError): Rejected {
+  return { outcome: 'REJECTED', code: error.code, message: publicMessage(error), inputPath: error.inputPath }
 }

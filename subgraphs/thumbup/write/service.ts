@@ -13,7 +13,7 @@ import type { BusinessNumber } from '../../../core/domain.ts'
 import { checkIds, checkInputCount } from '../../../core/input-limits.ts'
 import { SCOPE_OPERATOR, requireScope, type Viewer } from '../../../core/viewer.ts'
 import type { ThumbupBusinesses } from '../businesses.ts'
-import { checkMark, type CheckedMark, type MarkInput, type SubjectInput } from '../inputs.ts'
+import { checkMark, type CheckedMark, type SetMarkInput, type RegisterSubjectInput } from '../inputs.ts'
 import { answerByStores } from './by-stores.ts'
 import { answerOf, type MarkAnswer } from './mark-answers.ts'
 import { makeMarkFigures, type ThumbupFigures } from './mark-figures.ts'
@@ -21,15 +21,20 @@ import type { Pipeline } from './pipeline.ts'
 import { refuseNewOfFull } from './quota-check.ts'
 import type { Quotas } from './quotas.ts'
 import { reconcile, type Reconciliation } from '../persist/reconciler.ts'
-import { registerSubjects, type RegisterAnswer } from './registration.ts'
-import { orReject } from './rejections.ts'
+import { registerSubjects } from './registration.ts'
+import { orReject, type Rejected } from './rejections.ts'
+import type { Registration } from '../stores/record-store.ts'
 import type { MarkWriteOutcome } from './writes.ts'
 
 export type ThumbupService = {
   /** In the order of `inputs`. Throws INPUTS_TOO_MANY, or the code of the store if all inputs failed there. */
-  mark(viewer: Viewer, inputs: readonly MarkInput[], degraded: Degraded): Promise<MarkAnswer[]>
+  mark(viewer: Viewer, inputs: readonly SetMarkInput[], degraded: Degraded): Promise<MarkAnswer[]>
   /** In the order of `inputs`. Throws INPUTS_TOO_MANY, FORBIDDEN, UNAUTHENTICATED, or the code of the store if all inputs failed there. */
-  registerSubjects(viewer: Viewer | undefined, business: string | undefined, inputs: readonly SubjectInput[]): Promise<RegisterAnswer[]>
+  registerSubjects(
+    viewer: Viewer | undefined,
+    business: string | undefined,
+    inputs: readonly RegisterSubjectInput[],
+  ): Promise<(Registration | Rejected)[]>
   /** Throws FORBIDDEN, UNAUTHENTICATED, BUSINESS_UNKNOWN, BUSINESS_DELETED, IDS_TOO_MANY, ID_INVALID. */
   reconcile(viewer: Viewer | undefined, business: string, ids: readonly string[], degraded: Degraded): Promise<Reconciliation>
   figures(): ThumbupFigures
@@ -51,8 +56,8 @@ export function makeThumbupService(
 ): ThumbupService {
   const figures = makeMarkFigures()
 
-  async function mark(viewer: Viewer, inputs: readonly MarkInput[], degraded: Degraded): Promise<MarkAnswer[]> {
-    checkInputCount(inputs.length)
+  async function mark(viewer: Viewer, inputs: readonly SetMarkInput[], degraded: Degraded): Promise<MarkAnswer[]> {
+    checkInputCount(inputs.length, 'marks')
     const now = clock.now()
     const ahead = orderAhead(
       inputs.map(({ markedAt }) => markedAt),
@@ -67,11 +72,11 @@ export function makeThumbupService(
       if (first?.status === 'unreadable' && outcomes.every(({ status }) => status === 'unreadable')) throw first.error
       return outcomes.map((outcome, index) => answerOf(pipeline, writes[index] as CheckedMark, outcome))
     })
-    answers.forEach((each, index) => figures.count(each, inputs[index] as MarkInput))
+    answers.forEach((each, index) => figures.count(each, inputs[index] as SetMarkInput))
     return answers
   }
 
-  function checkAndAdmit(input: MarkInput, viewer: Viewer, now: number, ahead: TimesAhead | undefined): CheckedMark {
+  function checkAndAdmit(input: SetMarkInput, viewer: Viewer, now: number, ahead: TimesAhead | undefined): CheckedMark {
     const write = checkMark(input, viewer, businesses, now, ahead)
     quotas.admit(write)
     return write

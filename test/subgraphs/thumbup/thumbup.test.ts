@@ -6,11 +6,18 @@ import { markStream } from '../../../subgraphs/thumbup/model/streams.ts'
 import { systemClock } from '../../../core/clock.ts'
 import { until } from '../../../harness/until.ts'
 
-const MARK = `mutation ($id: ID!, $mark: Mark!, $business: String = "video", $markedAt: Timestamp, $viewer: ID, $source: String) {
-  mark(business: $business, id: $id, mark: $mark, markedAt: $markedAt, viewer: $viewer, source: $source) {
-    outcome code message oldMark newMark changed state likeCount dislikeCount
-  } }`
-const READ = `query ($ids: [ID!]!, $business: String = "video") { thumbups(business: $business, ids: $ids) { id likeCount dislikeCount viewerMark } }`
+const MARK = `mutation ($input: SetMarkInput!) { setMark(input: $input) {
+  outcome userErrors { code message path } oldMark mark changed state subject { id likeCount dislikeCount viewerMark }
+} }`
+const BATCH = `mutation ($marks: [SetMarkInput!]!) { setMarkBatch(input: { marks: $marks }) {
+  results { outcome userErrors { code path } } userErrors { code message path }
+} }`
+const REGISTER = `mutation ($subjects: [RegisterSubjectInput!]!) { registerSubjects(input: { business: "video", subjects: $subjects }) {
+  results { registered subject { __typename id } userErrors { code path } } userErrors { code message path }
+} }`
+const READ = `query ($ids: [ID!]!, $business: String = "video") { subjects(business: $business, ids: $ids) { id likeCount dislikeCount viewerMark } }`
+
+const said = (message: RegExp) => expect.stringMatching(message) as string
 
 describe('thumbup', () => {
   let stores: MarkedStores
@@ -28,14 +35,14 @@ describe('thumbup', () => {
   })
 
   const mark = async (viewer: string, id: string, mark: string, more: Record<string, unknown> = {}) =>
-    (await served.ask(MARK, viewerOf(viewer), { id, mark, ...more })).data.mark
-  const read = async (viewer: string, ...ids: string[]) => (await served.ask(READ, viewerOf(viewer), { ids })).data.thumbups
+    (await served.ask(MARK, viewerOf(viewer), { input: { business: 'video', id, mark, ...more } })).data.setMark
+  const read = async (viewer: string, ...ids: string[]) => (await served.ask(READ, viewerOf(viewer), { ids })).data.subjects
   const settled = () => until('everything is persisted', async () => (await stores.plain.hot.countDirtyMarks()) === 0)
 
   test('a viewer sees their own like and its effect on the count at once, and others within the window', async () => {
     expect(await mark('7', 'a', 'LIKE')).toEqual({
-      ...{ outcome: 'ACCEPTED', code: null, message: null, oldMark: 'NONE', newMark: 'LIKE', changed: true },
-      ...{ state: 'PENDING', likeCount: 1, dislikeCount: 0 },
+      ...{ outcome: 'ACCEPTED', userErrors: [], oldMark: 'NONE', mark: 'LIKE', changed: true, state: 'PENDING' },
+      subject: { id: 'a', likeCount: 1, dislikeCount: 0, viewerMark: 'LIKE' },
     })
     expect(await read('7', 'a')).toEqual([{ id: 'a', likeCount: 1, dislikeCount: 0, viewerMark: 'LIKE' }])
     expect(await read('8', 'a')).toEqual([{ id: 'a', likeCount: 0, dislikeCount: 0, viewerMark: 'NONE' }])
@@ -47,17 +54,19 @@ describe('thumbup', () => {
   })
 
   test('repeated marks and undos without a mark change nothing, and a change affects both counts', async () => {
-    expect(await mark('7', 'a', 'NONE')).toMatchObject({ outcome: 'ACCEPTED', changed: false, oldMark: 'NONE', likeCount: 0 })
+    expect(await mark('7', 'a', 'NONE')).toMatchObject({ outcome: 'ACCEPTED', changed: false, oldMark: 'NONE', subject: { likeCount: 0 } })
     await mark('7', 'a', 'LIKE')
-    expect(await mark('7', 'a', 'LIKE')).toMatchObject({ outcome: 'ACCEPTED', changed: false, oldMark: 'LIKE', likeCount: 1 })
-    expect(await mark('7', 'a', 'DISLIKE')).toMatchObject({ changed: true, oldMark: 'LIKE', likeCount: 0, dislikeCount: 1 })
-    expect(await mark('7', 'a', 'NONE')).toMatchObject({ changed: true, oldMark: 'DISLIKE', likeCount: 0, dislikeCount: 0 })
+    expect(await mark('7', 'a', 'LIKE')).toMatchObject({ outcome: 'ACCEPTED', changed: false, oldMark: 'LIKE', subject: { likeCount: 1 } })
+    expect(await mark('7', 'a', 'DISLIKE')).toMatchObject({ changed: true, oldMark: 'LIKE', subject: { likeCount: 0, dislikeCount: 1 } })
+    expect(await mark('7', 'a', 'NONE')).toMatchObject({ changed: true, oldMark: 'DISLIKE', subject: { likeCount: 0, dislikeCount: 0 } })
   })
 
   test('a mark with a time ahead of the clock counts as now and can be undone at once', async () => {
     for (const ahead of [290_000, 1e12]) {
-      expect(await mark('7', 'a', 'LIKE', { markedAt: Date.now() + ahead })).toMatchObject({ outcome: 'ACCEPTED', likeCount: 1 })
-      expect(await mark('7', 'a', 'NONE')).toMatchObject({ outcome: 'ACCEPTED', changed: true, likeCount: 0 })
+      expect(await mark('7', 'a', 'LIKE', { markedAt: Date.now() + ahead })).toMatchObject({
+        ...{ outcome: 'ACCEPTED', subject: { likeCount: 1 } },
+      })
+      expect(await mark('7', 'a', 'NONE')).toMatchObject({ outcome: 'ACCEPTED', changed: true, subject: { likeCount: 0 } })
     }
     const now = Date.now()
     await mark('7', 'a', 'LIKE', { markedAt: now - 5_000 })
@@ -67,10 +76,13 @@ describe('thumbup', () => {
   test('a like through a faster clock can be undone through a slower clock, and given again', async () => {
     const clock = { ...systemClock, now: () => Date.now() + 3_000 }
     const ahead = serveThumbup(stores, undefined, { clock, journal: false })
-    const through = async (by: ServedThumbup, kind: string) => (await by.ask(MARK, viewerOf('7'), { id: 'a', mark: kind })).data.mark
+    const through = async (by: ServedThumbup, kind: string) =>
+      (await by.ask(MARK, viewerOf('7'), { input: { business: 'video', id: 'a', mark: kind } })).data.setMark
     for (let round = 0; round < 3; round++) {
-      expect(await through(ahead, 'LIKE')).toMatchObject({ outcome: 'ACCEPTED', newMark: 'LIKE', likeCount: 1 })
-      expect(await through(served, 'NONE')).toMatchObject({ outcome: 'ACCEPTED', oldMark: 'LIKE', newMark: 'NONE', likeCount: 0 })
+      expect(await through(ahead, 'LIKE')).toMatchObject({ outcome: 'ACCEPTED', mark: 'LIKE', subject: { likeCount: 1 } })
+      expect(await through(served, 'NONE')).toMatchObject({
+        ...{ outcome: 'ACCEPTED', oldMark: 'LIKE', mark: 'NONE', subject: { likeCount: 0 } },
+      })
       expect(await read('7', 'a')).toMatchObject([{ viewerMark: 'NONE' }])
     }
     await ahead.stop()
@@ -80,7 +92,7 @@ describe('thumbup', () => {
     const now = Date.now()
     await mark('7', 'a', 'LIKE', { markedAt: now })
     expect(await mark('7', 'a', 'DISLIKE', { markedAt: now - 1_000 })).toMatchObject({
-      ...{ outcome: 'STALE', newMark: 'LIKE', changed: false, state: 'PENDING', likeCount: 1 },
+      ...{ outcome: 'STALE', mark: 'LIKE', changed: false, state: 'PENDING', subject: { likeCount: 1, viewerMark: 'LIKE' } },
     })
   })
 
@@ -89,7 +101,7 @@ describe('thumbup', () => {
     const now = Date.now()
     await mark('7', 'a', 'LIKE', { markedAt: now })
     await settled()
-    expect(await mark('7', 'a', 'LIKE', { markedAt: now })).toMatchObject({ outcome: 'STALE', state: 'SETTLED', likeCount: 1 })
+    expect(await mark('7', 'a', 'LIKE', { markedAt: now })).toMatchObject({ outcome: 'STALE', state: 'SETTLED', subject: { likeCount: 1 } })
     await job.stop()
     // The job has stopped, but these calls return only states that all viewers see.
     expect(await mark('7', 'a', 'LIKE', { markedAt: now + 1 })).toMatchObject({ outcome: 'ACCEPTED', changed: false, state: 'SETTLED' })
@@ -100,21 +112,23 @@ describe('thumbup', () => {
 
   test('an invalid time is refused with a message', async () => {
     expect(await mark('7', 'a', 'LIKE', { markedAt: 1.5 })).toMatchObject({
-      ...{ outcome: 'REJECTED', code: 'MARKED_AT_INVALID' },
-      message: expect.stringMatching(/^markedAt 1.5 is not a time: send milliseconds/) as string,
+      ...{ outcome: 'REJECTED', subject: null, mark: null, oldMark: null, state: null },
+      userErrors: [
+        { code: 'MARKED_AT_INVALID', message: said(/^markedAt 1.5 is not a time: send milliseconds/), path: ['input', 'markedAt'] },
+      ],
     })
     expect(await mark('7', 'a', 'LIKE', { markedAt: 'noon' })).toMatchObject({
-      message: expect.stringMatching(/^what was sent as markedAt is not a time: send milliseconds/) as string,
+      userErrors: [{ message: said(/^what was sent as markedAt is not a time: send milliseconds/) }],
     })
     expect(await mark('7', 'a', 'LIKE', { markedAt: Math.floor(Date.now() / 1_000) })).toMatchObject({
-      ...{ outcome: 'REJECTED', code: 'MARKED_AT_INVALID' },
-      message: expect.stringMatching(/^markedAt \d+ is in seconds, or before March 1973: send milliseconds/) as string,
+      outcome: 'REJECTED',
+      userErrors: [{ code: 'MARKED_AT_INVALID', message: said(/^markedAt \d+ is in seconds, or before March 1973: send milliseconds/) }],
     })
   })
 
   test('two businesses with equal ids have separate marks and counts', async () => {
     await mark('7', 'a', 'LIKE')
-    expect((await served.ask(READ, viewerOf('7'), { ids: ['a'], business: 'article' })).data.thumbups).toEqual([
+    expect((await served.ask(READ, viewerOf('7'), { ids: ['a'], business: 'article' })).data.subjects).toEqual([
       { id: 'a', likeCount: 0, dislikeCount: 0, viewerMark: 'NONE' },
     ])
   })
@@ -141,16 +155,13 @@ describe('thumbup', () => {
   })
 
   test('two marks in one request each have their own effect in the answer, regardless of reads for the first', async () => {
-    const fields = 'oldMark state likeCount dislikeCount'
-    const { data } = await served.ask(
-      `mutation { one: mark(business: "video", id: "a", mark: LIKE) { ${fields} } two: mark(business: "video", id: "a", mark: DISLIKE) { ${fields} }
-        three: mark(business: "video", id: "a", mark: NONE) { ${fields} } }`,
-      viewerOf('7'),
-    )
+    const set = (mark: string) => `setMark(input: { business: "video", id: "a", mark: ${mark} }) {
+      oldMark state subject { viewerMark likeCount dislikeCount } }`
+    const { data } = await served.ask(`mutation { one: ${set('LIKE')} two: ${set('DISLIKE')} three: ${set('NONE')} }`, viewerOf('7'))
     expect(data).toEqual({
-      one: { oldMark: 'NONE', state: 'PENDING', likeCount: 1, dislikeCount: 0 },
-      two: { oldMark: 'LIKE', state: 'PENDING', likeCount: 0, dislikeCount: 1 },
-      three: { oldMark: 'DISLIKE', state: 'PENDING', likeCount: 0, dislikeCount: 0 },
+      one: { oldMark: 'NONE', state: 'PENDING', subject: { viewerMark: 'LIKE', likeCount: 1, dislikeCount: 0 } },
+      two: { oldMark: 'LIKE', state: 'PENDING', subject: { viewerMark: 'DISLIKE', likeCount: 0, dislikeCount: 1 } },
+      three: { oldMark: 'DISLIKE', state: 'PENDING', subject: { viewerMark: 'NONE', likeCount: 0, dislikeCount: 0 } },
     })
   })
 
@@ -175,13 +186,9 @@ describe('thumbup', () => {
   test('counts of a window are written once per subject, and every count equals its rows', async () => {
     served = await again(served, thumbupConfig({ thumbup: { flushAgeMaxMs: 5, windowMs: 300, sweepAfterMs: 60_000 } }))
     job = await served.subgraph.startJob()
-    const inputs = Array.from({ length: 400 }, (_, at) => ({ viewer: `${at}`, business: 'video', id: `s${at % 4}`, mark: 'LIKE' }))
-    const answer = await served.ask(
-      'mutation ($inputs: [MarkInput!]!) { markBatch(inputs: $inputs) { outcome } }',
-      viewerOf('1', 'marks:write-any'),
-      { inputs },
-    )
-    expect(answer.data.markBatch.every((each: any) => each.outcome === 'ACCEPTED')).toBe(true)
+    const marks = Array.from({ length: 400 }, (_, at) => ({ viewer: `${at}`, business: 'video', id: `s${at % 4}`, mark: 'LIKE' }))
+    const { data } = await served.ask(BATCH, viewerOf('1', 'marks:write-any'), { marks })
+    expect(data.setMarkBatch.results.every((each: any) => each.outcome === 'ACCEPTED')).toBe(true)
     // An import for many unknown viewers: their rows are read in one batch, and no viewer is filled.
     expect([stores.count('records.listMarks'), stores.count('records.getMarkMany')]).toEqual([0, 1])
     await until('the windows have ended', () => job?.figures().marks === 400)
@@ -192,7 +199,7 @@ describe('thumbup', () => {
   })
 
   test('errors are reported per input, and the other inputs count', async () => {
-    const inputs = [
+    const marks = [
       { business: 'video', id: 'a', mark: 'LIKE' },
       { business: 'vidoe', id: 'a', mark: 'LIKE' },
       { business: 'gone', id: 'a', mark: 'LIKE' },
@@ -203,13 +210,20 @@ describe('thumbup', () => {
       { business: 'video', id: 'a', mark: 'LIKE', source: 'x'.repeat(65) },
       { business: 'video', id: 'a', mark: 'LIKE', viewer: '8' },
     ]
-    const answer = await served.ask('mutation ($inputs: [MarkInput!]!) { markBatch(inputs: $inputs) { outcome code } }', viewerOf('7'), {
-      inputs,
-    })
-    expect(answer.data.markBatch.map((each: any) => each.code)).toEqual([
-      ...[null, 'BUSINESS_UNKNOWN', 'BUSINESS_DELETED', 'BUSINESS_UNKNOWN', 'DISLIKES_OFF'],
-      ...['ID_INVALID', 'MARKED_AT_INVALID', 'SOURCE_INVALID', 'FORBIDDEN'],
+    const { results, userErrors } = (await served.ask(BATCH, viewerOf('7'), { marks })).data.setMarkBatch
+    expect(results).toEqual([
+      { outcome: 'ACCEPTED', userErrors: [] },
+      ...[
+        ...[
+          ['BUSINESS_UNKNOWN', 'business'] as const,
+          ['BUSINESS_DELETED', 'business'] as const,
+          ['BUSINESS_UNKNOWN', 'business'] as const,
+        ],
+        ...[['DISLIKES_OFF', 'mark'] as const, ['ID_INVALID', 'id'] as const, ['MARKED_AT_INVALID', 'markedAt'] as const],
+        ...[['SOURCE_INVALID', 'source'] as const, ['FORBIDDEN', 'viewer'] as const],
+      ].map(([code, field], at) => ({ outcome: 'REJECTED', userErrors: [{ code, path: ['input', 'marks', String(at + 1), field] }] })),
     ])
+    expect(userErrors).toEqual([])
     expect(await read('7', 'a')).toMatchObject([{ viewerMark: 'LIKE' }])
     const [invalid] = await served.subgraph.service.mark(viewerOf('7'), [{ business: 'video', id: 'a', mark: 'LOVE' }], new Set())
     expect(invalid).toMatchObject({ outcome: 'REJECTED', code: 'MARK_INVALID' })
@@ -220,21 +234,28 @@ describe('thumbup', () => {
       (await served.ask(source, viewer, variables)).errors.map(({ code }) => code)
     const ids = Array.from({ length: 201 }, (_, at) => `${at}`)
     expect(await codes(READ, viewerOf('7'), { ids })).toEqual(['IDS_TOO_MANY'])
-    const inputs = Array.from({ length: 501 }, () => ({ business: 'video', id: 'a', mark: 'LIKE' }))
-    const batch = 'mutation ($inputs: [MarkInput!]!) { markBatch(inputs: $inputs) { outcome } }'
-    expect(await codes(batch, viewerOf('7'), { inputs })).toEqual(['INPUTS_TOO_MANY'])
-    expect(await codes(batch, undefined, { inputs: [] })).toEqual(['UNAUTHENTICATED'])
+    const marks = Array.from({ length: 501 }, () => ({ business: 'video', id: 'a', mark: 'LIKE' }))
+    const refused = (field: string) => ({
+      results: [],
+      userErrors: [{ code: 'INPUTS_TOO_MANY', message: `501 ${field} are too many: send at most 500 per batch`, path: ['input', field] }],
+    })
+    expect((await served.ask(BATCH, viewerOf('7'), { marks })).data.setMarkBatch).toEqual(refused('marks'))
+    expect(await read('7', 'a')).toMatchObject([{ viewerMark: 'NONE' }])
+    expect(await codes(BATCH, undefined, { marks: [] })).toEqual(['UNAUTHENTICATED'])
     const reconcile = '{ reconcile(business: "video", ids: ["a"]) { checked } }'
     expect(await codes(reconcile, viewerOf('7'))).toEqual(['FORBIDDEN'])
-    const register = 'mutation { registerSubjects(business: "video", inputs: [{id: "a", owner: "9"}]) { registered } }'
-    expect(await codes(register, viewerOf('7'))).toEqual(['FORBIDDEN'])
-    expect(await codes(register)).toEqual(['UNAUTHENTICATED'])
+    const subjects = Array.from({ length: 501 }, () => ({ id: 'a', owner: '9' }))
+    expect((await served.ask(REGISTER, viewerOf('svc', 'subjects:register'), { subjects })).data.registerSubjects).toEqual(
+      refused('subjects'),
+    )
+    expect(await codes(REGISTER, viewerOf('7'), { subjects })).toEqual(['FORBIDDEN'])
+    expect(await codes(REGISTER, undefined, { subjects: [] })).toEqual(['UNAUTHENTICATED'])
   })
 
   test('a request for a deleted business and others succeeds with null fields and their reason, and writes are refused', async () => {
     const query = `{
-      thumbups(business: "gone", ids: ["a"]) { id likeCount dislikeCount viewerMark likers { edges { cursor } } }
-      others: thumbups(business: "video", ids: ["a"]) { likeCount }
+      subjects(business: "gone", ids: ["a"]) { id likeCount dislikeCount viewerMark likers { edges { cursor } } }
+      others: subjects(business: "video", ids: ["a"]) { likeCount }
       _entities(representations: [{ __typename: "Gone", id: "a" }, { __typename: "Video", id: "a" }]) {
         ... on Gone { id likeCount viewerMark }
         ... on Video { id likeCount viewerMark }
@@ -243,7 +264,7 @@ describe('thumbup', () => {
     }`
     const { data, errors } = await served.ask(query, viewerOf('7'))
     expect(data).toEqual({
-      thumbups: [{ id: 'a', likeCount: null, dislikeCount: null, viewerMark: null, likers: null }],
+      subjects: [{ id: 'a', likeCount: null, dislikeCount: null, viewerMark: null, likers: null }],
       others: [{ likeCount: 0 }],
       _entities: [
         { id: 'a', likeCount: null, viewerMark: null },
@@ -253,17 +274,19 @@ describe('thumbup', () => {
     })
     const told = errors.map(({ code, path }) => `${String(code)} ${(path as unknown[]).join('.')}`)
     const fields = [
-      ...['thumbups.0.likeCount', 'thumbups.0.dislikeCount', 'thumbups.0.viewerMark', 'thumbups.0.likers'],
+      ...['subjects.0.likeCount', 'subjects.0.dislikeCount', 'subjects.0.viewerMark', 'subjects.0.likers'],
       ...['_entities.0.likeCount', '_entities.0.viewerMark', 'thumbupUser.likes', 'thumbupUser.likesReceived'],
     ]
     expect(told.toSorted()).toEqual(fields.map((field) => `BUSINESS_DELETED ${field}`).toSorted())
-    expect(await mark('7', 'a', 'LIKE', { business: 'gone' })).toMatchObject({ outcome: 'REJECTED', code: 'BUSINESS_DELETED' })
+    expect(await mark('7', 'a', 'LIKE', { business: 'gone' })).toMatchObject({
+      ...{ outcome: 'REJECTED', subject: null, userErrors: [{ code: 'BUSINESS_DELETED', path: ['input', 'business'] }] },
+    })
   })
 
   test('an anonymous caller gets counts, and no fields of a viewer', async () => {
     const answer = await served.ask(READ, undefined, { ids: ['a'] })
-    expect(answer.data.thumbups).toEqual([{ id: 'a', likeCount: 0, dislikeCount: 0, viewerMark: null }])
-    expect(answer.errors).toMatchObject([{ code: 'UNAUTHENTICATED', path: ['thumbups', 0, 'viewerMark'] }])
+    expect(answer.data.subjects).toEqual([{ id: 'a', likeCount: 0, dislikeCount: 0, viewerMark: null }])
+    expect(answer.errors).toMatchObject([{ code: 'UNAUTHENTICATED', path: ['subjects', 0, 'viewerMark'] }])
   })
 
   test('likes received add up for an owner, after late registration and a change of owner too', async () => {
@@ -271,22 +294,18 @@ describe('thumbup', () => {
     for (const viewer of ['1', '2', '3']) await mark(viewer, 'a', 'LIKE')
     await settled()
     const register = (owner: string) =>
-      served.ask(
-        'mutation ($inputs: [SubjectInput!]!) { registerSubjects(business: "video", inputs: $inputs) { id registered code } }',
-        viewerOf('svc', 'subjects:register'),
+      served.ask(REGISTER, viewerOf('svc', 'subjects:register'), { subjects: ['a', 'b', 'a'].map((id) => ({ id, owner })) })
+    expect((await register('own')).data.registerSubjects).toEqual({
+      results: [
+        { registered: true, subject: { __typename: 'Video', id: 'a' }, userErrors: [] },
+        { registered: true, subject: { __typename: 'Video', id: 'b' }, userErrors: [] },
         {
-          inputs: [
-            { id: 'a', owner },
-            { id: 'b', owner },
-            { id: 'a', owner },
-          ],
+          ...{ registered: false, subject: null },
+          userErrors: [{ code: 'REGISTERED_TWICE', path: ['input', 'subjects', '2', 'id'] }],
         },
-      )
-    expect((await register('own')).data.registerSubjects).toEqual([
-      { id: 'a', registered: true, code: null },
-      { id: 'b', registered: true, code: null },
-      { id: 'a', registered: false, code: 'REGISTERED_TWICE' },
-    ])
+      ],
+      userErrors: [],
+    })
     const received = async (id: string) =>
       (await served.ask('query ($id: ID) { thumbupUser(id: $id) { likesReceived(business: "video") } }', viewerOf('7'), { id })).data
         .thumbupUser.likesReceived
@@ -304,12 +323,12 @@ describe('thumbup', () => {
     await settled()
     const ask = () =>
       served.ask(
-        '{ reconcile(business: "video", ids: ["a", "b"]) { checked drift { id likeCount likeRows } } }',
+        '{ reconcile(business: "video", ids: ["a", "b"]) { checked drift { subject { __typename id } likeCount likeRows } } }',
         viewerOf('op', 'operator'),
       )
     expect((await ask()).data.reconcile).toEqual({ checked: 2, drift: [] })
     for (const { counts } of stores.rows.counts.values()) counts.likes = 5
-    expect((await ask()).data.reconcile.drift).toEqual([{ id: 'a', likeCount: 5, likeRows: 1 }])
+    expect((await ask()).data.reconcile.drift).toEqual([{ subject: { __typename: 'Video', id: 'a' }, likeCount: 5, likeRows: 1 }])
   })
 
   test('marks are counted by their source for operators, up to a limited number of sources', async () => {
@@ -323,15 +342,17 @@ describe('thumbup', () => {
     const { subscribe, parse } = await import('graphql')
     const stream = (await subscribe({
       schema: served.subgraph.schema,
-      document: parse('subscription { countsChanged(business: "video", ids: ["a", "b"]) { business counts { id likeCount } } }'),
+      document: parse(
+        'subscription { countsChanged(business: "video", ids: ["a", "b"]) { subjects { __typename id business likeCount } } }',
+      ),
       contextValue: { viewer: undefined, degraded: new Set(), loaders: served.subgraph.makeLoaders(new Set(), true) },
     })) as AsyncIterableIterator<any>
     const first = stream.next()
     await Promise.all([mark('1', 'a', 'LIKE'), mark('2', 'b', 'LIKE'), mark('3', 'c', 'LIKE')])
     const { countsChanged } = (await first).value.data
-    expect(countsChanged.business).toBe('video')
-    const seen = new Map<string, number>(countsChanged.counts.map((each: any) => [each.id, each.likeCount]))
-    while (seen.size < 2) for (const each of (await stream.next()).value.data.countsChanged.counts) seen.set(each.id, each.likeCount)
+    expect(countsChanged.subjects[0]).toMatchObject({ __typename: 'Video', business: 'video' })
+    const seen = new Map<string, number>(countsChanged.subjects.map((each: any) => [each.id, each.likeCount]))
+    while (seen.size < 2) for (const each of (await stream.next()).value.data.countsChanged.subjects) seen.set(each.id, each.likeCount)
     expect([...seen].toSorted(([one], [other]) => one.localeCompare(other))).toEqual([
       ['a', 1],
       ['b', 1],
