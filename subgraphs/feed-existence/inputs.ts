@@ -8,15 +8,19 @@ import { SCOPE_EXISTENCE_BULK, type Viewer } from '../../core/viewer.ts'
 export const CANDIDATES_MAX = 500
 export const CANDIDATES_BULK_MAX = 10_000
 
+const NAMES = { candidates: 'candidates', exclude: 'ids to exclude' }
+
 /** The ids of one viewer's call. Throws CANDIDATES_TOO_MANY or ID_INVALID. */
-export function checkCandidates(ids: readonly string[], what: string, viewer: Viewer): void {
+export function checkCandidates(ids: readonly string[], field: keyof typeof NAMES, viewer: Viewer): void {
   const isBulk = viewer.scopes.includes(SCOPE_EXISTENCE_BULK)
   const max = isBulk ? CANDIDATES_BULK_MAX : CANDIDATES_MAX
   if (ids.length > max) {
     const advice = isBulk ? '' : `, or use a token with scope ${SCOPE_EXISTENCE_BULK} for up to ${CANDIDATES_BULK_MAX}`
-    throw new TidemarkError('CANDIDATES_TOO_MANY', `${ids.length} ${what} are too many: send at most ${max} per call${advice}`)
+    throw new TidemarkError('CANDIDATES_TOO_MANY', `${ids.length} ${NAMES[field]} are too many: send at most ${max} per call${advice}`, {
+      path: [field],
+    })
   }
-  for (const id of ids) checkId(id, 'id')
+  for (let at = 0; at < ids.length; at++) checkId(ids[at] as string, field, at)
 }
 
 export type PlayedAtLimits = { futureMaxMs: number; monthsBefore: number }
@@ -36,6 +40,6 @@ export function mistakeOfPlayedAt(playedAt: number, now: number, { futureMaxMs, 
 /** Throws PLAYED_AT_INVALID. */
 export function checkPlayedAt(playedAt: number, now: number, limits: PlayedAtLimits): number {
   const mistake = mistakeOfPlayedAt(playedAt, now, limits)
-  if (mistake !== undefined) throw new TidemarkError('PLAYED_AT_INVALID', mistake)
+  if (mistake !== undefined) throw new TidemarkError('PLAYED_AT_INVALID', mistake, { path: ['playedAt'] })
   return playedAt
 }

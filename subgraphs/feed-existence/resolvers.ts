@@ -1,11 +1,12 @@
 /** Passes arguments to loaders and service; has no logic and uses no store. */
-import type { Businesses } from '../../config/businesses.ts'
+import type { Businesses, HistoryBusiness } from '../../config/businesses.ts'
 import type { Degraded } from '../../core/outage/degraded.ts'
-import { idFrom } from '../../core/keys.ts'
+import type { ProgressKey } from '../../core/domain.ts'
 import { requireViewer, type Viewer } from '../../core/viewer.ts'
 import type { ExistenceLoaders } from '../../loaders/feed-existence.ts'
-import { resolveReference } from '../references.ts'
+import { subjectId, subjectResolvers, subjectsOf, type SubjectEntity } from '../subjects.ts'
 import { timestamp } from '../timestamp.ts'
+import { orUserErrors, type UserError } from '../user-errors.ts'
 import type { ExistenceService } from './write/service.ts'
 
 /** The context of every request, local or standalone. */
@@ -16,19 +17,20 @@ export type ExistenceContext = {
   degraded: Degraded
 }
 
-type OfBusiness = { business: string; ids: string[] }
-type Recorded = OfBusiness & { dayToken?: string | null }
-/** An entity as another subgraph sent it. */
-type Entity = { id: unknown }
+type IssuedInput = { business: string; ids: string[]; dayToken?: string | null }
+type PlayedInput = IssuedInput & { playedAt?: number | null }
+/** Valid ids of one business. The entities are built from them only if they are selected. */
+type Listed = { listed: { business: HistoryBusiness; ids: readonly string[] } | undefined }
 
 export function makeExistenceResolvers(businesses: Businesses, service: ExistenceService) {
+  const listed = (business: string, ids: readonly string[]): Listed => ({ listed: { business: businesses.byName(business), ids } })
+
   const query = {
-    unseen(_: unknown, args: { business: string; candidates: string[]; exclude?: string[] | null }, context: ExistenceContext) {
-      return service.unseen(requireViewer(context.viewer), args.business, args.candidates, args.exclude ?? [], context.degraded)
-    },
-    async seen(_: unknown, { business, ids }: OfBusiness, context: ExistenceContext) {
-      const reasons = await service.seen(requireViewer(context.viewer), business, ids, context.degraded)
-      return ids.map((id, at) => ({ id, reason: reasons[at] ?? null }))
+    subjects: (_: unknown, args: { business: string; ids: string[] }) => subjectsOf(businesses, args),
+    async unseen(_: unknown, args: { business: string; candidates: string[]; exclude?: string[] | null }, context: ExistenceContext) {
+      const { business, candidates, exclude } = args
+      const unseen = await service.unseen(requireViewer(context.viewer), business, candidates, exclude ?? [], context.degraded)
+      return { ...unseen, ...listed(business, unseen.ids) }
     },
     whyHidden(_: unknown, args: { business: string; id: string; viewer: string }, context: ExistenceContext) {
       return service.whyHidden(context.viewer, args.business, args.id, args.viewer)
@@ -36,19 +38,29 @@ export function makeExistenceResolvers(businesses: Businesses, service: Existenc
   }
 
   const mutation = {
-    async recordIssued(_: unknown, { business, ids, dayToken }: Recorded, context: ExistenceContext) {
-      const viewer = requireViewer(context.viewer)
-      const answer = await service.recordIssued(viewer, business, ids, context.degraded, dayToken ?? undefined)
-      // Values that this request has loaded are outdated now.
-      context.loaders.seen.clearAll()
-      return answer
+    recordIssued(_: unknown, { input }: { input: IssuedInput }, context: ExistenceContext) {
+      const { business, ids, dayToken } = input
+      return orUserErrors(
+        async () => {
+          const answer = await service.recordIssued(requireViewer(context.viewer), business, ids, context.degraded, dayToken ?? undefined)
+          // Values that this request has loaded are outdated now.
+          context.loaders.seen.clearAll()
+          return { ...answer, ...listed(business, ids), userErrors: [] }
+        },
+        (userErrors) => ({ ...refused(userErrors), recorded: false }),
+      )
     },
-    async recordPlayed(_: unknown, args: Recorded & { playedAt?: number | null }, context: ExistenceContext) {
-      const viewer = requireViewer(context.viewer)
-      const { business, ids, playedAt, dayToken } = args
-      const answer = await service.recordPlayed(viewer, business, ids, playedAt ?? undefined, context.degraded, dayToken ?? undefined)
-      context.loaders.seen.clearAll()
-      return answer
+    recordPlayed(_: unknown, { input }: { input: PlayedInput }, context: ExistenceContext) {
+      const { business, ids, playedAt, dayToken } = input
+      return orUserErrors(
+        async () => {
+          const viewer = requireViewer(context.viewer)
+          const answer = await service.recordPlayed(viewer, business, ids, playedAt ?? undefined, context.degraded, dayToken ?? undefined)
+          context.loaders.seen.clearAll()
+          return { ...answer, ...listed(business, ids), userErrors: [] }
+        },
+        (userErrors) => ({ ...refused(userErrors), recordedCount: 0, visible: false }),
+      )
     },
   }
 
@@ -56,18 +68,40 @@ export function makeExistenceResolvers(businesses: Businesses, service: Existenc
     Timestamp: timestamp,
     Query: query,
     Mutation: mutation,
+    Unseen: { subjects: entitiesOf },
+    RecordIssuedPayload: { subjects: entitiesOf },
+    RecordPlayedPayload: {
+      subjects(payload: Listed, _: unknown, context: ExistenceContext) {
+        // A read would find the plays, in the hot store or among those that wait for it in this process.
+        for (const key of keysOf(payload, requireViewer(context.viewer))) context.loaders.seen.prime(key, 'PLAYED')
+        return entitiesOf(payload)
+      },
+    },
     ...Object.fromEntries(
-      businesses.all.map(({ entity, number }) => [
-        entity,
+      businesses.all.map((business) => [
+        business.entity,
         {
-          __resolveReference: resolveReference<Entity>,
-          viewerSeen({ id }: Entity, _: unknown, context: ExistenceContext) {
-            // Representations come from other subgraphs, unchecked. An invalid id must not reach lookups that other requests share.
-            const oid = idFrom(id, 'id')
-            return context.loaders.seen.load({ viewer: requireViewer(context.viewer).id, business: number, oid })
-          },
+          ...subjectResolvers(business),
+          viewerSeen: (entity: SubjectEntity, _: unknown, context: ExistenceContext) =>
+            context.loaders.seen.load({
+              viewer: requireViewer(context.viewer).id,
+              business: business.number,
+              oid: subjectId(entity),
+            }),
         },
       ]),
     ),
   }
+}
+
+function entitiesOf({ listed }: Listed): SubjectEntity[] {
+  return listed === undefined ? [] : listed.ids.map((id) => ({ __typename: listed.business.entity, id }))
+}
+
+function keysOf({ listed }: Listed, { id: viewer }: Viewer): ProgressKey[] {
+  return listed === undefined ? [] : listed.ids.map((oid) => ({ viewer, business: listed.business.number, oid }))
+}
+
+function refused(userErrors: readonly UserError[]) {
+  return { listed: undefined, userErrors, dayToken: null, firstOfDay: false }
 }

@@ -218,7 +218,7 @@ describe('inspect', () => {
 
   test('shows issued and played subjects, even without history', async () => {
     const record =
-      'mutation { recordIssued(business: "video", ids: ["1", "2"]) { recorded } recordPlayed(business: "video", ids: ["3"]) { recorded } }'
+      'mutation { recordIssued(input: {business: "video", ids: ["1", "2"]}) { recorded } recordPlayed(input: {business: "video", ids: ["3"]}) { recordedCount } }'
     await ask(service.url, 'watcher', record)
     const { out } = await run('inspect', 'viewer', 'watcher', '--data', join(folder, 'data'))
     expect(out).toContain('0 entries of the history')

@@ -43,7 +43,7 @@ const ENTITY = `query ($of: [_Any!]!) { _entities(representations: $of) { ... on
 const LIKES = '{ thumbupUser { likes(business: "video") { edges { node { oid } } } likesReceived(business: "video") } }'
 const MARKS = '{ thumbups(business: "video", ids: ["a", "b"]) { viewerMark likeCount dislikeCount likers { edges { node { id } } } } }'
 const UNSEEN = '{ unseen(business: "video", candidates: ["a", "b"]) { ids droppedIssued droppedStaged droppedFiltered } }'
-const SEEN = '{ seen(business: "video", ids: ["a", "b"]) { id reason } }'
+const SEEN = '{ subjects(business: "video", ids: ["a", "b"]) { id viewerSeen } }'
 
 type Served = HistorySubgraph | ThumbupSubgraph | ExistenceSubgraph
 
@@ -110,7 +110,7 @@ describe.skipIf(mariadb === undefined || !(await redisIsHere()))('with Redis and
     await report('a', 10_000)
     await ask(history, 'mutation { pauseHistory { paused } }', {}, '8')
     await ask(thumbup, 'mutation { mark(business: "video", id: "a", mark: LIKE) { outcome } }')
-    await ask(existence, 'mutation { recordIssued(business: "video", ids: ["a"]) { recorded } }')
+    await ask(existence, 'mutation { recordIssued(input: { business: "video", ids: ["a"] }) { recorded } }')
     await Promise.all([...redis.ports.map((port) => redis.kill(port)), database.kill()])
   }, 90_000)
 
@@ -173,9 +173,9 @@ describe.skipIf(mariadb === undefined || !(await redisIsHere()))('with Redis and
     await noticed(existence, UNSEEN)
     const unseen = { ids: ['a', 'b'], droppedIssued: 0, droppedStaged: 0, droppedFiltered: 0 }
     expect(await ask(existence, UNSEEN)).toEqual({ data: { unseen }, errors: [], degraded: BOTH })
-    const seen = ['a', 'b'].map((id) => ({ id, reason: null }))
-    expect(await ask(existence, SEEN)).toEqual({ data: { seen }, errors: [], degraded: BOTH })
-    expect((await ask(existence, 'mutation { recordPlayed(business: "video", ids: ["b"]) { visible } }')).errors).toEqual([])
+    const subjects = ['a', 'b'].map((id) => ({ id, viewerSeen: null }))
+    expect(await ask(existence, SEEN)).toEqual({ data: { subjects }, errors: [], degraded: BOTH })
+    expect((await ask(existence, 'mutation { recordPlayed(input: { business: "video", ids: ["b"] }) { visible } }')).errors).toEqual([])
     // This process hides the plays that it accepted.
     expect((await ask(existence, UNSEEN)).data.unseen.ids).toEqual(['a'])
   })

@@ -4,7 +4,7 @@ import { ask } from '../../harness/deployment/service.ts'
 
 const REPORT = 'mutation ($business: String!) { reportProgress(input: {business: $business, oid: "42", position: 600000}) { outcome } }'
 const MARK = 'mutation ($business: String!) { mark(business: $business, id: "42", mark: LIKE) { outcome } }'
-const ISSUE = 'mutation ($business: String!) { recordIssued(business: $business, ids: ["42"]) { recorded } }'
+const ISSUE = 'mutation ($business: String!) { recordIssued(input: {business: $business, ids: ["42"]}) { recorded } }'
 
 /** The answer of each Tidemark subgraph about `business`, with its type `entity`, and of the partner about videos. */
 export async function expectEverySubgraph(url: string, business = 'video', entity = 'Video'): Promise<void> {

@@ -2,7 +2,7 @@
 import { randomBelow } from '../../../core/random.ts'
 import type { Lane } from '../lane.ts'
 import type { Ledger } from './ledger.ts'
-import { SEEN, UNSEEN, type Issued, type SeenWriterOptions, type Strangers } from './writer-options.ts'
+import { SEEN, UNSEEN, type Issued, type Seen, type SeenWriterOptions, type Strangers } from './writer-options.ts'
 
 const CANDIDATES_MAX = 480
 const STRANGE = 20
@@ -29,11 +29,11 @@ export function makeAsks(lane: Lane, ledger: Ledger, issued: Issued, figures: St
     const viewer = pickViewer()
     const ids = [...new Set(some(ledger.firm(viewer), 150))]
     if (ids.length === 0) return
-    const { data, degraded } = await insist<{ seen: { id: string; reason: string | null }[] }>('seen', viewer, SEEN, { ids })
+    const { data, degraded } = await insist<Seen>('seen', viewer, SEEN, { ids })
     if (degraded.size > 0) return
-    for (const { id, reason } of data.seen)
-      if (reason !== 'PLAYED' && reason !== 'PLAYED_PROBABLY')
-        options.onWrong(`viewer ${viewer}: ${id} was watched, and seen says ${reason}`)
+    for (const { id, viewerSeen } of data.subjects)
+      if (viewerSeen !== 'PLAYED' && viewerSeen !== 'PLAYED_PROBABLY')
+        options.onWrong(`viewer ${viewer}: ${id} was watched, and viewerSeen is ${viewerSeen}`)
   }
 
   /** The newest, and a random one of the others. */

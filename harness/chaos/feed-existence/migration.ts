@@ -66,7 +66,7 @@ const RATE = 2
 const DELAY_MAX_MS = 300
 const ENDS_MAX = 50
 const GIVE_UP_MS = 120_000
-const PLAY = `mutation ($ids: [ID!]!) { recordPlayed(business: "${BUSINESS}", ids: $ids) { recorded } }`
+const PLAY = `mutation ($ids: [ID!]!) { recordPlayed(input: { business: "${BUSINESS}", ids: $ids }) { recordedCount } }`
 const COMMAND = join(import.meta.dirname, '..', '..', '..', 'cli', 'tidemark.ts')
 
 export async function startMigration(

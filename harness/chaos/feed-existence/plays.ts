@@ -14,8 +14,8 @@ const DAY_MS = 24 * HOUR_MS
 const PLAYED_BEFORE_MAX_DAYS = 85
 const ISSUED_MAX = 500
 
-const PLAY = `mutation ($ids: [ID!]!, $playedAt: Timestamp) { recordPlayed(business: "${BUSINESS}", ids: $ids, playedAt: $playedAt) { recorded visible } }`
-const ISSUE = `mutation ($ids: [ID!]!) { recordIssued(business: "${BUSINESS}", ids: $ids) { recorded } }`
+const PLAY = `mutation ($ids: [ID!]!, $playedAt: Timestamp) { recordPlayed(input: { business: "${BUSINESS}", ids: $ids, playedAt: $playedAt }) { recordedCount visible } }`
+const ISSUE = `mutation ($ids: [ID!]!) { recordIssued(input: { business: "${BUSINESS}", ids: $ids }) { recorded } }`
 
 type Stores = OpenStores['seen']
 
@@ -33,12 +33,12 @@ export function makePlays(lane: Lane, stores: Stores, ledger: Ledger, issued: Is
     // Sometimes repeats a known play with a later or an earlier time.
     const known = ledger.firm(viewer)
     if (random() < 0.2 && known.length > 0) ids.push(known[below(known.length)] as string)
-    const { data, degraded } = await insist<{ recordPlayed: { recorded: number; visible: boolean } }>('play', viewer, PLAY, {
+    const { data, degraded } = await insist<{ recordPlayed: { recordedCount: number; visible: boolean } }>('play', viewer, PLAY, {
       ids,
       playedAt: playedAt ?? null,
     })
-    const { recorded, visible } = data.recordPlayed
-    if (recorded !== new Set(ids).size) options.onWrong(`viewer ${viewer}: ${ids.length} plays are ${recorded}`)
+    const { recordedCount, visible } = data.recordPlayed
+    if (recordedCount !== new Set(ids).size) options.onWrong(`viewer ${viewer}: ${ids.length} plays are ${recordedCount}`)
     if (visible === degraded.has('hotStore')) options.onWrong(`viewer ${viewer}: visible is ${visible} without ${[...degraded].join()}`)
     for (const oid of ids) ledger.acknowledge({ viewer, oid, playedAt }, visible ? 'API' : 'API, log')
   }

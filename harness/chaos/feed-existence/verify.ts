@@ -10,7 +10,7 @@ import type { OpenStores } from '../../../cli/stores/history.ts'
 import type { Role } from '../../deployment/role.ts'
 import { call } from '../calls.ts'
 import type { Ledger, SentPlay } from './ledger.ts'
-import { NUMBER, SEEN, UNSEEN } from './writer-options.ts'
+import { NUMBER, SEEN, UNSEEN, type Seen } from './writer-options.ts'
 
 export type SeenVerification = {
   /** Sentences. Empty if nothing acknowledged is lost. */
@@ -47,9 +47,10 @@ export async function verifySeen(
         for (const oid of unseen.ids) losses.push(`${gateway.name}: viewer ${viewer} is shown ${oid} again`)
       }
       for (const some of chunked(ids, REASONS_MAX)) {
-        const { seen } = await ask<{ seen: { id: string; reason: string | null }[] }>(gateway, viewer, SEEN, some)
-        for (const { id, reason } of seen)
-          if (reason === null || reason === 'ISSUED') losses.push(`${gateway.name}: viewer ${viewer}, ${id}: seen says ${reason}`)
+        const { subjects } = await ask<Seen>(gateway, viewer, SEEN, some)
+        for (const { id, viewerSeen } of subjects)
+          if (viewerSeen === null || viewerSeen === 'ISSUED')
+            losses.push(`${gateway.name}: viewer ${viewer}, ${id}: viewerSeen is ${viewerSeen}`)
       }
     }
     const { staged } = await hot.getSeen(viewer, NUMBER)

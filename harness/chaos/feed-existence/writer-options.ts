@@ -22,4 +22,5 @@ export type Strangers = { strange: number; strangeHidden: number }
 export const BUSINESS = 'video'
 export const NUMBER = 1
 export const UNSEEN = `query ($ids: [ID!]!) { unseen(business: "${BUSINESS}", candidates: $ids) { ids droppedIssued droppedStaged droppedFiltered } }`
-export const SEEN = `query ($ids: [ID!]!) { seen(business: "${BUSINESS}", ids: $ids) { id reason } }`
+export const SEEN = `query ($ids: [ID!]!) { subjects(business: "${BUSINESS}", ids: $ids) { id viewerSeen } }`
+export type Seen = { subjects: { id: string; viewerSeen: string | null }[] }

@@ -48,7 +48,7 @@ export function makeAnswerRules(facts: SeenFacts, { standing, mustWait, stoodInL
     oids.forEach((oid, place) => {
       const reason = reasons[place]
       const is = standing(reading, oid, reader)
-      const known = (): string => `seen says ${reason} of ${keyText(business, oid)}, ${knownOf(viewer, business, oid)}`
+      const known = (): string => `viewerSeen is ${reason} for ${keyText(business, oid)}, ${knownOf(viewer, business, oid)}`
       const mayBePlayed =
         landed(viewer, business, oid).length > 0 || isLogged(viewer, business, oid) || stoodInLegacy(viewer, business, oid)
       if (reason === 'PLAYED' && !mayBePlayed) fail(`reason: ${known()}`, viewer)

@@ -79,11 +79,12 @@ export function makeAsks(random: Random, scheduler: Scheduler, checker: SeenChec
   }
 
   async function askReasons({ viewer }: Client, process: SeenProcess): Promise<string> {
-    const index = randomBelow(random, 2)
+    const business = BUSINESSES[randomBelow(random, 2)] as number
     const oids = candidates()
-    const reading = checker.begin(viewer.id, BUSINESSES[index] as number, process)
+    const reading = checker.begin(viewer.id, business, process)
     const degraded: Degraded = new Set()
-    const reasons = await process.service.seen(viewer, BUSINESS_NAMES[index] as string, oids, degraded)
+    const { seen } = process.makeLoaders(degraded)
+    const reasons = await Promise.all(oids.map((oid) => seen.load({ viewer: viewer.id, business, oid })))
     checker.checkReasons(reading, oids, reasons, degraded, scheduler.now() + process.life.skewMs)
     return 'asks for reasons'
   }

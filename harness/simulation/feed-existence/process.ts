@@ -7,7 +7,7 @@ import type { LegacyConfig } from '../../../config/legacy.ts'
 import type { BusinessNumber, ViewerId } from '../../../core/domain.ts'
 import type { Random } from '../../../core/random.ts'
 import type { RingShape } from '../../../subgraphs/feed-existence/stores/hot-store.ts'
-import { makeExistenceSubgraph } from '../../../subgraphs/feed-existence/index.ts'
+import { makeExistenceSubgraph, type ExistenceSubgraph } from '../../../subgraphs/feed-existence/index.ts'
 import type { ExistenceService } from '../../../subgraphs/feed-existence/write/service.ts'
 import type { SeenRecordsState } from '../../models/feed-existence/record-store-model.ts'
 import { openModelLog, type LogState, type Member } from '../model-log.ts'
@@ -54,6 +54,7 @@ export type SeenProcess = Role & {
   /** Undefined if none is configured. */
   legacy: SimulatedLegacyPlays | undefined
   service: ExistenceService
+  makeLoaders: ExistenceSubgraph['makeLoaders']
   /** The member of the log's group that this process is, once it joined. */
   member(): Member | undefined
   /** Drains and stops the process. All accepted work is done when this resolves. */
@@ -112,6 +113,7 @@ export function startSeenProcess(
     setting,
     legacy,
     service: subgraph.service,
+    makeLoaders: subgraph.makeLoaders,
     member: () => member,
     async stop() {
       await subgraph.drain()

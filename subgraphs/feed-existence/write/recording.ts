@@ -48,7 +48,7 @@ export type Recording = {
     playedAt: number | undefined,
     degraded: Degraded,
     dayToken?: string,
-  ): Promise<FirstOfDay & { recorded: number; visible: boolean }>
+  ): Promise<FirstOfDay & { recordedCount: number; visible: boolean }>
   figures(): RecordingFigures
 }
 
@@ -133,7 +133,7 @@ export function makeRecording(
         degraded,
       )
       figures.played += plays.length
-      return { recorded: plays.length, ...answer }
+      return { recordedCount: plays.length, ...answer }
     },
     figures: () => ({ ...figures }),
   }

@@ -7,10 +7,8 @@ import type { Businesses } from '../../../config/businesses.ts'
 import type { Clock } from '../../../core/clock.ts'
 import type { Degraded } from '../../../core/outage/degraded.ts'
 import type { Month, ViewerId } from '../../../core/domain.ts'
-import { checkIds } from '../../../core/input-limits.ts'
 import { checkId } from '../../../core/keys.ts'
 import { SCOPE_OPERATOR, requireScope, type Viewer } from '../../../core/viewer.ts'
-import type { SeenReason } from '../../../loaders/feed-existence.ts'
 import type { HistoryRecords } from '../stores/history-records.ts'
 import type { SeenRecords } from '../stores/record-store.ts'
 import type { SeenStore } from '../stores/hot-store.ts'
@@ -29,8 +27,6 @@ export type ExistenceFigures = RecordingFigures & ReadFigures
 export type ExistenceService = Pick<Recording, 'recordIssued' | 'recordPlayed'> & {
   /** Throws BUSINESS_UNKNOWN, CANDIDATES_TOO_MANY, ID_INVALID. */
   unseen(viewer: Viewer, business: string, candidates: readonly string[], exclude: readonly string[], degraded: Degraded): Promise<Unseen>
-  /** In the order of `ids`. Throws BUSINESS_UNKNOWN, IDS_TOO_MANY, ID_INVALID. */
-  seen(viewer: Viewer, business: string, ids: readonly string[], degraded: Degraded): Promise<(SeenReason | null)[]>
   /** Throws BUSINESS_UNKNOWN, ID_INVALID, FORBIDDEN, UNAUTHENTICATED, and the code of a store that does not answer. */
   whyHidden(asker: Viewer | undefined, business: string, id: string, viewer: ViewerId): Promise<WhyHidden>
   figures(): ExistenceFigures
@@ -42,7 +38,7 @@ export type ExistenceSources = RecordingSources & {
   history: Pick<HistoryRecords, 'getProgressMany'> | undefined
   /** During a migration. */
   legacy?: Pick<LegacyReads, 'playedAt'> | undefined
-  reads: SeenReads
+  reads: Pick<SeenReads, 'unseen'>
   arrears: Pick<Arrears, 'waitingOf'>
   /** Requests the repair of a filter that cannot be read. */
   onUnreadable(viewer: ViewerId, month: Month): void
@@ -64,16 +60,11 @@ export function makeExistenceService(
     async unseen(viewer, business, candidates, exclude, degraded) {
       const { number } = businesses.byName(business)
       checkCandidates(candidates, 'candidates', viewer)
-      checkCandidates(exclude, 'ids to exclude', viewer)
+      checkCandidates(exclude, 'exclude', viewer)
       const unseen = await reads.unseen(viewer.id, number, candidates, exclude, degraded)
       figures.candidates += candidates.length
       for (const name of ['droppedIssued', 'droppedStaged', 'droppedFiltered'] as const) figures[name] += unseen[name]
       return unseen
-    },
-    async seen(viewer, business, ids, degraded) {
-      const { number } = businesses.byName(business)
-      checkIds(ids)
-      return reads.reasons(viewer.id, number, ids, degraded)
     },
     async whyHidden(asker, business, id, viewer) {
       requireScope(asker, SCOPE_OPERATOR)

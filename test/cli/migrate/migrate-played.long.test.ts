@@ -66,7 +66,7 @@ function write(name: string, text: string): string {
 }
 
 const play = (viewer: string, ids: readonly string[]) =>
-  ask(service.url, viewer, 'mutation ($ids: [ID!]!) { recordPlayed(business: "video", ids: $ids) { recorded } }', { ids })
+  ask(service.url, viewer, 'mutation ($ids: [ID!]!) { recordPlayed(input: { business: "video", ids: $ids }) { recordedCount } }', { ids })
 
 async function unseen(viewer: string, candidates: readonly string[]): Promise<string[]> {
   const query = 'query ($candidates: [ID!]!) { unseen(business: "video", candidates: $candidates) { ids } }'

@@ -49,7 +49,7 @@ describe('the unseen subjects', () => {
     const job = await startJob(opened, served)
     await served.play('7', ['filtered', 'both'])
     await served.afterHours(job)
-    await served.ask('mutation { recordIssued(business: "video", ids: ["issued", "both"]) { recorded } }', viewerOf('7'))
+    await served.ask('mutation { recordIssued(input: { business: "video", ids: ["issued", "both"] }) { recorded } }', viewerOf('7'))
     await served.play('7', ['staged'])
     const candidates = ['d', 'staged', 'b', 'issued', 'd', 'filtered', 'both', 'not', 'a', 'b']
     const answer = await served.ask(UNSEEN, viewerOf('7'), { business: 'video', candidates, exclude: ['not', 'other'] })
@@ -119,12 +119,10 @@ describe('the unseen subjects', () => {
 describe('a recorded subject', () => {
   test('is left out by the next request', async () => {
     const { served } = open()
-    expect((await served.ask('mutation { recordIssued(business: "video", ids: ["1", "1"]) { recorded } }', viewerOf('7'))).data).toEqual({
-      recordIssued: { recorded: true },
-    })
-    expect(
-      (await served.ask('mutation { recordPlayed(business: "video", ids: ["2", "2", "3"]) { recorded visible } }', viewerOf('7'))).data,
-    ).toEqual({ recordPlayed: { recorded: 2, visible: true } })
+    const issue = 'mutation { recordIssued(input: { business: "video", ids: ["1", "1"] }) { recorded } }'
+    expect((await served.ask(issue, viewerOf('7'))).data).toEqual({ recordIssued: { recorded: true } })
+    const play = 'mutation { recordPlayed(input: { business: "video", ids: ["2", "2", "3"] }) { recordedCount visible } }'
+    expect((await served.ask(play, viewerOf('7'))).data).toEqual({ recordPlayed: { recordedCount: 2, visible: true } })
     expect(await served.unseen('7', ['1', '2', '3', '4'])).toEqual(['4'])
   })
 
@@ -165,8 +163,11 @@ describe('a recorded subject', () => {
   ])('is refused as a play: %s', async (_, playedAt) => {
     const { served } = open()
     await expect(served.play('7', ['1'], playedAt)).rejects.toMatchObject({ code: 'PLAYED_AT_INVALID' })
-    const answer = await served.ask(`mutation { recordPlayed(business: "video", ids: ["1"], playedAt: "x") { visible } }`, viewerOf('7'))
-    expect(answer.errors[0]?.code).toBe('PLAYED_AT_INVALID')
+    const noNumber = 'mutation { recordPlayed(input: { business: "video", ids: ["1"], playedAt: "x" }) { visible userErrors { code } } }'
+    expect(await served.ask(noNumber, viewerOf('7'))).toMatchObject({
+      data: { recordPlayed: { visible: false, userErrors: [{ code: 'PLAYED_AT_INVALID' }] } },
+      errors: [],
+    })
     await expect(served.play('7', ['1'], Date.UTC(2026, 4, 20) / 1_000)).rejects.toThrow(/is in seconds, .*: send milliseconds/)
     expect(await served.unseen('7', ['1'])).toEqual(['1'])
   })

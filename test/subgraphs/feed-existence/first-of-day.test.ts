@@ -106,7 +106,7 @@ for (const { name, open } of BOTH_SHAPES) {
       together.refuse('seenHot.stagePlays', 'HOT_STORE_UNAVAILABLE')
       const nothing = { dayToken: null, firstOfDay: false }
       expect(await issue('7', 'a')).toEqual({ recorded: false, ...nothing })
-      expect(await play('7', 'a')).toEqual({ recorded: 1, visible: false, ...nothing })
+      expect(await play('7', 'a')).toEqual({ recordedCount: 1, visible: false, ...nothing })
       expect(await pending()).toEqual([])
     })
   })
@@ -119,10 +119,10 @@ describe('firsts of the day, through the graph and by configuration', () => {
     const degraded: Degraded = new Set()
     const loaders = together.existence.makeLoaders(degraded)
     const source = `mutation($token: String) {
-      none: recordIssued(business: "video", ids: []) { recorded dayToken firstOfDay }
-      recordIssued(business: "video", ids: ["1"]) { recorded dayToken firstOfDay }
-      again: recordIssued(business: "video", ids: ["2"], dayToken: $token) { dayToken firstOfDay }
-      recordPlayed(business: "video", ids: ["1"], dayToken: $token) { recorded visible dayToken firstOfDay }
+      none: recordIssued(input: { business: "video", ids: [] }) { recorded dayToken firstOfDay }
+      recordIssued(input: { business: "video", ids: ["1"] }) { recorded dayToken firstOfDay }
+      again: recordIssued(input: { business: "video", ids: ["2"], dayToken: $token }) { dayToken firstOfDay }
+      recordPlayed(input: { business: "video", ids: ["1"], dayToken: $token }) { recordedCount visible dayToken firstOfDay }
     }`
     const token = dayTokenOf('7', 1, dayOf(Date.now()), 'FIRST_ISSUE')
     const contextValue = { viewer: viewerOf('7'), degraded, loaders }
@@ -138,7 +138,7 @@ describe('firsts of the day, through the graph and by configuration', () => {
       none: { recorded: true, dayToken: null, firstOfDay: false },
       recordIssued: { recorded: true, dayToken: issued, firstOfDay: true },
       again: { dayToken: issued, firstOfDay: false },
-      recordPlayed: { recorded: 1, visible: true, dayToken: played, firstOfDay: true },
+      recordPlayed: { recordedCount: 1, visible: true, dayToken: played, firstOfDay: true },
     })
     await together.stop()
   })

@@ -30,8 +30,9 @@ async function setMemory(bytes: number): Promise<void> {
   await operator.config('SET', 'maxmemory', bytes)
 }
 
-const PLAY = 'mutation ($id: ID!) { recordPlayed(business: "video", ids: [$id]) { recorded visible } }'
-const UNSEEN = 'query ($ids: [ID!]!) { unseen(business: "video", candidates: $ids) { ids } seen(business: "video", ids: $ids) { reason } }'
+const PLAY = 'mutation ($id: ID!) { recordPlayed(input: { business: "video", ids: [$id] }) { recordedCount visible } }'
+const UNSEEN =
+  'query ($ids: [ID!]!) { unseen(business: "video", candidates: $ids) { ids } subjects(business: "video", ids: $ids) { viewerSeen } }'
 
 describe.skipIf(!isHere)('a full hot store', () => {
   test('takes no plays, and an answer of any process that may show one is degraded', async () => {
@@ -54,7 +55,7 @@ describe.skipIf(!isHere)('a full hot store', () => {
     const look = async ({ ask }: typeof taker, acknowledged: readonly string[]) => {
       const { data, degraded, errors } = await ask(UNSEEN, viewer, { ids })
       expect(errors).toEqual([])
-      const lacking = acknowledged.filter((id) => data.unseen.ids.includes(id) || data.seen[ids.indexOf(id)].reason === null)
+      const lacking = acknowledged.filter((id) => data.unseen.ids.includes(id) || data.subjects[ids.indexOf(id)].viewerSeen === null)
       if (!degraded.includes('hotStore')) expect(lacking).toEqual([])
       for (const id of lacking) shown.add(id)
       return { degraded, lacking }
@@ -67,7 +68,7 @@ describe.skipIf(!isHere)('a full hot store', () => {
     await until('the other one knows', async () => (await look(other, ['before'])).degraded.includes('hotStore'))
     for (const id of ['full', 'full too']) {
       const answer = await taker.ask(PLAY, viewer, { id })
-      expect(answer).toEqual({ data: { recordPlayed: { recorded: 1, visible: false } }, errors: [], degraded: ['hotStore'] })
+      expect(answer).toEqual({ data: { recordPlayed: { recordedCount: 1, visible: false } }, errors: [], degraded: ['hotStore'] })
       // The process that took the plays hides them. The other one answers degraded.
       expect(await look(taker, ['before', 'full', id])).toEqual({ degraded: ['hotStore'], lacking: [] })
       expect((await look(other, ['before', 'full', id])).degraded).toEqual(['hotStore'])

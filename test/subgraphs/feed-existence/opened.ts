@@ -132,6 +132,14 @@ export function serveSeen(opened: Opened, config: Config = seenConfig(), stores:
     async unseen(viewer: string, candidates: readonly string[], business = 'video'): Promise<string[]> {
       return (await complete((without) => subgraph.service.unseen(viewerOf(viewer), business, candidates, [], without))).ids
     },
+    /** `viewerSeen` of each. */
+    async reasons(viewer: string, ids: readonly string[]): Promise<(string | null)[]> {
+      const { data, errors } = await ask('query ($ids: [ID!]!) { subjects(business: "video", ids: $ids) { viewerSeen } }', viewerOf(viewer), {
+        ids,
+      })
+      if (errors.length > 0) throw new Error(JSON.stringify(errors))
+      return data.subjects.map(({ viewerSeen }: { viewerSeen: string | null }) => viewerSeen)
+    },
     play: (viewer: string, ids: readonly string[], playedAt?: number, business = 'video') =>
       subgraph.service.recordPlayed(viewerOf(viewer), business, ids, playedAt, new Set()),
     /** Advances the clock by this number of hours, with a run in each, and waits for the end of each run. */

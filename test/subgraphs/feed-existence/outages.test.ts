@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { closedAfterEach } from './closed-after-each.ts'
 import { HOUR, runOf, serveSeen, settle, untilRounds, viewerOf, type Opened } from './opened.ts'
@@ -22,9 +23,10 @@ async function caughtUp(opened: Opened, served: ReturnType<typeof serveSeen>, vi
 }
 
 const UNSEEN = '{ unseen(business: "video", candidates: ["filtered", "staged", "issued", "new"]) { ids } }'
-const PLAY = 'mutation ($id: ID!) { recordPlayed(business: "video", ids: [$id]) { recorded visible } }'
-const ISSUE = 'mutation ($id: ID!) { recordIssued(business: "video", ids: [$id]) { recorded } }'
+const PLAY = 'mutation ($id: ID!) { recordPlayed(input: { business: "video", ids: [$id] }) { recordedCount visible } }'
+const ISSUE = 'mutation ($id: ID!) { recordIssued(input: { business: "video", ids: [$id] }) { recorded } }'
 const viewer = viewerOf('7')
+const DOCUMENT = readFileSync(new URL('../../../docs/api/feed-existence.md', import.meta.url), 'utf8')
 
 async function recorded(options: object = {}) {
   const all = await open(options)
@@ -52,7 +54,7 @@ describe('with the hot store down', () => {
     const { opened, served, job } = await recorded()
     opened.set('hot', true)
     expect(await served.ask(PLAY, viewer, { id: 'new' })).toEqual({
-      data: { recordPlayed: { recorded: 1, visible: false } },
+      data: { recordPlayed: { recordedCount: 1, visible: false } },
       errors: [],
       degraded: ['hotStore'],
     })
@@ -70,7 +72,7 @@ describe('with the hot store down', () => {
     await served.ask(PLAY, viewer, { id: 'new' })
     const without = { data: { unseen: { ids: ['staged', 'issued'] } }, errors: [], degraded: ['hotStore'] }
     expect(await served.ask(UNSEEN, viewer)).toEqual(without)
-    expect((await served.ask('{ seen(business: "video", ids: ["new"]) { reason } }', viewer)).data.seen).toEqual([{ reason: 'PLAYED' }])
+    expect(await served.reasons('7', ['new'])).toEqual(['PLAYED'])
     expect(served.subgraph.figures().staging.waiting).toBe(1)
     // Staging is held.
     let letGo = (): void => {}
@@ -167,7 +169,7 @@ describe('with the hot store down', () => {
     const { opened, served } = await recorded()
     opened.refuse('hot.stagePlays', 'STORE_FULL')
     expect(await served.ask(PLAY, viewer, { id: 'new' })).toEqual({
-      data: { recordPlayed: { recorded: 1, visible: false } },
+      data: { recordPlayed: { recordedCount: 1, visible: false } },
       errors: [],
       degraded: ['hotStore'],
     })
@@ -175,15 +177,14 @@ describe('with the hot store down', () => {
   })
 
   test.each(['LOG_UNAVAILABLE', 'STORE_FULL'] as const)(
-    'and the log too (%s), a play is refused with a code that the schema names',
+    'and the log too (%s), the call fails with a code that the document names',
     async (code) => {
       const { opened, served } = openWithoutJob()
       opened.set('hot', true)
       opened.refuse('log.appendPlays', code)
-      const { errors } = await served.ask(PLAY, viewer, { id: 'new' })
-      expect(errors).toMatchObject([{ code }])
-      const { description } = served.subgraph.schema.getMutationType()?.getFields()['recordPlayed'] ?? {}
-      expect(description?.split('Errors:')[1]).toMatch(new RegExp(`\\b${code}\\b`))
+      const { data, errors } = await served.ask(PLAY, viewer, { id: 'new' })
+      expect([data, errors]).toMatchObject([{ recordPlayed: null }, [{ code }]])
+      expect(DOCUMENT.includes(`\`${code}\``)).toBe(true)
     },
   )
 })
@@ -230,7 +231,8 @@ describe('with the record store down', () => {
   test('plays of a viewer above the staging limit are still recorded', async () => {
     const { opened, served } = await recorded({ stagedMax: 1 })
     opened.set('records', true)
-    for (const id of ['a', 'b', 'c']) expect((await served.ask(PLAY, viewer, { id })).errors).toEqual([])
+    for (const id of ['a', 'b', 'c'])
+      expect((await served.ask(PLAY, viewer, { id })).data).toEqual({ recordPlayed: { recordedCount: 1, visible: true } })
     await settle()
     await back(opened, 'records')
     expect(await served.unseen('7', ['a', 'b', 'c', 'new'])).toEqual(['new'])
@@ -239,17 +241,20 @@ describe('with the record store down', () => {
   test('a viewer above the hourly limit is refused until a fold is possible, and loses nothing', async () => {
     const { opened, served, job } = await open({ stagedMax: 3, stagedHardMax: 3 })
     opened.set('records', true)
-    for (const id of ['a', 'b', 'c']) expect((await served.ask(PLAY, viewer, { id })).errors).toEqual([])
-    const [refusal] = (await served.ask(PLAY, viewer, { id: 'd' })).errors
-    expect(refusal).toMatchObject({ code: 'PLAYS_TOO_MANY', message: expect.stringContaining('3 subjects or more in this hour') })
-    expect((await served.ask(PLAY, viewerOf('8'), { id: 'd' })).errors).toEqual([])
+    const played = async (id: string) => (await served.ask(PLAY, viewer, { id })).data.recordPlayed.recordedCount as number
+    for (const id of ['a', 'b', 'c']) expect(await played(id)).toBe(1)
+    await expect(served.play('7', ['d'])).rejects.toMatchObject({
+      code: 'PLAYS_TOO_MANY',
+      message: expect.stringContaining('3 subjects or more in this hour'),
+    })
+    expect(await served.play('8', ['d'])).toMatchObject({ recordedCount: 1 })
     // A play acknowledged elsewhere is still staged.
     await opened.plain.log.appendPlays([{ viewer: '7', business: 1, oid: 'logged', playedAt: opened.clock.now() }])
     opened.clock.advance(1_000)
     await until('the started work has ended', () => job.figures().staged === 1)
     await back(opened, 'records')
     await until('the started work has ended', () => !served.subgraph.figures().outages.recordStore.isDown)
-    await until('an early fold has made room', async () => (await served.ask(PLAY, viewer, { id: 'd' })).errors.length === 0)
+    await until('an early fold has made room', async () => (await played('d')) === 1)
     expect(await served.unseen('7', ['a', 'b', 'c', 'd', 'logged', 'new'])).toEqual(['new'])
   })
 })

@@ -74,7 +74,7 @@ describe('questions of operators and viewers', () => {
     expect([hidden, filters]).toMatchObject([true, [{ month: '2026-06', has: true }]])
   })
 
-  test('seen returns the reason: surely played, probably played, issued, or none', async () => {
+  test('viewerSeen is the reason: surely played, probably played, issued, or none', async () => {
     const { opened, served } = open()
     const job = await startJob(opened, served)
     await served.play('7', ['probably'])
@@ -82,8 +82,9 @@ describe('questions of operators and viewers', () => {
     await served.subgraph.service.recordIssued(viewerOf('7'), 'video', ['issued', 'played', 'probably'], new Set())
     await served.play('7', ['played'])
     const ids = ['played', 'none', 'probably', 'issued']
+    const video = { __typename: 'Video', business: 'video' }
     const answer = await served.ask(
-      `query ($ids: [ID!]!) { seen(business: "video", ids: $ids) { id reason }
+      `query ($ids: [ID!]!) { subjects(business: "video", ids: $ids) { __typename id business viewerSeen }
         _entities(representations: [{ __typename: "Video", id: "issued" }, { __typename: "Article", id: "issued" }, { __typename: "Video", id: "probably" }]) {
           ... on Video { viewerSeen } ... on Article { viewerSeen } } }`,
       viewerOf('7'),
@@ -91,11 +92,11 @@ describe('questions of operators and viewers', () => {
     )
     expect(answer).toEqual({
       data: {
-        seen: [
-          { id: 'played', reason: 'PLAYED' },
-          { id: 'none', reason: null },
-          { id: 'probably', reason: 'PLAYED_PROBABLY' },
-          { id: 'issued', reason: 'ISSUED' },
+        subjects: [
+          { ...video, id: 'played', viewerSeen: 'PLAYED' },
+          { ...video, id: 'none', viewerSeen: null },
+          { ...video, id: 'probably', viewerSeen: 'PLAYED_PROBABLY' },
+          { ...video, id: 'issued', viewerSeen: 'ISSUED' },
         ],
         _entities: [{ viewerSeen: 'ISSUED' }, { viewerSeen: null }, { viewerSeen: 'PLAYED_PROBABLY' }],
       },

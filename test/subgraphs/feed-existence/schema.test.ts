@@ -31,7 +31,7 @@ describe('the schema of feed existence', () => {
       const type = schema.getType(entity)?.toConfig() as { fields?: object }
       expect(Object.keys(type.fields ?? {})).toEqual(expect.arrayContaining(['viewerSeen', 'viewerMark', 'viewerProgress']))
     }
-    expect(Object.keys(schema.getQueryType()?.getFields() ?? {})).toEqual(expect.arrayContaining(['unseen', 'seen', 'whyHidden']))
+    expect(Object.keys(schema.getQueryType()?.getFields() ?? {})).toEqual(expect.arrayContaining(['subjects', 'unseen', 'whyHidden']))
   })
 
   test('gives the feed of a partner the seen subjects of its viewer with one read of the hot store', async () => {
@@ -63,8 +63,8 @@ describe('the schema of feed existence', () => {
       const context = { viewer, degraded, loaders: served.subgraph.makeLoaders(degraded) }
       return JSON.parse(JSON.stringify(await operation.execute({}, context)))
     }
-    await ask('mutation { recordIssued(business: "video", ids: ["a", "b"]) { recorded } }', viewerOf('7'))
-    await ask('mutation { recordPlayed(business: "video", ids: ["b"]) { visible } }', viewerOf('7'))
+    await ask('mutation { recordIssued(input: { business: "video", ids: ["a", "b"] }) { recorded } }', viewerOf('7'))
+    await ask('mutation { recordPlayed(input: { business: "video", ids: ["b"] }) { visible } }', viewerOf('7'))
     opened.calls.length = 0
     expect(await ask('{ feed { title viewerSeen } }', viewerOf('7'))).toEqual({
       data: {

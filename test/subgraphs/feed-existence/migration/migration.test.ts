@@ -38,11 +38,11 @@ describe.skipIf(!isHere)('a migrated viewer', () => {
     const { served } = moving.open()
     await moving.redis.fill('7', SET)
     const answer = await served.ask(
-      '{ seen(business: "video", ids: ["now", "too old", "new"]) { reason } unseen(business: "video", candidates: ["now", "new"]) { ids droppedFiltered } }',
+      '{ subjects(business: "video", ids: ["now", "too old", "new"]) { viewerSeen } unseen(business: "video", candidates: ["now", "new"]) { ids droppedFiltered } }',
       viewerOf('7'),
     )
     expect(answer).toEqual({
-      data: { seen: [{ reason: 'PLAYED' }, { reason: null }, { reason: null }], unseen: { ids: ['new'], droppedFiltered: 1 } },
+      data: { subjects: [{ viewerSeen: 'PLAYED' }, { viewerSeen: null }, { viewerSeen: null }], unseen: { ids: ['new'], droppedFiltered: 1 } },
       errors: [],
       degraded: [],
     })
@@ -147,8 +147,8 @@ describe.skipIf(!isHere)('bad data in the legacy store', () => {
     await moving.redis.client.set('played:video:7', 'a string')
     await moving.redis.fill('8', SET)
     await served.play('7', ['played'])
-    const query = '{ unseen(business: "video", candidates: ["a", "played"]) { ids } seen(business: "video", ids: ["a"]) { reason } }'
-    const answer = { data: { unseen: { ids: ['a'] }, seen: [{ reason: null }] }, errors: [], degraded: ['legacyStore'] }
+    const query = '{ unseen(business: "video", candidates: ["a", "played"]) { ids } subjects(business: "video", ids: ["a"]) { viewerSeen } }'
+    const answer = { data: { unseen: { ids: ['a'] }, subjects: [{ viewerSeen: null }] }, errors: [], degraded: ['legacyStore'] }
     expect(await served.ask(query, viewerOf('7'))).toEqual(answer)
     await list(opened, ['7', '8'])
     await served.afterHours(await moving.startJob(opened, served))
