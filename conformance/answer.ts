@@ -61,3 +61,12 @@ export function reasonOf(error: unknown): string {
 export function codesOf(answer: Answer<unknown>): (string | undefined)[] {
   return answer.errors.map((error) => error.extensions?.code)
 }
+
+/** A mistake in the input of a mutation. */
+export type UserError = { code: string; message: string; path: string[] }
+
+/** The mistakes that the payload of the operation's only mutation lists. */
+export function userErrorsOf({ data }: Answer<unknown>): readonly UserError[] {
+  const [payload] = Object.values((data ?? {}) as Record<string, { userErrors?: UserError[] } | null>)
+  return payload?.userErrors ?? []
+}

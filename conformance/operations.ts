@@ -62,19 +62,23 @@ export const CHANGES = `subscription AuditChanges($since: String) {
 export const UNSEEN = `query AuditUnseen($business: String!, $candidates: [ID!]!, $exclude: [ID!]) {
   unseen(business: $business, candidates: $candidates, exclude: $exclude) { ids droppedIssued droppedStaged droppedFiltered }
 }`
-export const SEEN = 'query AuditSeen($business: String!, $ids: [ID!]!) { seen(business: $business, ids: $ids) { id reason } }'
-export const ISSUE = 'mutation AuditIssue($business: String!, $ids: [ID!]!) { recordIssued(business: $business, ids: $ids) { recorded } }'
+export const UNSEEN_SUBJECTS = `query AuditUnseenSubjects($business: String!, $candidates: [ID!]!) {
+  unseen(business: $business, candidates: $candidates) { ids subjects { __typename id business viewerSeen } }
+}`
+export const SEEN = 'query AuditSeen($business: String!, $ids: [ID!]!) { subjects(business: $business, ids: $ids) { id viewerSeen } }'
+const RECORDED = 'userErrors { code message path } subjects { id viewerSeen }'
+export const ISSUE = `mutation AuditIssue($business: String!, $ids: [ID!]!) {
+  recordIssued(input: { business: $business, ids: $ids }) { recorded ${RECORDED} }
+}`
 export const PLAY = `mutation AuditPlay($business: String!, $ids: [ID!]!, $playedAt: Timestamp) {
-  recordPlayed(business: $business, ids: $ids, playedAt: $playedAt) { recorded visible }
+  recordPlayed(input: { business: $business, ids: $ids, playedAt: $playedAt }) { recordedCount visible ${RECORDED} }
 }`
 export const WHY_HIDDEN = `query AuditWhyHidden($business: String!, $id: ID!, $viewer: ID!) {
   whyHidden(business: $business, id: $id, viewer: $viewer) { hidden issuedAt stagedAt filters { has } }
 }`
 
 /** The newest entry of a history, with its viewerSeen. */
-export function seenEntityQuery(entity: string): string {
-  return `query AuditSeenEntity { viewerHistory(first: 1) { edges { node { subject { ... on ${entity} { viewerSeen } } } } } }`
-}
+export const SEEN_ENTITY = 'query AuditSeenEntity { viewerHistory(first: 1) { edges { node { id viewerSeen } } } }'
 
 /** `entity` is the type of the business's subjects. If it is undefined, the query reads only their type name. */
 export function historyQuery(entity: string | undefined): string {

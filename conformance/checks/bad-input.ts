@@ -44,7 +44,7 @@ function badReportCheck({ id, what, code, input }: BadReport): Check {
 }
 
 /** The form of a message: the mistake, a colon, and the remedy. */
-function expectSentence(message: string | null | undefined): void {
+export function expectSentence(message: string | null | undefined): void {
   expectThat(/\S{2,}.*: .*\w{2,}/s.test(message ?? ''), 'a message with the mistake, a colon and the remedy', message)
 }
 

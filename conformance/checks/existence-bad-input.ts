@@ -1,16 +1,19 @@
 /** Bad input to feed existence gets a code and a message, and nothing is half-recorded. Only the viewer reads their own data. */
-import { codesOf, type Answer } from '../answer.ts'
+import { codesOf, userErrorsOf, type Answer } from '../answer.ts'
 import type { Audit } from '../audited.ts'
-import { expectNobodyAnswered, expectSentenceOf } from './bad-input.ts'
+import { expectNobodyAnswered, expectSentence, expectSentenceOf } from './bad-input.ts'
 import type { Check } from '../check.ts'
 import { ids, seenCalls } from './existence.ts'
 import { expectEqual } from '../outcome.ts'
 import { ISSUE, PLAY, SEEN, UNSEEN, WHY_HIDDEN } from '../operations.ts'
+import type { AuditViewer } from '../viewer.ts'
 
 const DAY = 86_400_000
 const UNKNOWN_BUSINESS = 'no-such-business'
 
 type Bad = { id: string; sentence: string; code: string; query: string; variables(audit: Audit): Record<string, unknown> }
+/** `path`: the field that is wrong, below `input`. */
+type BadWrite = Bad & { path: string[] }
 
 const READS: readonly Bad[] = [
   {
@@ -48,10 +51,16 @@ const READS: readonly Bad[] = [
     query: UNSEEN,
     variables: () => ({ business: UNKNOWN_BUSINESS, candidates: ['1'] }),
   },
-  { id: 'seen-201-ids', sentence: 'Seen of 201 ids is refused.', code: 'IDS_TOO_MANY', query: SEEN, variables: () => ({ ids: ids(201) }) },
+  {
+    id: 'seen-201-ids',
+    sentence: 'The lookup of 201 subjects is refused.',
+    code: 'IDS_TOO_MANY',
+    query: SEEN,
+    variables: () => ({ ids: ids(201) }),
+  },
   {
     id: 'seen-business-unknown',
-    sentence: 'Seen in a business that is not configured is refused.',
+    sentence: 'The lookup of subjects in a business that is not configured is refused.',
     code: 'BUSINESS_UNKNOWN',
     query: SEEN,
     variables: () => ({ business: UNKNOWN_BUSINESS, ids: ['1'] }),
@@ -59,11 +68,12 @@ const READS: readonly Bad[] = [
 ]
 
 /** Each would record the id '1' if it were not refused. */
-const WRITES: readonly Bad[] = [
+const WRITES: readonly BadWrite[] = [
   {
     id: 'played-201-ids',
     sentence: 'A play of 201 ids is refused as a whole.',
     code: 'IDS_TOO_MANY',
+    path: ['ids'],
     query: PLAY,
     variables: () => ({ ids: ids(201) }),
   },
@@ -71,6 +81,7 @@ const WRITES: readonly Bad[] = [
     id: 'played-one-bad-id',
     sentence: 'A play with one bad id is refused as a whole.',
     code: 'ID_INVALID',
+    path: ['ids', '1'],
     query: PLAY,
     variables: () => ({ ids: ['1', ''] }),
   },
@@ -78,6 +89,7 @@ const WRITES: readonly Bad[] = [
     id: 'played-in-the-future',
     sentence: 'A play two days ahead is refused.',
     code: 'PLAYED_AT_INVALID',
+    path: ['playedAt'],
     query: PLAY,
     variables: (audit) => ({ ids: ['1'], playedAt: Math.round(audit.now() + 2 * DAY) }),
   },
@@ -85,6 +97,7 @@ const WRITES: readonly Bad[] = [
     id: 'played-long-ago',
     sentence: 'A play two years ago is refused.',
     code: 'PLAYED_AT_INVALID',
+    path: ['playedAt'],
     query: PLAY,
     variables: (audit) => ({ ids: ['1'], playedAt: Math.round(audit.now() - 730 * DAY) }),
   },
@@ -92,6 +105,7 @@ const WRITES: readonly Bad[] = [
     id: 'played-business-unknown',
     sentence: 'A play in a business that is not configured is refused.',
     code: 'BUSINESS_UNKNOWN',
+    path: ['business'],
     query: PLAY,
     variables: () => ({ business: UNKNOWN_BUSINESS, ids: ['1'] }),
   },
@@ -99,6 +113,7 @@ const WRITES: readonly Bad[] = [
     id: 'issued-201-ids',
     sentence: 'A recordIssued of 201 ids is refused as a whole.',
     code: 'IDS_TOO_MANY',
+    path: ['ids'],
     query: ISSUE,
     variables: () => ({ ids: ids(201) }),
   },
@@ -106,31 +121,55 @@ const WRITES: readonly Bad[] = [
     id: 'issued-one-bad-id',
     sentence: 'A recordIssued with one bad id is refused as a whole.',
     code: 'ID_INVALID',
+    path: ['ids', '1'],
     query: ISSUE,
     variables: () => ({ ids: ['1', 'x'.repeat(65)] }),
   },
 ]
 
-function refusal({ id, sentence, code, query, variables }: Bad, isWrite: boolean): Check {
+async function ask({ query, variables }: Bad, viewer: AuditViewer, audit: Audit): Promise<Answer<unknown>> {
+  // Skips the check if the deployment does not serve feed existence.
+  await seenCalls(audit).unseen(viewer, [])
+  return viewer.ask(query, { business: audit.business, ...variables(audit) })
+}
+
+function refusedRead(bad: Bad): Check {
+  const { id, sentence, code } = bad
   return {
     id,
     sentence,
     async check(audit) {
-      const { unseen } = seenCalls(audit)
-      const viewer = await audit.ownViewer()
-      // Skips the check if the deployment does not serve feed existence.
-      await unseen(viewer, [])
-      const answer: Answer<unknown> = await viewer.ask(query, { business: audit.business, ...variables(audit) })
+      const answer = await ask(bad, await audit.ownViewer(), audit)
       expectEqual('the codes of the errors', codesOf(answer), [code])
       expectSentenceOf(answer)
-      if (isWrite) expectEqual('the ids of unseen afterwards', (await unseen(viewer, ['1'])).ids, ['1'])
+    },
+  }
+}
+
+function refusedWrite(bad: BadWrite): Check {
+  const { id, sentence, code, path } = bad
+  return {
+    id,
+    sentence,
+    async check(audit) {
+      const viewer = await audit.ownViewer()
+      const answer = await ask(bad, viewer, audit)
+      const mistakes = userErrorsOf(answer)
+      expectEqual('the codes of the errors', codesOf(answer), [])
+      expectEqual(
+        'code and path of the userErrors',
+        mistakes.map((each) => [each.code, ...each.path]),
+        [[code, 'input', ...path]],
+      )
+      expectSentence(mistakes[0]?.message)
+      expectEqual('the ids of unseen afterwards', (await seenCalls(audit).unseen(viewer, ['1'])).ids, ['1'])
     },
   }
 }
 
 export const existenceBadInput: readonly Check[] = [
-  ...READS.map((each) => refusal(each, false)),
-  ...WRITES.map((each) => refusal(each, true)),
+  ...READS.map(refusedRead),
+  ...WRITES.map(refusedWrite),
   {
     id: 'why-hidden-forbidden',
     sentence: 'whyHidden without the scope operator is refused.',
@@ -143,7 +182,7 @@ export const existenceBadInput: readonly Check[] = [
   },
   {
     id: 'seen-for-nobody',
-    sentence: 'An anonymous caller gets UNAUTHENTICATED for unseen, seen, recordPlayed and recordIssued.',
+    sentence: 'An anonymous caller gets UNAUTHENTICATED for unseen, viewerSeen, recordPlayed and recordIssued.',
     async check(audit) {
       await seenCalls(audit).unseen(await audit.ownViewer(), [])
       const { business } = audit

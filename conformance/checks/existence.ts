@@ -6,7 +6,7 @@ import { SCOPE_EXISTENCE_BULK, SCOPE_OPERATOR } from '../../core/viewer.ts'
 import type { Audit } from '../audited.ts'
 import type { Check } from '../check.ts'
 import { CheckSkipped, expectEqual, expectThat } from '../outcome.ts'
-import { ISSUE, PLAY, SEEN, UNSEEN, WHY_HIDDEN, seenEntityQuery } from '../operations.ts'
+import { ISSUE, PLAY, SEEN, SEEN_ENTITY, UNSEEN, UNSEEN_SUBJECTS, WHY_HIDDEN } from '../operations.ts'
 import type { AuditViewer } from '../viewer.ts'
 
 const DAY = 86_400_000
@@ -14,6 +14,8 @@ const DAY = 86_400_000
 const CANDIDATES_MAX = 500
 
 type Unseen = { ids: string[]; droppedIssued: number; droppedStaged: number; droppedFiltered: number }
+type Seen = { id: string; viewerSeen: string | null }
+type Payload = { userErrors: unknown[]; subjects: Seen[] }
 
 export const ids = (count: number, beginning = ''): string[] => Array.from({ length: count }, (_, at) => `${beginning}${at + 1}`)
 
@@ -21,24 +23,29 @@ export const ids = (count: number, beginning = ''): string[] => Array.from({ len
 async function data<Data>(viewer: AuditViewer, query: string, variables: object): Promise<Data> {
   const answer = await viewer.ask<Data>(query, { ...variables })
   const without = answer.errors.find(({ message }) =>
-    /^Cannot query field "(unseen|seen|recordIssued|recordPlayed|whyHidden|viewerSeen)"/.test(message),
+    /^Cannot query field "(unseen|recordIssued|recordPlayed|whyHidden|viewerSeen)"/.test(message),
   )
   if (without !== undefined) throw new CheckSkipped('this deployment does not serve feed-existence')
   return viewer.data<Data>(query, { ...variables })
 }
 
 export const seenCalls = (audit: Audit) => ({
-  async played(viewer: AuditViewer, of: readonly string[], playedAt: number | null = null, business = audit.business): Promise<void> {
-    const { recordPlayed } = await once<{ recordPlayed: { recorded: number; visible: boolean } }>(viewer, PLAY, {
+  async played(viewer: AuditViewer, of: readonly string[], playedAt: number | null = null, business = audit.business): Promise<Seen[]> {
+    const { recordPlayed } = await once<{ recordPlayed: Payload & { recordedCount: number; visible: boolean } }>(viewer, PLAY, {
       business,
       ids: of,
       playedAt,
     })
-    expectEqual('recorded and visible of the answer', recordPlayed, { recorded: new Set(of).size, visible: true })
+    const { recordedCount, visible, userErrors, subjects } = recordPlayed
+    const expected = { recordedCount: new Set(of).size, visible: true, userErrors: [] }
+    expectEqual('recordedCount, visible and userErrors of the answer', { recordedCount, visible, userErrors }, expected)
+    return subjects
   },
-  async issued(viewer: AuditViewer, of: readonly string[], business = audit.business): Promise<void> {
-    const { recordIssued } = await once<{ recordIssued: { recorded: boolean } }>(viewer, ISSUE, { business, ids: of })
-    expectEqual('recorded of the answer', recordIssued.recorded, true)
+  async issued(viewer: AuditViewer, of: readonly string[], business = audit.business): Promise<Seen[]> {
+    const { recordIssued } = await once<{ recordIssued: Payload & { recorded: boolean } }>(viewer, ISSUE, { business, ids: of })
+    const { recorded, userErrors, subjects } = recordIssued
+    expectEqual('recorded and userErrors of the answer', { recorded, userErrors }, { recorded: true, userErrors: [] })
+    return subjects
   },
   async unseen(
     viewer: AuditViewer,
@@ -49,16 +56,20 @@ export const seenCalls = (audit: Audit) => ({
     return (await data<{ unseen: Unseen }>(viewer, UNSEEN, { business, candidates, exclude })).unseen
   },
   async reasons(viewer: AuditViewer, of: readonly string[]): Promise<(string | null)[]> {
-    const { seen } = await data<{ seen: { id: string; reason: string | null }[] }>(viewer, SEEN, { business: audit.business, ids: of })
-    expectEqual(
-      'the ids that `seen` answers',
-      seen.map(({ id }) => id),
-      of,
-    )
-    // The guarantee does not say whether a play is in a filter yet.
-    return seen.map(({ reason }) => (reason === 'PLAYED_PROBABLY' ? 'PLAYED' : reason))
+    const { subjects } = await data<{ subjects: Seen[] }>(viewer, SEEN, { business: audit.business, ids: of })
+    return reasonsOf(subjects, of)
   },
 })
+
+/** The reasons in the order of the ids. The guarantee does not say whether a play is in a filter yet. */
+function reasonsOf(subjects: readonly Seen[], of: readonly string[]): (string | null)[] {
+  expectEqual(
+    'the ids of the subjects',
+    subjects.map(({ id }) => id),
+    of,
+  )
+  return subjects.map(({ viewerSeen }) => (viewerSeen === 'PLAYED_PROBABLY' ? 'PLAYED' : viewerSeen))
+}
 
 /** Sends a mutation once. A read goes first, so that a deployment without the field skips the check. */
 async function once<Data>(viewer: AuditViewer, query: string, variables: Record<string, unknown>): Promise<Data> {
@@ -140,7 +151,7 @@ export const existence: readonly Check[] = [
   },
   {
     id: 'seen-reasons',
-    sentence: 'Seen gives reasons in the order of the ids. A subject both watched and served has the reason PLAYED.',
+    sentence: 'viewerSeen of subjects is the reason, in the order of the ids. A subject both watched and served has the reason PLAYED.',
     async check(audit) {
       const { issued, played, reasons } = seenCalls(audit)
       const viewer = await audit.ownViewer()
@@ -152,17 +163,40 @@ export const existence: readonly Check[] = [
   },
   {
     id: 'seen-entity',
-    sentence: 'viewerSeen of an entity equals the answer of seen.',
+    sentence: 'viewerSeen of a subject in the history is the same.',
     async check(audit) {
       const { issued } = seenCalls(audit)
       const viewer = await audit.ownViewer()
       const oid = audit.newOid()
       // Position 0, so that the report does not count as a play.
       await viewer.report({ oid, position: 0 })
-      const before = await readEntity(viewer, audit)
-      expectEqual('viewerSeen of a subject that was not served', before, null)
+      expectEqual('viewerSeen of a subject that was not served', await readEntity(viewer), { id: oid, viewerSeen: null })
       await issued(viewer, [oid])
-      expectEqual('viewerSeen of a served subject', await readEntity(viewer, audit), 'ISSUED')
+      expectEqual('viewerSeen of a served subject', await readEntity(viewer), { id: oid, viewerSeen: 'ISSUED' })
+    },
+  },
+  {
+    id: 'seen-in-payloads',
+    sentence: 'recordIssued and recordPlayed return their subjects as the viewer now sees them.',
+    async check(audit) {
+      const { issued, played } = seenCalls(audit)
+      const viewer = await audit.ownViewer()
+      expectEqual('viewerSeen after the issue', reasonsOf(await issued(viewer, ['a', 'b']), ['a', 'b']), ['ISSUED', 'ISSUED'])
+      expectEqual('viewerSeen after the play', reasonsOf(await played(viewer, ['b', 'c']), ['b', 'c']), ['PLAYED', 'PLAYED'])
+      expectEqual('viewerSeen after another issue', reasonsOf(await issued(viewer, ['a', 'b']), ['a', 'b']), ['ISSUED', 'PLAYED'])
+    },
+  },
+  {
+    id: 'unseen-entities',
+    sentence: 'The subjects of unseen are the entities of its ids.',
+    async check(audit) {
+      const { played } = seenCalls(audit)
+      const viewer = await audit.ownViewer()
+      await played(viewer, ['b'])
+      const { business, entity } = audit
+      const { unseen } = await data<{ unseen: object }>(viewer, UNSEEN_SUBJECTS, { business, candidates: ['z', 'b', 'a', 'z'] })
+      const subjects = ['z', 'a'].map((id) => ({ __typename: entity, id, business, viewerSeen: null }))
+      expectEqual('ids and subjects of unseen', unseen, { ids: ['z', 'a'], subjects })
     },
   },
   {
@@ -288,10 +322,7 @@ export const existenceStays: readonly Check[] = [
 
 type WhyHidden = { hidden: boolean; issuedAt: number | null; stagedAt: number | null; filters: { has: boolean }[] }
 
-async function readEntity(viewer: AuditViewer, { entity }: Audit): Promise<string | null> {
-  type Entities = { viewerHistory: { edges: { node: { subject: { viewerSeen?: string | null } } }[] } }
-  const { viewerHistory } = await data<Entities>(viewer, seenEntityQuery(entity), {})
-  const [edge] = viewerHistory.edges
-  expectThat(edge !== undefined, 'an entry in the history', 'none')
-  return edge?.node.subject.viewerSeen ?? null
+async function readEntity(viewer: AuditViewer): Promise<Seen | undefined> {
+  const { viewerHistory } = await data<{ viewerHistory: { edges: { node: Seen }[] } }>(viewer, SEEN_ENTITY, {})
+  return viewerHistory.edges[0]?.node
 }

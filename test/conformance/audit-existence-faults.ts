@@ -4,22 +4,32 @@ import { changing, givesNoScope, halfDoing, inSecond, pretending, refusing, with
 import { everybodyIsOne, everybodyIsSomebody } from './fault-viewers.ts'
 import { askedWith, told, type Asked } from './faulty-proxy.ts'
 
+const seenAs = (viewerSeen: string, ids: readonly string[]) => ids.map((id) => ({ id, viewerSeen }))
+const playedAnswer = (ids: readonly string[]) => ({
+  recordedCount: new Set(ids).size,
+  visible: true,
+  userErrors: [],
+  subjects: seenAs('PLAYED', ids),
+})
+
 const wrongCode = refusing('refuses with another code', { code: 'INTERNAL' })
 const noSentence = refusing('refuses without a sentence', { message: 'Invalid' })
 
 const fakePlay = pretending('acknowledges plays and loses them', /AuditPlay/, ({ variables }) => ({
-  recordPlayed: { recorded: new Set(variables.ids).size, visible: true },
+  recordPlayed: playedAnswer(variables.ids),
 }))
-const fakeIssue = pretending('acknowledges issued subjects and loses them', /AuditIssue/, () => ({ recordIssued: { recorded: true } }))
+const fakeIssue = pretending('acknowledges issued subjects and loses them', /AuditIssue/, ({ variables }) => ({
+  recordIssued: { recorded: true, userErrors: [], subjects: seenAs('ISSUED', variables.ids) },
+}))
 const showsAll = changing('shows seen subjects', /AuditUnseen/, (data, asked) => void (data.unseen.ids = asked.variables.candidates))
 const hidesMore = changing('hides unseen subjects', /AuditUnseen/, (data) => void data.unseen.ids.pop())
 const knowsNoReason = changing('knows of nothing', /AuditSeen\b/, (data) => {
-  for (const each of data.seen) each.reason = null
+  for (const each of data.subjects) each.viewerSeen = null
 })
 
 const answersAll = pretending('answers requests it should refuse', /Audit(Unseen|Seen|WhyHidden)\b/, () => ({
   unseen: { ids: [], droppedIssued: 0, droppedStaged: 0, droppedFiltered: 0 },
-  seen: [],
+  subjects: [],
   whyHidden: { hidden: false, issuedAt: null, stagedAt: null, filters: [] },
 }))
 /** Corrects the invalid input and records it, although it was refused. */
@@ -54,17 +64,37 @@ export const EXISTENCE_FAULTS: Record<string, readonly PlannedFault[]> = {
   'seen-reasons': [
     knowsNoReason,
     changing('puts served before watched', /AuditSeen\b/, (data) => {
-      for (const each of data.seen) if (each.id === 'both') each.reason = 'ISSUED'
+      for (const each of data.subjects) if (each.id === 'both') each.viewerSeen = 'ISSUED'
     }),
     changing('takes all for watched', /AuditSeen\b/, (data) => {
-      for (const each of data.seen) each.reason = 'PLAYED'
+      for (const each of data.subjects) each.viewerSeen = 'PLAYED'
     }),
-    changing('answers in another order', /AuditSeen\b/, (data) => void data.seen.reverse()),
+    changing('answers in another order', /AuditSeen\b/, (data) => void data.subjects.reverse()),
   ],
   'seen-entity': [
     changing('knows nothing of the entity', /AuditSeenEntity/, (data) =>
-      data.viewerHistory.edges.forEach(({ node }: any) => (node.subject.viewerSeen = null)),
+      data.viewerHistory.edges.forEach(({ node }: any) => (node.viewerSeen = null)),
     ),
+  ],
+  'seen-in-payloads': [
+    changing('returns issued subjects as before', /AuditIssue/, (data) => {
+      for (const each of data.recordIssued.subjects) each.viewerSeen = null
+    }),
+    changing('returns played subjects as before', /AuditPlay/, (data) => {
+      for (const each of data.recordPlayed.subjects) each.viewerSeen = 'ISSUED'
+    }),
+    changing('returns all issued subjects as not played', /AuditIssue/, (data) => {
+      for (const each of data.recordIssued.subjects) each.viewerSeen = 'ISSUED'
+    }),
+    changing('returns one subject', /Audit(Issue|Play)/, (data) => {
+      for (const payload of Object.values<any>(data)) payload.subjects.length = 1
+    }),
+  ],
+  'unseen-entities': [
+    changing('returns entities of another business', /AuditUnseenSubjects/, (data) => {
+      for (const each of data.unseen.subjects) each.__typename = 'Article'
+    }),
+    changing('returns entities of seen subjects too', /AuditUnseenSubjects/, (data) => void data.unseen.subjects.push({ id: 'b' })),
   ],
   'seen-ids-as-sent': [
     withVariables('reads ids as numbers', /AuditPlay/, ({ ids }) => ({ ids: ids.map((id: string) => (id === '007' ? '7' : id)) })),
@@ -80,13 +110,13 @@ export const EXISTENCE_FAULTS: Record<string, readonly PlannedFault[]> = {
           const { ids, playedAt } = asked.variables
           const isOfNow = playedAt === undefined || playedAt === null || playedAt >= beginningOf(monthOf(Date.now()))
           if (!/AuditPlay/.test(asked.query) || isOfNow) return forward(asked)
-          return Promise.resolve(told({ data: { recordPlayed: { recorded: ids.length, visible: true } } }))
+          return Promise.resolve(told({ data: { recordPlayed: playedAnswer(ids) } }))
         },
       }),
     },
   ],
   'played-twice': [
-    changing('counts repetitions', /AuditPlay/, (data, asked) => (data.recordPlayed.recorded = asked.variables.ids.length)),
+    changing('counts repetitions', /AuditPlay/, (data, asked) => (data.recordPlayed.recordedCount = asked.variables.ids.length)),
     fakePlay,
   ],
   'seen-by-nobody-else': [everybodyIsOne],

@@ -66,11 +66,16 @@ export function halfDoing(name: string, operation: RegExp, part: (asked: Asked) 
 }
 
 function refuses({ json }: Told): boolean {
-  const payloads = [json?.data?.reportProgress, json?.data?.mark].flat()
-  return json?.errors !== undefined || payloads.some((payload: any) => payload?.outcome === 'REJECTED')
+  return json?.errors !== undefined || userErrorsOf(json).length > 0
 }
 
-/** Rejections and errors keep their message and change their code, or keep their code and lose their message. */
+/** The mistakes that the payloads of an answer list, of whole inputs and of single ones of a batch. */
+function userErrorsOf(json: any): any[] {
+  const payloads: any[] = Object.values(json?.data ?? {})
+  return payloads.flatMap((payload) => [payload, ...(payload?.results ?? [])]).flatMap((each) => each?.userErrors ?? [])
+}
+
+/** Mistakes and errors keep their message and change their code, or keep their code and lose their message. */
 export function refusing(name: string, change: { code: string } | { message: string }): PlannedFault {
   return {
     name,
@@ -82,9 +87,7 @@ export function refusing(name: string, change: { code: string } | { message: str
           if ('code' in change) error.extensions.code = change.code
           else error.message = change.message
         }
-        const { reportProgress, reportProgressBatch, mark, markBatch, registerSubjects } = json?.data ?? {}
-        const payloads = [reportProgress, reportProgressBatch, mark, markBatch, registerSubjects].flat().filter((payload) => payload?.code)
-        for (const payload of payloads) Object.assign(payload, change)
+        for (const mistake of userErrorsOf(json)) Object.assign(mistake, change)
         return told(json, status)
       },
     }),

@@ -134,9 +134,13 @@ export function serveSeen(opened: Opened, config: Config = seenConfig(), stores:
     },
     /** `viewerSeen` of each. */
     async reasons(viewer: string, ids: readonly string[]): Promise<(string | null)[]> {
-      const { data, errors } = await ask('query ($ids: [ID!]!) { subjects(business: "video", ids: $ids) { viewerSeen } }', viewerOf(viewer), {
-        ids,
-      })
+      const { data, errors } = await ask(
+        'query ($ids: [ID!]!) { subjects(business: "video", ids: $ids) { viewerSeen } }',
+        viewerOf(viewer),
+        {
+          ids,
+        },
+      )
       if (errors.length > 0) throw new Error(JSON.stringify(errors))
       return data.subjects.map(({ viewerSeen }: { viewerSeen: string | null }) => viewerSeen)
     },

@@ -42,7 +42,10 @@ describe.skipIf(!isHere)('a migrated viewer', () => {
       viewerOf('7'),
     )
     expect(answer).toEqual({
-      data: { subjects: [{ viewerSeen: 'PLAYED' }, { viewerSeen: null }, { viewerSeen: null }], unseen: { ids: ['new'], droppedFiltered: 1 } },
+      data: {
+        subjects: [{ viewerSeen: 'PLAYED' }, { viewerSeen: null }, { viewerSeen: null }],
+        unseen: { ids: ['new'], droppedFiltered: 1 },
+      },
       errors: [],
       degraded: [],
     })
@@ -147,7 +150,8 @@ describe.skipIf(!isHere)('bad data in the legacy store', () => {
     await moving.redis.client.set('played:video:7', 'a string')
     await moving.redis.fill('8', SET)
     await served.play('7', ['played'])
-    const query = '{ unseen(business: "video", candidates: ["a", "played"]) { ids } subjects(business: "video", ids: ["a"]) { viewerSeen } }'
+    const query =
+      '{ unseen(business: "video", candidates: ["a", "played"]) { ids } subjects(business: "video", ids: ["a"]) { viewerSeen } }'
     const answer = { data: { unseen: { ids: ['a'] }, subjects: [{ viewerSeen: null }] }, errors: [], degraded: ['legacyStore'] }
     expect(await served.ask(query, viewerOf('7'))).toEqual(answer)
     await list(opened, ['7', '8'])
