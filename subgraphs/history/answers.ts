@@ -1,38 +1,72 @@
-/** Records of history as the types of the schema. */
+/**
+ * Records of history as the types of the schema. Resolvers compute `progress` and `subject` only for operations that select them
+ * (`resolvers.ts`), so a batch of reports costs one plain object per report.
+ */
 import type { Businesses, HistoryBusiness } from '../../config/businesses.ts'
-import type { ProgressChange, ProgressRecord, TimelineEntry } from '../../core/domain.ts'
+import type { ProgressChange, ProgressKey, ProgressRecord, TimelineEntry } from '../../core/domain.ts'
+import { keyText } from '../../core/progress-key.ts'
 import { connectionOf } from '../connection.ts'
+import type { SubjectEntity } from '../subjects.ts'
+import { userErrorOf, type UserError } from '../user-errors.ts'
 import { encodeCursor } from './model/places.ts'
 import { tokenOf } from './read/change-stream.ts'
 import { placeOf, type TimelinePage } from './read/timeline.ts'
 import type { ReportAnswer } from './write/service.ts'
 
+/** A subject whose progress of the caller is known; `record` is undefined if there is none. A class, because representations are any JSON. */
+export class KnownSubject implements SubjectEntity {
+  readonly __typename: string
+  readonly id: string
+  readonly record: ProgressRecord | undefined
+  constructor(__typename: string, id: string, record: ProgressRecord | undefined) {
+    this.__typename = __typename
+    this.id = id
+    this.record = record
+  }
+}
+
+/** `key` and `record` are the sources of `subject` and `progress`. */
+export type ReportPayload = {
+  outcome: ReportAnswer['outcome']
+  userErrors: readonly UserError[]
+  clearedAt: number | undefined
+  dayToken: string | undefined
+  firstOfDay: boolean
+  key: ProgressKey | undefined
+  record: ProgressRecord | undefined
+}
+
+export const NO_USER_ERRORS: readonly UserError[] = []
+
 export function makeHistoryAnswers(businesses: Businesses) {
   function historyOf(page: TimelinePage, hasPreviousPage: boolean) {
-    const edges = page.entries.map((entry) => ({ cursor: encodeCursor(placeOf(entry)), node: entryOf(entry) }))
-    return connectionOf(edges, page, hasPreviousPage)
+    return connectionOf(page.entries.map(edgeOf), page, hasPreviousPage)
   }
 
-  function entryOf({ business: number, oid, record }: TimelineEntry) {
-    const business = configured(number)
-    return { ...progressOf(business, oid, record), subject: { __typename: business.entity, id: oid } }
+  function edgeOf(entry: TimelineEntry) {
+    const { business, oid, record } = entry
+    return {
+      cursor: encodeCursor(placeOf(entry)),
+      node: new KnownSubject(configured(business).entity, oid, record),
+      viewedAt: record.viewedAt,
+    }
   }
 
-  function payloadOf(answer: ReportAnswer) {
-    if (answer.outcome === 'REJECTED') return { ...answer, firstOfDay: false }
-    if (answer.outcome === 'PAUSED') return { outcome: answer.outcome, firstOfDay: false }
-    const { key, record } = answer
-    const progress = record && progressOf(configured(key.business), key.oid, record)
-    if (answer.outcome === 'STALE') return { outcome: answer.outcome, progress, clearedAt: answer.clearedAt, firstOfDay: false }
-    return { outcome: answer.outcome, progress, dayToken: answer.dayToken, firstOfDay: answer.firstOfDay }
+  /** The subject of a report as `caller` now sees it. */
+  function subjectOf({ outcome, key, record }: ReportPayload, caller: string): SubjectEntity | null {
+    if (key === undefined) return null
+    const { entity } = configured(key.business)
+    const isKnown = outcome !== 'PAUSED' && key.viewer === caller
+    return isKnown ? new KnownSubject(entity, key.oid, record) : { __typename: entity, id: key.oid }
   }
 
   function changeOf(change: ProgressChange) {
-    const business = configured(change.business)
+    const { name, entity } = configured(change.business)
     const token = tokenOf(change)
-    if (change.kind === 'cleared') return { kind: 'CLEARED', business: business.name, token }
-    if (change.kind === 'deleted') return { kind: 'DELETED', business: business.name, oid: change.oid, token }
-    return { kind: 'REPORTED', business: business.name, oid: change.oid, progress: progressOf(business, change.oid, change.record), token }
+    if (change.kind === 'cleared') return { kind: 'CLEARED', business: name, subject: null, token }
+    if (change.kind === 'deleted')
+      return { kind: 'DELETED', business: name, subject: new KnownSubject(entity, change.oid, undefined), token }
+    return { kind: 'REPORTED', business: name, subject: new KnownSubject(entity, change.oid, change.record), token }
   }
 
   function configured(number: number): HistoryBusiness {
@@ -41,17 +75,35 @@ export function makeHistoryAnswers(businesses: Businesses) {
     return business
   }
 
-  return { historyOf, payloadOf, changeOf }
+  return { historyOf, subjectOf, changeOf }
 }
 
-export function progressOf(business: HistoryBusiness, oid: string, record: ProgressRecord) {
+/** `place`: the report's place in its batch. */
+export function payloadOf(answer: ReportAnswer, place?: number): ReportPayload {
+  const { outcome } = answer
+  const isAccepted = outcome === 'ACCEPTED'
+  const isStale = outcome === 'STALE'
+  const isRejected = outcome === 'REJECTED'
   return {
-    business: business.name,
-    oid,
-    position: record.position,
-    duration: record.duration,
-    viewedAt: record.viewedAt,
-    device: record.device === '' ? null : record.device,
-    finished: record.finished,
+    outcome,
+    userErrors: isRejected ? [userErrorOf(answer, place === undefined ? ['input'] : ['input', 'reports', String(place)])] : NO_USER_ERRORS,
+    clearedAt: isStale ? answer.clearedAt : undefined,
+    dayToken: isAccepted ? answer.dayToken : undefined,
+    firstOfDay: isAccepted && answer.firstOfDay,
+    key: isRejected ? undefined : answer.key,
+    record: isAccepted || isStale ? answer.record : undefined,
   }
+}
+
+export type Progress = Pick<ProgressRecord, 'position' | 'duration' | 'viewedAt' | 'finished'> & { key: ProgressKey; device: string | null }
+
+export function progressOf(key: ProgressKey, record: ProgressRecord | undefined): Progress | null {
+  if (record === undefined) return null
+  const { position, duration, viewedAt, device, finished } = record
+  return { key, position, duration, viewedAt, device: device === '' ? null : device, finished }
+}
+
+/** The number of a business stays when its name changes. */
+export function progressId({ key }: Progress): string {
+  return `progress:${keyText(key)}`
 }

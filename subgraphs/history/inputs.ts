@@ -17,11 +17,11 @@ export { FIRST_MAX, IDS_MAX, INPUTS_MAX, checkFirst, checkIds, checkInputCount }
 
 const POSITION_MAX = 2 ** 31 - 1
 
-/** `ProgressInput` of the schema, coerced by the gateway. */
-export type ProgressInput = {
+/** `ReportProgressInput` of the schema, coerced by the gateway. */
+export type ReportProgressInput = {
   viewer?: string | null
   business: string
-  oid: string
+  id: string
   position: number
   duration?: number | null
   viewedAt?: number | null
@@ -36,10 +36,16 @@ export type ProgressInput = {
 export type CheckedReport = ProgressWrite & { isNow: boolean }
 
 /** The write for an input. Throws with the code for the payload. */
-export function checkReport(input: ProgressInput, viewer: Viewer, businesses: Businesses, now: number, ahead?: TimesAhead): CheckedReport {
+export function checkReport(
+  input: ReportProgressInput,
+  viewer: Viewer,
+  businesses: Businesses,
+  now: number,
+  ahead?: TimesAhead,
+): CheckedReport {
   const business = businesses.byName(input.business)
   const viewerId = reportedViewer(input, viewer)
-  checkId(input.oid, 'oid')
+  checkId(input.id, 'id')
   const position = checkExtent(input.position, 'position')
   const duration = checkExtent(input.duration ?? 0, 'duration')
   const given = checkMoment('viewedAt', 'VIEWED_AT_INVALID', input.viewedAt ?? now, now)
@@ -53,7 +59,7 @@ export function checkReport(input: ProgressInput, viewer: Viewer, businesses: Bu
   const write: CheckedReport = {
     viewer: viewerId,
     business: business.number,
-    oid: input.oid,
+    oid: input.id,
     record,
     decisive: business.conflict === 'newest' && !glance,
     isNow: given >= now,
@@ -62,30 +68,34 @@ export function checkReport(input: ProgressInput, viewer: Viewer, businesses: Bu
   return input.dayToken === dayTokenOf(viewerId, business.number, day) ? write : { ...write, day }
 }
 
-function reportedViewer(input: ProgressInput, viewer: Viewer): ViewerId {
+function reportedViewer(input: ReportProgressInput, viewer: Viewer): ViewerId {
   const named = input.viewer ?? viewer.id
   if (named === viewer.id) return named
   if (!viewer.scopes.includes(SCOPE_WRITE_ANY)) {
     throw new TidemarkError(
       'FORBIDDEN',
       `viewer "${named.slice(0, 16)}" is not the viewer of the token: leave viewer out, or use a token with scope ${SCOPE_WRITE_ANY}`,
+      { path: ['viewer'] },
     )
   }
   checkId(named, 'viewer')
   return named
 }
 
-function checkExtent(value: number, what: string): number {
+function checkExtent(value: number, field: string): number {
   if (Number.isInteger(value) && value >= 0 && value <= POSITION_MAX) return value
   throw new TidemarkError(
     'POSITION_INVALID',
-    `${what} ${value} is not a whole number from 0 to ${POSITION_MAX}: send it in the unit of the business`,
+    `${field} ${value} is not a whole number from 0 to ${POSITION_MAX}: send it in the unit of the business`,
+    { path: [field] },
   )
 }
 
 function checkDevice(device: string): string {
   if (device.length <= ID_BYTES_MAX && Buffer.byteLength(device) <= ID_BYTES_MAX) return device
-  throw new TidemarkError('DEVICE_INVALID', `device "${device.slice(0, 16)}…" is too long: send at most ${ID_BYTES_MAX} bytes of UTF-8`)
+  throw new TidemarkError('DEVICE_INVALID', `device "${device.slice(0, 16)}…" is too long: send at most ${ID_BYTES_MAX} bytes of UTF-8`, {
+    path: ['device'],
+  })
 }
 
 /** The numbers of these businesses, each once; all of them if none are named. Throws BUSINESS_UNKNOWN. */

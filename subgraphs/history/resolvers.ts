@@ -2,24 +2,16 @@
 import type { Businesses, HistoryBusiness } from '../../config/businesses.ts'
 import type { Degraded } from '../../core/outage/degraded.ts'
 import type { Place, ProgressChange, ProgressKey, ViewerId } from '../../core/domain.ts'
-import { idFrom } from '../../core/keys.ts'
 import { decodeCursor } from './model/places.ts'
 import { requireViewer, type Viewer } from '../../core/viewer.ts'
-import type { Loaders } from '../../loaders/history.ts'
-import { resolveReference } from '../references.ts'
+import { subjectId, subjectResolvers, subjectsOf, type SubjectEntity } from '../subjects.ts'
 import { timestamp } from '../timestamp.ts'
-import { makeHistoryAnswers, progressOf } from './answers.ts'
-import { checkBusinesses, checkFirst, checkIds, type ProgressInput } from './inputs.ts'
-import type { HistoryService, ReportAnswer } from './write/service.ts'
+import { KnownSubject, makeHistoryAnswers, progressId, progressOf, type ReportPayload } from './answers.ts'
+import type { HistoryContext } from './context.ts'
+import { checkBusinesses, checkFirst } from './inputs.ts'
+import { makeHistoryMutations } from './mutations.ts'
+import type { HistoryService } from './write/service.ts'
 import type { TimelinePage } from './read/timeline.ts'
-
-/** The context of every request, local or standalone. */
-export type HistoryContext = {
-  viewer: Viewer | undefined
-  loaders: Loaders
-  /** The stores that the answer lacked. */
-  degraded: Degraded
-}
 
 export type HistoryReads = {
   timeline(
@@ -30,16 +22,13 @@ export type HistoryReads = {
     degraded: Degraded,
   ): Promise<TimelinePage>
   changes(viewer: Viewer, since: string | undefined, degraded: Degraded): Promise<AsyncIterableIterator<ProgressChange>>
-  /** Only the way to the record store is affected then; the write itself is as safe as ever. */
   isLogDown(): boolean
 }
 
-/** An entity as another subgraph sent it. */
-type Entity = { __typename: string; id: unknown }
-
 export function makeHistoryResolvers(businesses: Businesses, service: HistoryService, reads: HistoryReads) {
-  const { historyOf, payloadOf, changeOf } = makeHistoryAnswers(businesses)
+  const { historyOf, subjectOf, changeOf } = makeHistoryAnswers(businesses)
   const query = {
+    subjects: (_: unknown, args: { business: string; ids: string[] }) => subjectsOf(businesses, args),
     async viewerHistory(_: unknown, args: { businesses?: string[] | null; first: number; after?: string | null }, context: HistoryContext) {
       const viewer = requireViewer(context.viewer)
       const numbers = checkBusinesses(args.businesses, businesses)
@@ -48,41 +37,8 @@ export function makeHistoryResolvers(businesses: Businesses, service: HistorySer
       const page = await reads.timeline(viewer.id, numbers, before, args.first, context.degraded)
       return historyOf(page, before !== undefined)
     },
-    async progress(_: unknown, args: { business: string; ids: string[] }, context: HistoryContext) {
-      const viewer = requireViewer(context.viewer)
-      const business = businesses.byName(args.business)
-      checkIds(args.ids)
-      const keys = args.ids.map((oid) => ({ viewer: viewer.id, business: business.number, oid }))
-      const records = await Promise.all(keys.map((key) => context.loaders.progress.load(key)))
-      return records.map((record, index) => record && progressOf(business, args.ids[index] as string, record))
-    },
-    async historySettings(_: unknown, __: unknown, context: HistoryContext) {
-      return { paused: (await service.settings(requireViewer(context.viewer), context.degraded)).paused }
-    },
-  }
-
-  /** The writing viewer. Also notes in the collector that the log is down. */
-  function writerOf(context: HistoryContext): Viewer {
-    if (reads.isLogDown()) context.degraded.add('log')
-    return requireViewer(context.viewer)
-  }
-
-  const mutation = {
-    async reportProgress(_: unknown, args: { input: ProgressInput }, context: HistoryContext) {
-      const [answer] = await service.report(writerOf(context), [args.input], context.degraded)
-      return payloadOf(answer as ReportAnswer)
-    },
-    async reportProgressBatch(_: unknown, args: { inputs: ProgressInput[] }, context: HistoryContext) {
-      return (await service.report(writerOf(context), args.inputs, context.degraded)).map(payloadOf)
-    },
-    async deleteHistory(_: unknown, args: { business: string; ids: string[] }, context: HistoryContext) {
-      return { deletedIds: await service.deleteHistory(writerOf(context), args.business, args.ids, context.degraded) }
-    },
-    async clearHistory(_: unknown, args: { business: string }, context: HistoryContext) {
-      return { business: args.business, clearedAt: await service.clearHistory(writerOf(context), args.business, context.degraded) }
-    },
-    pauseHistory: (_: unknown, __: unknown, context: HistoryContext) => service.setPaused(writerOf(context), true, context.degraded),
-    resumeHistory: (_: unknown, __: unknown, context: HistoryContext) => service.setPaused(writerOf(context), false, context.degraded),
+    historySettings: (_: unknown, __: unknown, context: HistoryContext) =>
+      service.settings(requireViewer(context.viewer), context.degraded),
   }
 
   const subscription = {
@@ -95,14 +51,11 @@ export function makeHistoryResolvers(businesses: Businesses, service: HistorySer
 
   function entityResolvers(business: HistoryBusiness) {
     return {
-      __resolveReference: resolveReference<Entity>,
-      async viewerProgress(entity: Entity, _: unknown, context: HistoryContext) {
-        const viewer = requireViewer(context.viewer).id
-        // Representations come from other subgraphs, unchecked. An invalid id must not reach lookups that other requests share.
-        const oid = idFrom(entity.id, 'id')
-        const key: ProgressKey = { viewer, business: business.number, oid }
-        const record = await context.loaders.progress.load(key)
-        return record && progressOf(business, oid, record)
+      ...subjectResolvers(business),
+      viewerProgress(entity: SubjectEntity, _: unknown, context: HistoryContext) {
+        const key: ProgressKey = { viewer: requireViewer(context.viewer).id, business: business.number, oid: subjectId(entity) }
+        if (entity instanceof KnownSubject) return progressOf(key, entity.record)
+        return context.loaders.progress.load(key).then((record) => progressOf(key, record))
       },
     }
   }
@@ -110,8 +63,14 @@ export function makeHistoryResolvers(businesses: Businesses, service: HistorySer
   return {
     Timestamp: timestamp,
     Query: query,
-    Mutation: mutation,
+    Mutation: makeHistoryMutations(businesses, service, reads.isLogDown),
     Subscription: subscription,
+    Progress: { id: progressId },
+    HistorySettings: { id: (_: unknown, __: unknown, context: HistoryContext) => `history-settings:${requireViewer(context.viewer).id}` },
+    ReportProgressPayload: {
+      subject: (payload: ReportPayload, _: unknown, context: HistoryContext) => subjectOf(payload, requireViewer(context.viewer).id),
+      progress: ({ key, record }: ReportPayload) => key && progressOf(key, record),
+    },
     ...Object.fromEntries(businesses.all.map((business) => [business.entity, entityResolvers(business)])),
   }
 }

@@ -23,7 +23,7 @@ function startLoad(history: HistoryOnRedis, viewers: number) {
       const degraded: Degraded = new Set()
       const startedAt = performance.now()
       try {
-        const [answer] = await history.service.report({ id, scopes: [] }, [{ business: 'video', oid: '1', position }], degraded)
+        const [answer] = await history.service.report({ id, scopes: [] }, [{ business: 'video', id: '1', position }], degraded)
         if (answer?.outcome === 'ACCEPTED') load.acknowledged.set(id, position)
         await history.makeLoaders(degraded).progress.load({ viewer: id, business: 1, oid: '1' })
         await readPage(history, id, degraded)
@@ -136,7 +136,7 @@ describe.skipIf(!(await redisIsHere()))('when Redis', () => {
     const history = await openHistoryOnRedis(servers.urls, folder.path)
     const degraded: Degraded = new Set()
     const viewer = { id: '7', scopes: [] }
-    const [answer] = await history.service.report(viewer, [{ business: 'video', oid: '1', position: 60_000 }], degraded)
+    const [answer] = await history.service.report(viewer, [{ business: 'video', id: '1', position: 60_000 }], degraded)
     expect(answer?.outcome).toBe('ACCEPTED')
     await history.service.clearHistory(viewer, 'comic', degraded)
     expect(await readPage(history, '7', degraded)).toEqual([])

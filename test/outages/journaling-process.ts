@@ -13,7 +13,7 @@ async function report(): Promise<never> {
   for (;;) {
     const position = next++
     const viewer = { id: String(1 + (position % 10)), scopes: [] }
-    const [answer] = await service.report(viewer, [{ business: 'video', oid: String(position), position: 10_000 + position }], new Set())
+    const [answer] = await service.report(viewer, [{ business: 'video', id: String(position), position: 10_000 + position }], new Set())
     if (answer?.outcome === 'ACCEPTED') writeSync(1, `${position}\n`)
   }
 }

@@ -30,7 +30,7 @@ describe.skipIf(mariadb === undefined || !(await redisIsHere()))('when MariaDB',
     const now = Date.now() - SUBJECTS
     const inputs = Array.from({ length: SUBJECTS }, (_, index) => ({
       business: 'video',
-      oid: String(index),
+      id: String(index),
       position: 10_000,
       viewedAt: now + index,
     }))
@@ -91,10 +91,10 @@ describe.skipIf(mariadb === undefined || !(await redisIsHere()))('when MariaDB',
     await database.kill()
     await expectCutWithoutErrors()
     const degraded: Degraded = new Set()
-    const [glance] = await history.service.report({ id: '7', scopes: [] }, [{ business: 'video', oid: '2', position: 3 }], degraded)
+    const [glance] = await history.service.report({ id: '7', scopes: [] }, [{ business: 'video', id: '2', position: 3 }], degraded)
     expect(glance).toMatchObject({ outcome: 'ACCEPTED', record: { position: 3 } })
     expect([...degraded]).toEqual(['recordStore'])
-    const [fresh] = await history.service.report({ id: '7', scopes: [] }, [{ business: 'video', oid: 'new', position: 20_000 }], new Set())
+    const [fresh] = await history.service.report({ id: '7', scopes: [] }, [{ business: 'video', id: 'new', position: 20_000 }], new Set())
     expect(fresh?.outcome).toBe('ACCEPTED')
     await database.start()
     await whole()

@@ -131,7 +131,7 @@ it('a glance does not hide a resume point that another device set, and had trimm
     regions: 2,
     timelineCap,
   })
-  const [answer] = await service.report({ id: viewer, scopes: [] }, [{ business: 'video', oid: '1', position: 1_000 }], new Set())
+  const [answer] = await service.report({ id: viewer, scopes: [] }, [{ business: 'video', id: '1', position: 1_000 }], new Set())
   expect(answer).toMatchObject({ outcome: 'ACCEPTED', record: { position: 300_000 } })
   aggregator.flushAll()
 })

@@ -40,7 +40,7 @@ afterEach(async () => {
 })
 
 const viewer = { id: '7', scopes: [] }
-const report = (oid: string) => history.service.report(viewer, [{ business: 'video', oid, position: 10_000 }], new Set())
+const report = (id: string) => history.service.report(viewer, [{ business: 'video', id, position: 10_000 }], new Set())
 const kinds = () => said.map(([what]) => what)
 
 describe('an outage', () => {

@@ -3,7 +3,7 @@ import type { BusinessNumber, ProgressKey, ViewerId } from '../../../core/domain
 import type { Degraded } from '../../../core/outage/degraded.ts'
 import { randomBelow, type Random } from '../../../core/random.ts'
 import { SCOPE_WRITE_ANY, type Viewer } from '../../../core/viewer.ts'
-import type { ProgressInput } from '../../../subgraphs/history/inputs.ts'
+import type { ReportProgressInput } from '../../../subgraphs/history/inputs.ts'
 import { makeDice } from '../dice.ts'
 import type { Scheduler } from '../scheduler.ts'
 import type { Process } from './process.ts'
@@ -34,7 +34,7 @@ export type Client = {
   /** Undefined while the device does nothing. */
   process: Process | undefined
   /** The last input, which the device may send again. */
-  sent: ProgressInput[]
+  sent: ReportProgressInput[]
   browsing: Browsing | undefined
 }
 
@@ -53,12 +53,12 @@ export function makeInputs(random: Random, { now }: Scheduler, options: ClientOp
   const { pick } = makeDice(random)
   let reports = 0
 
-  function subject(): { business: string; oid: string } {
-    return { business: random() < 0.7 ? 'video' : 'comic', oid: String(1 + randomBelow(random, options.subjects)) }
+  function subject(): { business: string; id: string } {
+    return { business: random() < 0.7 ? 'video' : 'comic', id: String(1 + randomBelow(random, options.subjects)) }
   }
 
-  function input(client: Client): ProgressInput {
-    const report: ProgressInput = { ...subject(), position: position(), duration: 600_000, device: `${client.name}#${++reports}` }
+  function input(client: Client): ReportProgressInput {
+    const report: ReportProgressInput = { ...subject(), position: position(), duration: 600_000, device: `${client.name}#${++reports}` }
     const chance = random()
     // Some times are coarse, so that two visits have the same time.
     if (chance < 0.25) report.viewedAt = Math.floor(now() / 50) * 50
@@ -78,8 +78,8 @@ export function makeInputs(random: Random, { now }: Scheduler, options: ClientOp
   return { subject, input }
 }
 
-export function keyOf(client: Client, { viewer, business, oid }: ProgressInput): ProgressKey {
-  return { viewer: viewer ?? client.viewer.id, business: business === 'comic' ? 2 : 1, oid }
+export function keyOf(client: Client, { viewer, business, id }: ReportProgressInput): ProgressKey {
+  return { viewer: viewer ?? client.viewer.id, business: business === 'comic' ? 2 : 1, oid: id }
 }
 
 export function without(degraded: Degraded): string {

@@ -5,7 +5,7 @@
 import { isTidemarkError } from '../../../core/errors.ts'
 import type { Degraded } from '../../../core/outage/degraded.ts'
 import { randomBelow, type Random } from '../../../core/random.ts'
-import type { ProgressInput } from '../../../subgraphs/history/inputs.ts'
+import type { ReportProgressInput } from '../../../subgraphs/history/inputs.ts'
 import { makeDevices, type Action } from '../devices.ts'
 import type { History } from '../history-of-events.ts'
 import type { Scheduler } from '../scheduler.ts'
@@ -22,7 +22,7 @@ export function makeClients(random: Random, scheduler: Scheduler, checker: Check
   const { subject, input } = makeInputs(random, scheduler, options)
   const readPage = makeBrowse(random, checker)
 
-  async function report(client: Client, process: Process, inputs: ProgressInput[]): Promise<string> {
+  async function report(client: Client, process: Process, inputs: ReportProgressInput[]): Promise<string> {
     client.sent = inputs
     const since = checker.tick()
     const now = scheduler.now() + process.life.skewMs
@@ -52,7 +52,7 @@ export function makeClients(random: Random, scheduler: Scheduler, checker: Check
 
   async function remove(client: Client, process: Process): Promise<string> {
     const { business } = subject()
-    const ids = Array.from({ length: 1 + randomBelow(random, 2) }, () => subject().oid)
+    const ids = Array.from({ length: 1 + randomBelow(random, 2) }, () => subject().id)
     await process.service.deleteHistory(client.viewer, business, [...new Set(ids)], new Set())
     return `${business} ${ids.join(', ')}`
   }

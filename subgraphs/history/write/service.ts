@@ -17,7 +17,7 @@ import type { Viewer } from '../../../core/viewer.ts'
 import type { HotStore, ProgressWrite } from '../stores/hot-store.ts'
 import type { RecordStore } from '../stores/record-store.ts'
 import { readSettings } from '../read/settings.ts'
-import { checkIds, checkInputCount, checkReport, type CheckedReport, type ProgressInput } from '../inputs.ts'
+import { checkIds, checkInputCount, checkReport, type CheckedReport, type ReportProgressInput } from '../inputs.ts'
 import { BASE_READS_MAX } from './putting.ts'
 import { lookUpStale, overtakenReports } from './stale-reports.ts'
 import { rewardOf } from '../../../core/rewards.ts'
@@ -40,16 +40,17 @@ export type ReportAnswer =
     }
   /** `record`: the stored record. `clearedAt`: the clearing or deletion after the report. One of them is set, unless a store is down. */
   | { outcome: 'STALE'; key: ProgressKey; record: ProgressRecord | undefined; clearedAt: number | undefined }
-  | { outcome: 'PAUSED' }
+  | { outcome: 'PAUSED'; key: ProgressKey }
   | Rejected
 
-type Rejected = { outcome: 'REJECTED'; code: ErrorCode; message: string }
+/** `inputPath`: the field of the input that is wrong. */
+type Rejected = { outcome: 'REJECTED'; code: ErrorCode; message: string; inputPath: readonly string[] }
 
 export type HistoryFigures = Record<'accepted' | 'stale' | 'paused' | 'rejected', number>
 
 export type HistoryService = {
   /** In the order of `inputs`. Throws INPUTS_TOO_MANY, or the code of a store that failed; the reports may then be written or not. */
-  report(viewer: Viewer, inputs: readonly ProgressInput[], degraded: Degraded): Promise<ReportAnswer[]>
+  report(viewer: Viewer, inputs: readonly ReportProgressInput[], degraded: Degraded): Promise<ReportAnswer[]>
   /** Returns the ids that were in the hot history. Throws BUSINESS_UNKNOWN, IDS_TOO_MANY, ID_INVALID. */
   deleteHistory(viewer: Viewer, business: string, ids: readonly string[], degraded: Degraded): Promise<string[]>
   /** The watermark. Throws BUSINESS_UNKNOWN. */
@@ -81,8 +82,8 @@ export function makeHistoryService(
     aggregator.add(regionOf(key.viewer, options.regions), key)
   }
 
-  async function report(viewer: Viewer, inputs: readonly ProgressInput[], degraded: Degraded): Promise<ReportAnswer[]> {
-    checkInputCount(inputs.length)
+  async function report(viewer: Viewer, inputs: readonly ReportProgressInput[], degraded: Degraded): Promise<ReportAnswer[]> {
+    checkInputCount(inputs.length, 'reports')
     const now = clock.now()
     const ahead = orderAhead(
       inputs.map(({ viewedAt }) => viewedAt),
@@ -104,24 +105,24 @@ export function makeHistoryService(
     return answers
   }
 
-  function checkOrReject(input: ProgressInput, viewer: Viewer, now: number, ahead: TimesAhead | undefined): CheckedReport | Rejected {
+  function checkOrReject(input: ReportProgressInput, viewer: Viewer, now: number, ahead: TimesAhead | undefined): CheckedReport | Rejected {
     try {
       return checkReport(input, viewer, businesses, now, ahead)
     } catch (error) {
-      if (isTidemarkError(error)) return { outcome: 'REJECTED', code: error.code, message: error.message }
+      if (isTidemarkError(error)) return { outcome: 'REJECTED', code: error.code, message: error.message, inputPath: error.inputPath }
       throw error
     }
   }
 
   function answer(write: ProgressWrite, outcome: WriteOutcome, now: number, rewards: RewardEvent[]): ReportAnswer {
-    if (outcome.status === 'paused') return { outcome: 'PAUSED' }
+    const key: ProgressKey = { viewer: write.viewer, business: write.business, oid: write.oid }
+    if (outcome.status === 'paused') return { outcome: 'PAUSED', key }
     if (outcome.status === 'needs-base') {
       throw new TidemarkError(
         'HOT_STORE_UNAVAILABLE',
         `subject "${write.oid}" changed ${BASE_READS_MAX} times while it was read; send the report again`,
       )
     }
-    const key: ProgressKey = { viewer: write.viewer, business: write.business, oid: write.oid }
     const day = dayOf(now)
     // A token says that the day was claimed. A write that claimed nothing gets no token.
     if (outcome.status === 'stale') {

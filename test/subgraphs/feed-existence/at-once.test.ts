@@ -92,7 +92,7 @@ for (const { name, open } of BOTH_SHAPES) {
     test('a report of a paused viewer is not a play', async () => {
       const viewer = { id: '7', scopes: [] }
       await together.history.service.setPaused(viewer, true, new Set())
-      await together.history.service.report(viewer, [{ business: 'video', oid: '1', position: 60_000 }], new Set())
+      await together.history.service.report(viewer, [{ business: 'video', id: '1', position: 60_000 }], new Set())
       expect(await staged('7')).toEqual([])
     })
   })

@@ -29,4 +29,4 @@ const history = makeHistorySubgraph(
     },
   },
 )
-await history.service.report({ id: '7', scopes: [] }, [{ business: 'video', oid: '1', position: 60_000 }], new Set())
+await history.service.report({ id: '7', scopes: [] }, [{ business: 'video', id: '1', position: 60_000 }], new Set())

@@ -110,7 +110,7 @@ for (const { name, open } of BOTH_SHAPES) {
       await together.history.service.setPaused({ id: '9', scopes: [] }, true, new Set())
       const [answer] = await together.history.service.report(
         { id: '9', scopes: [] },
-        [{ business: 'video', oid: '1', position: 60_000 }],
+        [{ business: 'video', id: '1', position: 60_000 }],
         new Set(),
       )
       expect(answer?.outcome).toBe('PAUSED')

@@ -160,7 +160,7 @@ export async function startTogether(open: () => Promise<Opened>, config: Config 
       reports: readonly { oid: string; position?: number; viewedAt?: number; finished?: boolean; business?: string }[],
     ) {
       for (let from = 0; from < reports.length; from += 50) {
-        const inputs = reports.slice(from, from + 50).map((each) => ({ business: 'video', position: 60_000, ...each }))
+        const inputs = reports.slice(from, from + 50).map(({ oid, ...each }) => ({ business: 'video', id: oid, position: 60_000, ...each }))
         const answers = await history.service.report(viewerOf(viewer), inputs, new Set())
         for (const { outcome } of answers) if (outcome !== 'ACCEPTED') throw new Error(`a report was ${outcome}`)
       }

@@ -6,7 +6,7 @@ import { makeBusinesses } from '../../../config/businesses.ts'
 import { persistKeys } from '../../../subgraphs/history/persist/persist.ts'
 import type { HotStore } from '../../../subgraphs/history/stores/hot-store.ts'
 import type { RecordStore } from '../../../subgraphs/history/stores/record-store.ts'
-import type { ProgressInput } from '../../../subgraphs/history/inputs.ts'
+import type { ReportProgressInput } from '../../../subgraphs/history/inputs.ts'
 import { makeHistoryService, type HistoryService, type ReportAnswer } from '../../../subgraphs/history/write/service.ts'
 import { openGate } from '../../../harness/simulation/gate.ts'
 import { makeHotState, type HotState } from '../../../harness/simulation/history/model-hot-state.ts'
@@ -40,9 +40,14 @@ function serve(offMs = 0): HistoryService {
   return makeHistoryService(own, businesses, hot, records, aggregator, () => undefined, { regions: 4, timelineCap: CAP })
 }
 
-const input = (oid: string, more: Partial<ProgressInput> = {}): ProgressInput => ({ business: 'video', oid, position: 60_000, ...more })
+const input = (id: string, more: Partial<ReportProgressInput> = {}): ReportProgressInput => ({
+  business: 'video',
+  id,
+  position: 60_000,
+  ...more,
+})
 
-async function send(service: HistoryService, report: ProgressInput): Promise<ReportAnswer> {
+async function send(service: HistoryService, report: ReportProgressInput): Promise<ReportAnswer> {
   const [answer] = await service.report(viewer, [report], new Set())
   return answer as ReportAnswer
 }

@@ -3,7 +3,7 @@ import { graphql } from 'graphql'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { complete, type Degraded } from '../../../core/outage/degraded.ts'
 import type { ProgressChange } from '../../../core/domain.ts'
-import type { ProgressInput } from '../../../subgraphs/history/inputs.ts'
+import type { ReportProgressInput } from '../../../subgraphs/history/inputs.ts'
 import { openChangeStream } from '../../../subgraphs/history/read/change-stream.ts'
 import { makeBusinesses } from '../../../config/businesses.ts'
 import { systemClock } from '../../../core/clock.ts'
@@ -12,7 +12,12 @@ import { config, makeDataFolder, makeSwitchedStores, serveOn, type Folder, type 
 import { until } from '../../../harness/until.ts'
 
 const viewer = { id: '7', scopes: ['progress:write-any'] }
-const report = (oid: string, more: Partial<ProgressInput> = {}): ProgressInput => ({ business: 'video', oid, position: 60_000, ...more })
+const report = (id: string, more: Partial<ReportProgressInput> = {}): ReportProgressInput => ({
+  business: 'video',
+  id,
+  position: 60_000,
+  ...more,
+})
 
 describe('with the hot store down', () => {
   let stores: SwitchedStores
@@ -30,7 +35,7 @@ describe('with the hot store down', () => {
     folder.remove()
   })
 
-  const send = (...inputs: ProgressInput[]) => served.history.service.report(viewer, inputs, degraded)
+  const send = (...inputs: ReportProgressInput[]) => served.history.service.report(viewer, inputs, degraded)
   const shown = (oid: string) => stores.state.lookUp({ viewer: '7', business: 1, oid }).record
   const drained = () => until('the journal is empty', async () => (await served.journals.own.count()).waiting === 0)
   async function persisted(): Promise<void> {
@@ -284,7 +289,7 @@ describe('with the hot store down', () => {
     }
     await back()
     for (let oid = 0; oid < 9; oid++) {
-      const last = inputs.findLast((input) => input.oid === String(oid))
+      const last = inputs.findLast((input) => input.id === String(oid))
       expect(shown(String(oid))?.position).toBe(last?.position)
     }
     expect(served.history.figures().journal.parked).toBe(0)

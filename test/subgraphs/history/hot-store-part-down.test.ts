@@ -46,7 +46,7 @@ describe('with a part of the hot store down', () => {
     throw new PartOutage(new TidemarkError('HOT_STORE_UNAVAILABLE', 'a part is out'), (viewer) => out.has(partOf(viewer)))
   }
   const send = (viewer: string, oid: string) =>
-    history.service.report({ id: viewer, scopes: [] }, [{ business: 'video', oid, position: 60_000 }], new Set())
+    history.service.report({ id: viewer, scopes: [] }, [{ business: 'video', id: oid, position: 60_000 }], new Set())
   const isShown = (viewer: string, oid: string) => stores.state.lookUp({ viewer, business: 1, oid }).record !== undefined
 
   it('waiting changes of the available part are applied, and changes of the other part keep their order until it is back', async () => {

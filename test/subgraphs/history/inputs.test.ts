@@ -11,7 +11,7 @@ import {
   checkIds,
   checkInputCount,
   checkReport,
-  type ProgressInput,
+  type ReportProgressInput,
 } from '../../../subgraphs/history/inputs.ts'
 
 const NOW = 1_700_000_000_000
@@ -24,11 +24,11 @@ const businesses = makeBusinesses([
 const viewer: Viewer = { id: '7', scopes: [] }
 const mayWriteAny: Viewer = { id: '7', scopes: ['history', 'progress:write-any'] }
 
-function check(input: Partial<ProgressInput> = {}, as: Viewer = viewer, now = NOW) {
-  return checkReport({ business: 'video', oid: '1', position: 60_000, ...input }, as, businesses, now)
+function check(input: Partial<ReportProgressInput> = {}, as: Viewer = viewer, now = NOW) {
+  return checkReport({ business: 'video', id: '1', position: 60_000, ...input }, as, businesses, now)
 }
 const codeOf = (code: string) => expect.objectContaining({ code })
-const isGlance = (input: Partial<ProgressInput>) => check(input).record.rank < REAL
+const isGlance = (input: Partial<ReportProgressInput>) => check(input).record.rank < REAL
 
 describe('the viewer of a report', () => {
   test('is the caller by default, and naming the caller needs no scope', () => {
@@ -58,10 +58,10 @@ describe('the viewer of a report', () => {
 })
 
 describe('the fields of a report', () => {
-  test('an unknown business and an invalid oid are refused', () => {
+  test('an unknown business and an invalid id are refused', () => {
     expect(() => check({ business: 'vidoe' })).toThrow(codeOf('BUSINESS_UNKNOWN'))
-    expect(() => check({ oid: '' })).toThrow(codeOf('ID_INVALID'))
-    expect(() => check({ oid: 'x'.repeat(65) })).toThrow(codeOf('ID_INVALID'))
+    expect(() => check({ id: '' })).toThrow(codeOf('ID_INVALID'))
+    expect(() => check({ id: 'x'.repeat(65) })).toThrow(codeOf('ID_INVALID'))
   })
 
   test('position and duration are whole numbers from 0 to 2^31 - 1', () => {
@@ -153,8 +153,8 @@ describe('list arguments', () => {
     checkIds(Array.from({ length: IDS_MAX }, String))
     expect(() => checkIds(Array.from({ length: IDS_MAX + 1 }, String))).toThrow(codeOf('IDS_TOO_MANY'))
     expect(() => checkIds(['1', ''])).toThrow(codeOf('ID_INVALID'))
-    checkInputCount(INPUTS_MAX)
-    expect(() => checkInputCount(INPUTS_MAX + 1)).toThrow(codeOf('INPUTS_TOO_MANY'))
+    checkInputCount(INPUTS_MAX, 'reports')
+    expect(() => checkInputCount(INPUTS_MAX + 1, 'reports')).toThrow(codeOf('INPUTS_TOO_MANY'))
     for (const first of [1, FIRST_MAX]) checkFirst(first)
     for (const first of [0, -1, FIRST_MAX + 1]) expect(() => checkFirst(first)).toThrow(codeOf('FIRST_INVALID'))
   })

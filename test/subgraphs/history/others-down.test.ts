@@ -1,13 +1,18 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { Degraded } from '../../../core/outage/degraded.ts'
 import { encodeCursor, decodeCursor } from '../../../subgraphs/history/model/places.ts'
-import type { ProgressInput } from '../../../subgraphs/history/inputs.ts'
+import type { ReportProgressInput } from '../../../subgraphs/history/inputs.ts'
 import { placeOf, readTimeline, type TimelinePage } from '../../../subgraphs/history/read/timeline.ts'
 import { makeDataFolder, makeSwitchedStores, serveOn, type Folder, type Served, type SwitchedStores } from '../switched-stores.ts'
 import { until } from '../../../harness/until.ts'
 
 const viewer = { id: '7', scopes: [] }
-const report = (oid: string, more: Partial<ProgressInput> = {}): ProgressInput => ({ business: 'video', oid, position: 60_000, ...more })
+const report = (id: string, more: Partial<ReportProgressInput> = {}): ReportProgressInput => ({
+  business: 'video',
+  id,
+  position: 60_000,
+  ...more,
+})
 
 let stores: SwitchedStores
 let folder: Folder
@@ -23,7 +28,7 @@ afterEach(async () => {
   await served.stop()
   folder.remove()
 })
-const send = (...inputs: ProgressInput[]) => served.history.service.report(viewer, inputs, degraded)
+const send = (...inputs: ReportProgressInput[]) => served.history.service.report(viewer, inputs, degraded)
 
 describe('with the record store down', () => {
   const start = Date.now() - 100_000

@@ -106,7 +106,7 @@ describe.skipIf(!(await redisIsHere()))('a report that is sent to Redis again', 
     here = serve(stores[0])
     there = serve(stores[1])
     // The server now has the script, so the lost answer belongs to an executed call.
-    await here.report({ id: freshViewer(), scopes: [] }, [{ business: 'video', oid: '1', position: 60_000 }], new Set())
+    await here.report({ id: freshViewer(), scopes: [] }, [{ business: 'video', id: '1', position: 60_000 }], new Set())
   })
   afterAll(async () => {
     await Promise.all(stores.map((store) => store.close()))
@@ -117,7 +117,7 @@ describe.skipIf(!(await redisIsHere()))('a report that is sent to Redis again', 
   async function shownAfter(meanwhile: (viewer: { id: string; scopes: string[] }) => Promise<unknown>): Promise<[string, number][]> {
     const viewer = { id: freshViewer(), scopes: [] }
     const lost = proxy.loseNextAnswer()
-    const answer = here.report(viewer, [{ business: 'video', oid: '1', position: 60_000 }], new Set())
+    const answer = here.report(viewer, [{ business: 'video', id: '1', position: 60_000 }], new Set())
     await lost
     // At the same millisecond the later arrival would win.
     await sleep(2)
@@ -137,7 +137,7 @@ describe.skipIf(!(await redisIsHere()))('a report that is sent to Redis again', 
   })
 
   it('does not replace a later report', async () => {
-    expect(await shownAfter((viewer) => there.report(viewer, [{ business: 'video', oid: '1', position: 20_000 }], new Set()))).toEqual([
+    expect(await shownAfter((viewer) => there.report(viewer, [{ business: 'video', id: '1', position: 20_000 }], new Set()))).toEqual([
       ['1', 20_000],
     ])
   })
@@ -148,7 +148,7 @@ describe.skipIf(!(await redisIsHere()))('a report that is sent to Redis again', 
   it('does not come back after a clearing if it shared a call with a viewer in a failed part of the store', async () => {
     const [viewer, out] = [freshViewer(), freshViewer()]
     const service = serve({ ...stores[1], putProgress: partlyOut(stores[1].putProgress, out, cleared(viewer)) })
-    const inputs = [viewer, out].map((each) => ({ viewer: each, business: 'video', oid: '1', position: 60_000 }))
+    const inputs = [viewer, out].map((each) => ({ viewer: each, business: 'video', id: '1', position: 60_000 }))
     const answers = await service.report({ id: 'x', scopes: ['progress:write-any'] }, inputs, new Set())
     expect(answers.map(({ outcome }) => outcome)).toEqual(['STALE', 'ACCEPTED'])
     expect(await isShown(viewer)).toBe(false)
@@ -157,7 +157,7 @@ describe.skipIf(!(await redisIsHere()))('a report that is sent to Redis again', 
   it('does not come back after a clearing if it is put again with a base', async () => {
     const viewer = freshViewer()
     const service = serve({ ...stores[1], putProgress: needingBase(stores[1].putProgress, cleared(viewer)) })
-    const answers = await service.report({ id: viewer, scopes: [] }, [{ business: 'video', oid: '1', position: 60_000 }], new Set())
+    const answers = await service.report({ id: viewer, scopes: [] }, [{ business: 'video', id: '1', position: 60_000 }], new Set())
     expect(answers).toMatchObject([{ outcome: 'STALE' }])
     expect(await isShown(viewer)).toBe(false)
   })

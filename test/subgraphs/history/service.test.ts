@@ -11,7 +11,7 @@ import { makeSweeper } from '../../../writeback/sweeper.ts'
 import type { HotStore } from '../../../subgraphs/history/stores/hot-store.ts'
 import type { RecordStore } from '../../../subgraphs/history/stores/record-store.ts'
 import { makeFlusher } from '../../../writeback/flusher.ts'
-import type { ProgressInput } from '../../../subgraphs/history/inputs.ts'
+import type { ReportProgressInput } from '../../../subgraphs/history/inputs.ts'
 import { makeHistoryService } from '../../../subgraphs/history/write/service.ts'
 import { openGate } from '../../../harness/simulation/gate.ts'
 import { makeHotState, type HotState } from '../../../harness/simulation/history/model-hot-state.ts'
@@ -64,7 +64,12 @@ describe('the history service', () => {
     const service = makeHistoryService(clock, businesses, overHot, overRecords, aggregator, flusher.reward, options)
     return { service, flusher, log }
   }
-  const report = (oid: string, more: Partial<ProgressInput> = {}): ProgressInput => ({ business: 'video', oid, position: 60_000, ...more })
+  const report = (id: string, more: Partial<ReportProgressInput> = {}): ReportProgressInput => ({
+    business: 'video',
+    id,
+    position: 60_000,
+    ...more,
+  })
   const flushedKeys = () => flushed.flatMap(({ region, keys }) => keys.map((key) => ({ region, key })))
   async function persist(keys: readonly ProgressKey[] = state.listDirty([0, 1, 2, 3], Number.MAX_SAFE_INTEGER, 100)): Promise<void> {
     await persistKeys(hot, records, keys, { timelineCap: CAP, purgeRowsMax: 100 })
@@ -185,7 +190,7 @@ describe('the history service', () => {
     expect(flushedKeys()).toEqual([])
     await service.setPaused(viewer, true, new Set())
     flushed = []
-    expect((await service.report(viewer, [report('1')], new Set()))[0]).toEqual({ outcome: 'PAUSED' })
+    expect((await service.report(viewer, [report('1')], new Set()))[0]).toEqual({ outcome: 'PAUSED', key: keyOf('1') })
     expect(flushedKeys()).toEqual([])
   })
 

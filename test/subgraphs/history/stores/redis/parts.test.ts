@@ -61,7 +61,7 @@ describe.skipIf(!(await redisIsHere()))('a Redis Cluster with an unreachable par
   async function use(viewer: string, oid: string) {
     const degraded: Degraded = new Set()
     const started = performance.now()
-    const [answer] = await history.service.report({ id: viewer, scopes: [] }, [{ business: 'video', oid, position: 60_000 }], degraded)
+    const [answer] = await history.service.report({ id: viewer, scopes: [] }, [{ business: 'video', id: oid, position: 60_000 }], degraded)
     const found = await history.makeLoaders(degraded).progress.load(keyOf(viewer, oid))
     return {
       outcome: answer?.outcome,
@@ -131,7 +131,7 @@ describe.skipIf(!(await redisIsHere()))('a Redis Cluster with an unreachable par
     for (let turn = 0; turn < 2; turn++) {
       const degraded: Degraded = new Set()
       const before = history.figures().journal.journaled
-      const inputs = [concerned, other].map((viewer) => ({ viewer, business: 'video', oid: String(turn), position: 60_000 }))
+      const inputs = [concerned, other].map((viewer) => ({ viewer, business: 'video', id: String(turn), position: 60_000 }))
       const answers = await history.service.report({ id: 'x', scopes: ['progress:write-any'] }, inputs, degraded)
       expect(answers.map(({ outcome }) => outcome)).toEqual(['ACCEPTED', 'ACCEPTED'])
       expect(history.figures().journal.journaled - before).toBe(1)
