@@ -238,7 +238,7 @@ async function deleteWritten(viewer: AuditViewer): Promise<void> {
 }
 
 async function undoMarks(viewer: AuditViewer, undos: readonly MarkInput[]): Promise<void> {
-  for (let i = 0; i < undos.length; i += UNDONE_AT_ONCE) await viewer.data(MARK_BATCH, { inputs: undos.slice(i, i + UNDONE_AT_ONCE) })
+  for (let i = 0; i < undos.length; i += UNDONE_AT_ONCE) await viewer.data(MARK_BATCH, { marks: undos.slice(i, i + UNDONE_AT_ONCE) })
 }
 
 function isDone(work: Promise<unknown>): Promise<boolean> {

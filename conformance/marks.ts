@@ -5,7 +5,7 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
 import type { Audit } from './audited.ts'
-import { codesOf } from './answer.ts'
+import { codesOf, type UserError } from './answer.ts'
 import { CheckFailed, CheckSkipped, expectEqual } from './outcome.ts'
 import {
   COUNTS,
@@ -23,7 +23,7 @@ import {
 import type { AuditViewer } from './viewer.ts'
 
 export type State = { business: string; id: string; likeCount: number | null; dislikeCount: number | null; viewerMark: string | null }
-export type Registered = { id: string; registered: boolean; code: string | null; message: string | null }
+export type Registered = { registered: boolean; subject: { id: string } | null; userErrors: UserError[] }
 /** One page of likers or likes. `id` is the id of the viewer or the subject. */
 export type MarkPage = { entries: { id: string; markedAt: number; cursor: string }[]; pageInfo: PageInfo }
 export type PageVariables = { first?: number; after?: string | null }
@@ -37,8 +37,8 @@ const PAGES_MAX = 100
 
 /** Throws CheckSkipped if the deployment does not serve thumbup, or not for this business. */
 export async function thumbup(audit: Audit, business = audit.business) {
-  const probe = await audit.nobody.ask(COUNTS, { business, ids: ['1'] })
-  if (probe.errors.some(({ message }) => message.startsWith('Cannot query field "thumbups"')))
+  const probe = await (await audit.anyViewer()).ask(RECEIVED, { business, user: '1' })
+  if (probe.errors.some(({ message }) => message.startsWith('Cannot query field "thumbupUser"')))
     throw new CheckSkipped('this deployment does not serve thumbup')
   if (codesOf(probe).some((code) => code === 'BUSINESS_UNKNOWN' || code === 'BUSINESS_DELETED'))
     throw new CheckSkipped(`thumbup does not serve the business ${business}: give --business with one that it serves`)
@@ -46,26 +46,29 @@ export async function thumbup(audit: Audit, business = audit.business) {
   async function markMany(viewer: AuditViewer, inputs: readonly MarkInput[]): Promise<MarkPayload[]> {
     const sent = inputs.map((input) => ({ business, ...input }))
     audit.noteMarks(viewer, sent)
-    const { markBatch } = await viewer.data<{ markBatch: MarkPayload[] }>(MARK_BATCH, { inputs: sent })
-    return markBatch.map(orSkip)
+    const { setMarkBatch } = await viewer.data<{ setMarkBatch: { results: MarkPayload[]; userErrors: UserError[] } }>(MARK_BATCH, {
+      marks: sent,
+    })
+    expectEqual('the userErrors of the batch', setMarkBatch.userErrors, [])
+    return setMarkBatch.results.map(orSkip)
   }
 
   async function states(viewer: AuditViewer, ids: readonly string[], of = business): Promise<State[]> {
-    return (await viewer.data<{ thumbups: State[] }>(STATES, { business: of, ids })).thumbups
+    return (await viewer.data<{ subjects: State[] }>(STATES, { business: of, ids })).subjects
   }
 
   async function likers(viewer: AuditViewer, id: string, variables: PageVariables = {}): Promise<MarkPage> {
     type Page = { edges: { cursor: string; markedAt: number; node: { id: string } }[]; pageInfo: PageInfo }
-    const data = await viewer.data<{ thumbups: { likers: Page | null }[] }>(LIKERS, { business, id, ...variables })
-    const { edges, pageInfo } = known('likers', data.thumbups[0]?.likers)
+    const data = await viewer.data<{ subjects: { likers: Page | null }[] }>(LIKERS, { business, id, ...variables })
+    const { edges, pageInfo } = known('likers', data.subjects[0]?.likers)
     return { entries: edges.map(({ cursor, markedAt, node }) => ({ id: node.id, markedAt, cursor })), pageInfo }
   }
 
   async function likes(viewer: AuditViewer, variables: PageVariables = {}, user: string | null = null): Promise<MarkPage> {
-    type Page = { edges: { cursor: string; node: { business: string; oid: string; markedAt: number } }[]; pageInfo: PageInfo }
+    type Page = { edges: { cursor: string; markedAt: number; node: { id: string } }[]; pageInfo: PageInfo }
     const data = await viewer.data<{ thumbupUser: { likes: Page | null } }>(LIKES, { business, user, ...variables })
     const { edges, pageInfo } = known('likes', data.thumbupUser.likes)
-    return { entries: edges.map(({ cursor, node }) => ({ id: node.oid, markedAt: node.markedAt, cursor })), pageInfo }
+    return { entries: edges.map(({ cursor, markedAt, node }) => ({ id: node.id, markedAt, cursor })), pageInfo }
   }
 
   return {
@@ -77,14 +80,15 @@ export async function thumbup(audit: Audit, business = audit.business) {
     async mark(viewer: AuditViewer, id: string, mark: string, more: Partial<MarkInput> = {}): Promise<MarkPayload> {
       const input = { business, id, mark, ...more }
       audit.noteMarks(viewer, [input])
-      return orSkip((await viewer.data<{ mark: MarkPayload }>(MARK, input)).mark)
+      return orSkip((await viewer.data<{ setMark: MarkPayload }>(MARK, { input })).setMark)
     },
     /** Sends any number of marks, in as many batches as needed. All must be accepted. */
     async markAll(viewer: AuditViewer, inputs: readonly MarkInput[]): Promise<void> {
       for (let i = 0; i < inputs.length; i += BATCH_MAX) {
         const answers = await markMany(viewer, inputs.slice(i, i + BATCH_MAX))
         const refused = answers.find(({ outcome }) => outcome !== 'ACCEPTED')
-        if (refused !== undefined) throw new CheckFailed('every mark to be accepted', `${refused.outcome}: ${refused.message}`)
+        if (refused !== undefined)
+          throw new CheckFailed('every mark to be accepted', `${refused.outcome}: ${refused.userErrors[0]?.message}`)
       }
     },
     async marksOf(viewer: AuditViewer, ids: readonly string[]): Promise<(string | null)[]> {
@@ -92,18 +96,18 @@ export async function thumbup(audit: Audit, business = audit.business) {
     },
     /** Per subject the number of likes and of dislikes. A viewer's own marks are included at once. */
     async counts(viewer: AuditViewer, ids: readonly string[], of = business): Promise<(number | null)[][]> {
-      const { thumbups } = await viewer.data<{ thumbups: State[] }>(COUNTS, { business: of, ids })
-      return thumbups.map(({ likeCount, dislikeCount }) => [likeCount, dislikeCount])
+      const { subjects } = await viewer.data<{ subjects: State[] }>(COUNTS, { business: of, ids })
+      return subjects.map(({ likeCount, dislikeCount }) => [likeCount, dislikeCount])
     },
     async received(viewer: AuditViewer, owner: string): Promise<number | null> {
       const data = await viewer.data<{ thumbupUser: { likesReceived: number | null } }>(RECEIVED, { user: owner, business })
       return data.thumbupUser.likesReceived
     },
     async register(viewer: AuditViewer, ids: readonly string[], owner: string): Promise<void> {
-      const inputs = ids.map((id) => ({ id, owner }))
-      const { registerSubjects } = await viewer.data<{ registerSubjects: Registered[] }>(REGISTER, { business, inputs })
-      const expected = ids.map((id) => ({ id, registered: true, code: null, message: null }))
-      expectEqual('the answer to the registration', registerSubjects, expected)
+      const subjects = ids.map((id) => ({ id, owner }))
+      const { registerSubjects } = await viewer.data<{ registerSubjects: { results: Registered[] } }>(REGISTER, { business, subjects })
+      const results = ids.map((id) => ({ registered: true, subject: { id }, userErrors: [] }))
+      expectEqual('the answer to the registration', registerSubjects, { results, userErrors: [] })
     },
   }
 }
@@ -175,8 +179,9 @@ export async function walkMarks(
 
 /** A business that is configured to refuse some marks breaks no guarantee. */
 function orSkip(payload: MarkPayload): MarkPayload {
-  if (payload.code === 'DISLIKES_OFF') throw new CheckSkipped('this business has dislikes off')
-  if (payload.code === 'QUOTA_EXCEEDED') throw new CheckSkipped('the business has used up its quota of marks')
+  const code = payload.userErrors[0]?.code
+  if (code === 'DISLIKES_OFF') throw new CheckSkipped('this business has dislikes off')
+  if (code === 'QUOTA_EXCEEDED') throw new CheckSkipped('the business has used up its quota of marks')
   return payload
 }
 

@@ -1,4 +1,6 @@
 /** The operations of the audit. Their names let an operator recognize its requests in logs. */
+import type { UserError } from './answer.ts'
+
 export type Progress = {
   business: string
   oid: string
@@ -94,53 +96,52 @@ export function historyQuery(entity: string | undefined): string {
 export type MarkInput = { id: string; mark: string; business?: string; viewer?: string; source?: string; markedAt?: number }
 export type MarkPayload = {
   outcome: string
-  code: string | null
-  message: string | null
+  userErrors: UserError[]
   oldMark: string | null
-  newMark: string | null
+  mark: string | null
   changed: boolean | null
   state: string | null
-  likeCount: number | null
-  dislikeCount: number | null
+  subject: { id: string; likeCount: number | null; dislikeCount: number | null; viewerMark: string | null } | null
 }
 
-const MARKED = '{ outcome code message oldMark newMark changed state likeCount dislikeCount }'
+const USER_ERRORS = 'userErrors { code message path }'
+const MARKED = `{ outcome ${USER_ERRORS} oldMark mark changed state subject { id likeCount dislikeCount viewerMark } }`
 
-export const MARK = `mutation AuditMark($business: String!, $id: ID!, $mark: Mark!, $source: String, $markedAt: Timestamp, $viewer: ID) {
-  mark(business: $business, id: $id, mark: $mark, source: $source, markedAt: $markedAt, viewer: $viewer) ${MARKED}
+export const MARK = `mutation AuditMark($input: SetMarkInput!) { setMark(input: $input) ${MARKED} }`
+export const MARK_BATCH = `mutation AuditMarkBatch($marks: [SetMarkInput!]!) {
+  setMarkBatch(input: { marks: $marks }) { results ${MARKED} ${USER_ERRORS} }
 }`
-export const MARK_BATCH = `mutation AuditMarkBatch($inputs: [MarkInput!]!) { markBatch(inputs: $inputs) ${MARKED} }`
 /** Also for anonymous callers; `STATES` needs a viewer. */
 export const COUNTS = `query AuditCounts($business: String!, $ids: [ID!]!) {
-  thumbups(business: $business, ids: $ids) { business id likeCount dislikeCount }
+  subjects(business: $business, ids: $ids) { business id likeCount dislikeCount }
 }`
 export const STATES = `query AuditStates($business: String!, $ids: [ID!]!) {
-  thumbups(business: $business, ids: $ids) { business id likeCount dislikeCount viewerMark }
+  subjects(business: $business, ids: $ids) { business id likeCount dislikeCount viewerMark }
 }`
 const PAGE = 'pageInfo { hasNextPage hasPreviousPage startCursor endCursor }'
 export const LIKERS = `query AuditLikers($business: String!, $id: ID!, $first: Int! = 20, $after: String) {
-  thumbups(business: $business, ids: [$id]) { likers(first: $first, after: $after) { edges { cursor markedAt node { id } } ${PAGE} } }
+  subjects(business: $business, ids: [$id]) { likers(first: $first, after: $after) { edges { cursor markedAt node { id } } ${PAGE} } }
 }`
 export const LIKES = `query AuditLikes($user: ID, $business: String!, $first: Int! = 20, $after: String) {
   thumbupUser(id: $user) {
-    likes(business: $business, first: $first, after: $after) { edges { cursor node { business oid markedAt } } ${PAGE} }
+    likes(business: $business, first: $first, after: $after) { edges { cursor markedAt node { id } } ${PAGE} }
   }
 }`
 export const RECEIVED =
   'query AuditReceived($user: ID!, $business: String!) { thumbupUser(id: $user) { likesReceived(business: $business) } }'
-export const REGISTER = `mutation AuditRegister($business: String!, $inputs: [SubjectInput!]!) {
-  registerSubjects(business: $business, inputs: $inputs) { id registered code message }
+export const REGISTER = `mutation AuditRegister($business: String!, $subjects: [RegisterSubjectInput!]!) {
+  registerSubjects(input: { business: $business, subjects: $subjects }) {
+    results { registered subject { id } ${USER_ERRORS} } ${USER_ERRORS}
+  }
 }`
 export const RECONCILE = `query AuditReconcile($business: String!, $ids: [ID!]!) {
-  reconcile(business: $business, ids: $ids) { checked unchecked drift { id } ownerDrift { owner } }
+  reconcile(business: $business, ids: $ids) { checked unchecked drift { subject { id } } ownerDrift { owner { id } } }
 }`
 export const COUNTS_CHANGED = `subscription AuditCountsChanged($business: String!, $ids: [ID!]!) {
-  countsChanged(business: $business, ids: $ids) { business counts { id likeCount dislikeCount version } }
+  countsChanged(business: $business, ids: $ids) { subjects { business id likeCount dislikeCount } }
 }`
 
 /** The newest entry of a history, with its marks. */
-export function markedEntityQuery(entity: string): string {
-  return `query AuditMarkedEntity {
-  viewerHistory(first: 1) { edges { node { subject { ... on ${entity} { id likeCount dislikeCount viewerMark } } } } }
+export const MARKED_ENTITY = `query AuditMarkedEntity {
+  viewerHistory(first: 1) { edges { node { id likeCount dislikeCount viewerMark } } }
 }`
-}

@@ -35,7 +35,7 @@ const SETTINGS = { history: { timelineCap: TIMELINE_CAP }, thumbup: { flushAgeMa
 const LIKES = `{ thumbupUser { likes(business: "${BUSINESS}", first: 100) { edges { node { oid } } } } }`
 const HISTORY = '{ viewerHistory(first: 20) { edges { node { oid } } } }'
 const UNSEEN = `query ($ids: [ID!]!) { unseen(business: "${BUSINESS}", candidates: $ids) { ids } }`
-const MARK = `mutation ($id: ID!) { mark(business: "${BUSINESS}", id: $id, mark: LIKE) { outcome } }`
+const MARK = `mutation ($id: ID!) { setMark(input: { business: "${BUSINESS}", id: $id, mark: LIKE }) { outcome } }`
 
 /** `metrics`: the metrics of the process that reads. */
 type Served = { name: string; url: string; metrics(): Promise<ReadonlyMap<string, number>> }

@@ -22,7 +22,7 @@ const RATIO_MIN = 0.4
 const PEERS = { single: 'pipelined reads', multi: 'pipelined multi-gets' }
 
 export const PAGE_QUERY =
-  'query Page($business: String!, $ids: [ID!]!) { thumbups(business: $business, ids: $ids) { id viewerMark likeCount dislikeCount } }'
+  'query Page($business: String!, $ids: [ID!]!) { subjects(business: $business, ids: $ids) { id viewerMark likeCount dislikeCount } }'
 
 type Round = { perSecond: number; cpuMicros: number; p99Ms: number }
 

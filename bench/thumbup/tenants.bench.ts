@@ -26,9 +26,9 @@ const SETTLE_MS = 1_500
 const QUIET_MAX_MS = 120_000
 
 const LOOK_UP =
-  'query ($business: String!, $ids: [ID!]!) { thumbups(business: $business, ids: $ids) { viewerMark likeCount dislikeCount } }'
+  'query ($business: String!, $ids: [ID!]!) { subjects(business: $business, ids: $ids) { viewerMark likeCount dislikeCount } }'
 const MARK =
-  'mutation ($business: String!, $id: ID!, $mark: Mark!) { mark(business: $business, id: $id, mark: $mark) { outcome code likeCount } }'
+  'mutation ($business: String!, $id: ID!, $mark: Mark!) { setMark(input: { business: $business, id: $id, mark: $mark }) { outcome code likeCount } }'
 const FLOOD = 'mutation ($inputs: [MarkInput!]!) { markBatch(inputs: $inputs) { outcome code } }'
 
 type Disturbance = { title: string; begin(): Promise<void> | void; end(): Promise<void> | void }

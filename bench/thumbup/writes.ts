@@ -15,7 +15,7 @@ const SUBJECTS = 2_000
 const BODIES = 400
 const CONNECTIONS = 8
 const SETTLED_MAX_MS = 120_000
-const LOOK = 'query Look($business: String!, $ids: [ID!]!) { thumbups(business: $business, ids: $ids) { viewerMark } }'
+const LOOK = 'query Look($business: String!, $ids: [ID!]!) { subjects(business: $business, ids: $ids) { viewerMark } }'
 const MARK = 'mutation Mark($inputs: [MarkInput!]!) { markBatch(inputs: $inputs) { outcome } }'
 
 /** `job`: the address of the job's metrics, or the gateway's own address if it runs the job. */

@@ -4,6 +4,7 @@
  */
 import { TidemarkError, type ErrorCode } from '../../core/errors.ts'
 import type { ApiCredentials } from '../../conformance/api-client.ts'
+import type { UserError } from '../../conformance/answer.ts'
 
 export type SendOptions = {
   /** Inputs per call, at most 500. */
@@ -12,7 +13,8 @@ export type SendOptions = {
   concurrency: number
 }
 
-export type Outcome = { outcome: string; code: string | null; message: string | null }
+/** The result of an input, as the API answers it. */
+export type Outcome = { outcome: string; userErrors: UserError[] }
 
 export type SendReport = {
   sent: number
@@ -36,10 +38,10 @@ export function credentialsOf({ token }: { token: string | undefined }, ...scope
 const HOPELESS: readonly ErrorCode[] = ['BUSINESS_UNKNOWN', 'BUSINESS_DELETED']
 
 /** Throws the rejection of an answer that makes further calls useless. */
-export function stopIfHopeless(answers: readonly Pick<Outcome, 'code' | 'message'>[]): void {
-  for (const { code, message } of answers) {
+export function stopIfHopeless(answers: readonly Pick<Outcome, 'userErrors'>[]): void {
+  for (const { code, message } of answers.flatMap(({ userErrors }) => userErrors)) {
     const hopeless = HOPELESS.find((each) => each === code)
-    if (hopeless !== undefined) throw new TidemarkError(hopeless, message ?? 'nothing more was sent')
+    if (hopeless !== undefined) throw new TidemarkError(hopeless, message)
   }
 }
 
@@ -62,9 +64,10 @@ export async function sendInBatches<T>(
     const answers = await send(batch)
     stopIfHopeless(answers)
     latencies.push(performance.now() - begun)
-    for (const { outcome, code, message } of answers) {
+    for (const { outcome, userErrors } of answers) {
       outcomes[outcome] = (outcomes[outcome] ?? 0) + 1
-      if (outcome === 'REJECTED') firstRejected ??= `${code}: ${message}`
+      const [mistake] = userErrors
+      if (mistake !== undefined) firstRejected ??= `${mistake.code}: ${mistake.message}`
     }
     sent += batch.length
     progress(`${sent} sent, ${Math.round((sent / (performance.now() - started)) * 1_000)}/s`)

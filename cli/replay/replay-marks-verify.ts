@@ -18,15 +18,15 @@ type Expected = {
 type Options = Pick<ReplayOptions, 'url' | 'concurrency' | 'token' | 'business'>
 
 const IDS_MAX = 200
-const STATES = `query States($business: String!, $ids: [ID!]!) { thumbups(business: $business, ids: $ids) { id viewerMark } }`
-const COUNTS = `query Counts($business: String!, $ids: [ID!]!) { thumbups(business: $business, ids: $ids) { id likeCount dislikeCount } }`
+const STATES = `query States($business: String!, $ids: [ID!]!) { subjects(business: $business, ids: $ids) { id viewerMark } }`
+const COUNTS = `query Counts($business: String!, $ids: [ID!]!) { subjects(business: $business, ids: $ids) { id likeCount dislikeCount } }`
 const LIKES = `query Likes($business: String!, $after: String) { thumbupUser { likes(business: $business, first: 100, after: $after) {
-  edges { node { oid markedAt } } pageInfo { hasNextPage endCursor } } } }`
-const LIKERS = `query Likers($business: String!, $ids: [ID!]!, $after: String) { thumbups(business: $business, ids: $ids) {
+  edges { markedAt node { id } } pageInfo { hasNextPage endCursor } } } }`
+const LIKERS = `query Likers($business: String!, $ids: [ID!]!, $after: String) { subjects(business: $business, ids: $ids) {
   likers(first: 100, after: $after) { edges { markedAt node { id } } pageInfo { hasNextPage endCursor } } } }`
 const RECEIVED = `query Received($id: ID!, $business: String!) { thumbupUser(id: $id) { likesReceived(business: $business) } }`
 const RECONCILE = `query Reconcile($business: String!, $ids: [ID!]!) { reconcile(business: $business, ids: $ids) {
-  checked drift { id likeCount likeRows dislikeCount dislikeRows } ownerDrift { owner likesReceived summed } } }`
+  checked drift { subject { id } likeCount likeRows dislikeCount dislikeRows } ownerDrift { owner { id } likesReceived summed } } }`
 
 export type MarkVerification = { ok: boolean; sentences: string[] }
 
@@ -132,40 +132,40 @@ function newestFirst(a: Liked, b: Liked): number {
 
 async function hasStates([viewer, marks]: [string, Map<string, WireMark>], { url, business }: Options): Promise<boolean> {
   const pages = chunked([...marks.keys()], IDS_MAX).map(async (ids) => {
-    const { thumbups } = await callForWhole<{ thumbups: { id: string; viewerMark: string }[] }>(url, STATES, { business, ids }, { viewer })
+    const { subjects } = await callForWhole<{ subjects: { id: string; viewerMark: string }[] }>(url, STATES, { business, ids }, { viewer })
     return (
-      thumbups.length === ids.length && thumbups.every(({ id, viewerMark }, at) => id === ids[at] && viewerMark === marks.get(id)?.mark)
+      subjects.length === ids.length && subjects.every(({ id, viewerMark }, at) => id === ids[at] && viewerMark === marks.get(id)?.mark)
     )
   })
   return (await Promise.all(pages)).every(Boolean)
 }
 
 async function hasLikes([viewer, marks]: [string, Map<string, WireMark>], { url, business }: Options): Promise<boolean> {
-  type Page = { thumbupUser: { likes: { edges: { node: { oid: string; markedAt: number } }[]; pageInfo: PageInfo } } }
+  type Page = { thumbupUser: { likes: { edges: { markedAt: number; node: { id: string } }[]; pageInfo: PageInfo } } }
   const actual = await readPages(async (after) => {
     const { thumbupUser } = await callForWhole<Page>(url, LIKES, { business, after }, { viewer })
     const { edges, pageInfo } = thumbupUser.likes
-    return { entries: edges.map(({ node }) => ({ id: node.oid, markedAt: node.markedAt })), pageInfo }
+    return { entries: edges.map(({ node, markedAt }) => ({ id: node.id, markedAt })), pageInfo }
   })
   const wanted = [...marks.values()].filter(({ mark }) => mark === 'LIKE').map(({ id, markedAt }) => ({ id, markedAt }))
   return isSame(actual, wanted.sort(newestFirst))
 }
 
-async function hasLikers(oid: string, { subjects }: Expected, { url, business }: Options): Promise<boolean> {
-  type Page = { thumbups: [{ likers: { edges: { markedAt: number; node: { id: string } }[]; pageInfo: PageInfo } }] }
+async function hasLikers(oid: string, expected: Expected, { url, business }: Options): Promise<boolean> {
+  type Page = { subjects: [{ likers: { edges: { markedAt: number; node: { id: string } }[]; pageInfo: PageInfo } }] }
   const actual = await readPages(async (after) => {
-    const { thumbups } = await callForWhole<Page>(url, LIKERS, { business, ids: [oid], after }, { viewer: 'replay' })
-    const { edges, pageInfo } = thumbups[0].likers
+    const { subjects } = await callForWhole<Page>(url, LIKERS, { business, ids: [oid], after }, { viewer: 'replay' })
+    const { edges, pageInfo } = subjects[0].likers
     return { entries: edges.map(({ node, markedAt }) => ({ id: node.id, markedAt })), pageInfo }
   })
-  return isSame(actual, subjects.get(oid)?.likers ?? [])
+  return isSame(actual, expected.subjects.get(oid)?.likers ?? [])
 }
 
-async function hasCounts(ids: readonly string[], { subjects }: Expected, { url, business }: Options): Promise<boolean> {
-  type Page = { thumbups: { id: string; likeCount: number; dislikeCount: number }[] }
-  const { thumbups } = await callForWhole<Page>(url, COUNTS, { business, ids }, { viewer: 'replay' })
-  return thumbups.every(({ id, likeCount, dislikeCount }) => {
-    const subject = subjects.get(id)
+async function hasCounts(ids: readonly string[], expected: Expected, { url, business }: Options): Promise<boolean> {
+  type Page = { subjects: { id: string; likeCount: number; dislikeCount: number }[] }
+  const { subjects } = await callForWhole<Page>(url, COUNTS, { business, ids }, { viewer: 'replay' })
+  return subjects.every(({ id, likeCount, dislikeCount }) => {
+    const subject = expected.subjects.get(id)
     return likeCount === subject?.likes && dislikeCount === subject.dislikes
   })
 }

@@ -13,12 +13,14 @@ import { verifyMarks } from './replay-marks-verify.ts'
 import { figuresOf, metricsOfJob, withAddresses } from './replay.ts'
 import type { ReplayOptions } from './options.ts'
 
-const MARK = `mutation Replay($inputs: [MarkInput!]!) { markBatch(inputs: $inputs) { outcome code message } }`
-const REGISTER = `mutation Register($inputs: [SubjectInput!]!) { registerSubjects(inputs: $inputs) { registered code message } }`
+const MARK = `mutation Replay($marks: [SetMarkInput!]!) { setMarkBatch(input: { marks: $marks }) {
+  results { outcome userErrors { code message path } } } }`
+const REGISTER = `mutation Register($subjects: [RegisterSubjectInput!]!) { registerSubjects(input: { subjects: $subjects }) {
+  results { userErrors { code message path } } } }`
 
 const DIRTY = 'tidemark_dirty_marks'
 
-type Refusal = Pick<Outcome, 'code' | 'message'>
+type Results<T> = { results: T[] }
 
 export async function replayMarks(file: string, given: ReplayOptions, print: (line: string) => void): Promise<boolean> {
   const options = withAddresses(given)
@@ -37,7 +39,7 @@ export async function replayMarks(file: string, given: ReplayOptions, print: (li
       marks,
       options,
       (text) => progress(`${text}, ${Math.floor(100 * fraction)}% of the file`),
-      async (inputs) => (await callApi<{ markBatch: Outcome[] }>(options.url, MARK, { inputs }, credentials)).markBatch,
+      async (marks) => (await callApi<{ setMarkBatch: Results<Outcome> }>(options.url, MARK, { marks }, credentials)).setMarkBatch.results,
     )
   })
   print(describeSending('marks', report).join('\n'))
@@ -70,9 +72,10 @@ async function subjectsOf(file: string): Promise<string[]> {
 async function register(registrations: readonly WireRegistration[], options: ReplayOptions): Promise<void> {
   const credentials = credentialsOf(options, 'subjects:register')
   for (let start = 0; start < registrations.length; start += options.batch) {
-    const inputs = registrations.slice(start, start + options.batch)
-    const { registerSubjects } = await callApi<{ registerSubjects: Refusal[] }>(options.url, REGISTER, { inputs }, credentials)
-    stopIfHopeless(registerSubjects)
+    const subjects = registrations.slice(start, start + options.batch)
+    type Registered = { registerSubjects: Results<Pick<Outcome, 'userErrors'>> }
+    const { registerSubjects } = await callApi<Registered>(options.url, REGISTER, { subjects }, credentials)
+    stopIfHopeless(registerSubjects.results)
   }
 }
 

@@ -1,8 +1,8 @@
 /** Bad input to thumbup gets a code and a message, and nothing is half-stored. An anonymous caller has no marks. */
 import { SCOPE_SUBJECTS_REGISTER } from '../../core/viewer.ts'
-import { codesOf, type Answer } from '../answer.ts'
+import { codesOf, type Answer, type UserError } from '../answer.ts'
 import type { Audit } from '../audited.ts'
-import { expectNobodyAnswered, expectSentenceOf } from './bad-input.ts'
+import { expectNobodyAnswered, expectSentence, expectSentenceOf } from './bad-input.ts'
 import { openEvents } from '../changes.ts'
 import type { Check } from '../check.ts'
 import { ids } from './existence.ts'
@@ -28,22 +28,22 @@ type Bad = { id: string; sentence: string; code: string; query: string; variable
 
 const READS: readonly Bad[] = [
   {
-    id: 'thumbups-201-ids',
-    sentence: 'Thumbups of 201 ids are refused.',
+    id: 'counts-201-ids',
+    sentence: 'Counts of 201 subjects are refused.',
     code: 'IDS_TOO_MANY',
     query: COUNTS,
     variables: { ids: ids(201) },
   },
   {
-    id: 'thumbups-id-empty',
-    sentence: 'Thumbups of an empty id are refused.',
+    id: 'counts-id-empty',
+    sentence: 'An empty id among subjects is refused.',
     code: 'ID_INVALID',
     query: COUNTS,
     variables: { ids: ['1', ''] },
   },
   {
-    id: 'thumbups-business-unknown',
-    sentence: 'Thumbups in a business that is not configured are refused.',
+    id: 'counts-business-unknown',
+    sentence: 'Counts in a business that is not configured are refused.',
     code: 'BUSINESS_UNKNOWN',
     query: COUNTS,
     variables: { business: UNKNOWN_BUSINESS, ids: ['1'] },
@@ -86,27 +86,36 @@ const READS: readonly Bad[] = [
   },
 ]
 
-type BadMark = { id: string; sentence: string; code: string; input(audit: Audit): Partial<MarkInput> }
+type BadMark = { id: string; sentence: string; code: string; path: string; input(audit: Audit): Partial<MarkInput> }
 
 const MARKS: readonly BadMark[] = [
   {
     id: 'mark-business-unknown',
     sentence: 'A mark in a business that is not configured is rejected.',
     code: 'BUSINESS_UNKNOWN',
+    path: 'business',
     input: () => ({ business: UNKNOWN_BUSINESS }),
   },
-  { id: 'mark-id-empty', sentence: 'A mark with an empty id is rejected.', code: 'ID_INVALID', input: () => ({ id: '' }) },
-  { id: 'mark-id-long', sentence: 'A mark with an id of 65 bytes is rejected.', code: 'ID_INVALID', input: () => ({ id: 'x'.repeat(65) }) },
+  { id: 'mark-id-empty', sentence: 'A mark with an empty id is rejected.', code: 'ID_INVALID', path: 'id', input: () => ({ id: '' }) },
+  {
+    id: 'mark-id-long',
+    sentence: 'A mark with an id of 65 bytes is rejected.',
+    code: 'ID_INVALID',
+    path: 'id',
+    input: () => ({ id: 'x'.repeat(65) }),
+  },
   {
     id: 'mark-time-negative',
     sentence: 'A mark with a markedAt before 1970 is rejected.',
     code: 'MARKED_AT_INVALID',
+    path: 'markedAt',
     input: () => ({ markedAt: -1 }),
   },
   {
     id: 'mark-source-long',
     sentence: 'A mark with a source of 65 bytes is rejected.',
     code: 'SOURCE_INVALID',
+    path: 'source',
     input: () => ({ source: 's'.repeat(65) }),
   },
 ]
@@ -126,7 +135,7 @@ function refusal({ id, sentence, code, query, variables }: Bad): Check {
 }
 
 /** The id `1` would be stored if the mark were accepted. */
-function rejection({ id, sentence, code, input }: BadMark): Check {
+function rejection({ id, sentence, code, path, input }: BadMark): Check {
   return {
     id,
     sentence,
@@ -135,11 +144,20 @@ function rejection({ id, sentence, code, input }: BadMark): Check {
       const viewer = await audit.ownViewer()
       const { id: oid = '1', ...more } = input(audit)
       const answer = await mark(viewer, oid, 'LIKE', more)
-      expectFields('the answer', answer, { outcome: 'REJECTED', code, oldMark: null, newMark: null, state: null, likeCount: null })
-      expectThat((answer.message ?? '').length > 20, 'a message about the mistake', answer.message)
+      expectFields('the answer', answer, { outcome: 'REJECTED', oldMark: null, mark: null, state: null, subject: null })
+      expectMistake(answer.userErrors, code, ['input', path])
       expectEqual('the stored mark afterwards', await marksOf(viewer, ['1']), ['NONE'])
     },
   }
+}
+
+function expectMistake(userErrors: readonly UserError[], code: string, path: readonly string[]): void {
+  expectEqual(
+    'code and path of the userErrors',
+    userErrors.map((each) => [each.code, each.path]),
+    [[code, path]],
+  )
+  expectSentence(userErrors[0]?.message)
 }
 
 /** Expects that the whole operation is refused and stores nothing. */
@@ -184,8 +202,14 @@ export const markBadInput: readonly Check[] = [
     id: 'marks-501',
     sentence: 'A batch of 501 marks is refused as a whole with INPUTS_TOO_MANY.',
     async check(audit) {
-      const inputs = ids(501).map((id) => ({ business: audit.business, id, mark: 'LIKE' }))
-      await expectRefused(audit, MARK_BATCH, { inputs }, 'INPUTS_TOO_MANY')
+      const { marksOf } = await thumbup(audit)
+      const viewer = await audit.ownViewer()
+      const marks = ids(501).map((id) => ({ business: audit.business, id, mark: 'LIKE' }))
+      type Payload = { setMarkBatch: { results: unknown[]; userErrors: UserError[] } }
+      const { setMarkBatch } = await viewer.data<Payload>(MARK_BATCH, { marks })
+      expectEqual('the results', setMarkBatch.results, [])
+      expectMistake(setMarkBatch.userErrors, 'INPUTS_TOO_MANY', ['input', 'marks'])
+      expectEqual('the stored mark afterwards', await marksOf(viewer, ['1']), ['NONE'])
     },
   },
   {
@@ -193,8 +217,8 @@ export const markBadInput: readonly Check[] = [
     sentence: 'A batch with a mark other than LIKE, DISLIKE and NONE is refused as a whole with GRAPHQL_VALIDATION_FAILED.',
     async check(audit) {
       const good = { business: audit.business, id: '1', mark: 'LIKE' }
-      const inputs = [good, { ...good, id: '2', mark: 'LOVE' }]
-      await expectRefused(audit, MARK_BATCH, { inputs }, 'GRAPHQL_VALIDATION_FAILED')
+      const marks = [good, { ...good, id: '2', mark: 'LOVE' }]
+      await expectRefused(audit, MARK_BATCH, { marks }, 'GRAPHQL_VALIDATION_FAILED')
     },
   },
   {
@@ -204,8 +228,8 @@ export const markBadInput: readonly Check[] = [
       await thumbup(audit)
       const { business } = audit
       await expectNobodyAnswered(audit, [
-        [MARK, { business, id: '1', mark: 'LIKE' }],
-        [MARK_BATCH, { inputs: [{ business, id: '1', mark: 'LIKE' }] }],
+        [MARK, { input: { business, id: '1', mark: 'LIKE' } }],
+        [MARK_BATCH, { marks: [{ business, id: '1', mark: 'LIKE' }] }],
         [STATES, { business, ids: ['1'] }],
         [LIKERS, { business, id: '1' }],
         [LIKES, { business }],
@@ -220,7 +244,7 @@ export const markBadInput: readonly Check[] = [
       const viewer = await audit.ownViewer()
       const { business } = audit
       const answers = [
-        await viewer.ask(REGISTER, { business, inputs: [{ id: audit.newOid(), owner: viewer.id }] }),
+        await viewer.ask(REGISTER, { business, subjects: [{ id: audit.newOid(), owner: viewer.id }] }),
         await viewer.ask(RECONCILE, { business, ids: ['1'] }),
       ]
       expectEqual('the codes of the errors', answers.map(codesOf), [['UNAUTHORIZED_FIELD_OR_TYPE'], ['UNAUTHORIZED_FIELD_OR_TYPE']])
@@ -233,23 +257,27 @@ export const markBadInput: readonly Check[] = [
       await thumbup(audit)
       const registrar = await audit.ownViewer([SCOPE_SUBJECTS_REGISTER])
       const [good, twice, owner] = [audit.newOid(), audit.newOid(), audit.newOid()]
-      const inputs = [
+      const subjects = [
         { id: good, owner },
         { id: '', owner },
         { id: audit.newOid(), owner, business: UNKNOWN_BUSINESS },
         { id: twice, owner },
         { id: twice, owner: registrar.id },
       ]
-      const answer = await registrar.data<{ registerSubjects: Registered[] }>(REGISTER, { business: audit.business, inputs })
+      type Payload = { registerSubjects: { results: Registered[]; userErrors: UserError[] } }
+      const { registerSubjects } = await registrar.data<Payload>(REGISTER, { business: audit.business, subjects })
+      const { results, userErrors } = registerSubjects
+      expectEqual('the userErrors of the call', userErrors, [])
+      const at = (place: string, field: string) => ['input', 'subjects', place, field]
       expectEqual(
-        'registered and code of the answers',
-        answer.registerSubjects.map(({ registered, code }) => [registered, code]),
+        'registered, and code and path of the mistakes',
+        results.map((each) => [each.registered, ...each.userErrors.flatMap(({ code, path }) => [code, path])]),
         [
-          [true, null],
-          [false, 'ID_INVALID'],
-          [false, 'BUSINESS_UNKNOWN'],
-          [true, null],
-          [false, 'REGISTERED_TWICE'],
+          [true],
+          [false, 'ID_INVALID', at('1', 'id')],
+          [false, 'BUSINESS_UNKNOWN', at('2', 'business')],
+          [true],
+          [false, 'REGISTERED_TWICE', at('4', 'id')],
         ],
       )
     },

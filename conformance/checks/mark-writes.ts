@@ -4,7 +4,7 @@ import type { Audit } from '../audited.ts'
 import type { Check } from '../check.ts'
 import { expectOwn, thumbup, type State, type Thumbup } from '../marks.ts'
 import { expectEqual, expectFields, expectThat } from '../outcome.ts'
-import { markedEntityQuery, type MarkInput, type MarkPayload } from '../operations.ts'
+import { MARKED_ENTITY, type MarkInput, type MarkPayload } from '../operations.ts'
 import type { AuditViewer } from '../viewer.ts'
 
 const MINUTE = 60_000
@@ -14,7 +14,8 @@ const ids = (audit: Audit, count: number): string[] => Array.from({ length: coun
 /** Long enough ago that a small clock difference does not matter. */
 const earlier = (audit: Audit): number => Math.round(audit.now() - MINUTE)
 
-const said = ({ outcome, oldMark, newMark, changed }: MarkPayload) => [outcome, oldMark, newMark, changed]
+const said = ({ outcome, oldMark, mark, changed }: MarkPayload) => [outcome, oldMark, mark, changed]
+const codesIn = ({ userErrors }: MarkPayload) => userErrors.map(({ code }) => code)
 
 const ORDERS = [
   [0, 1, 2],
@@ -39,8 +40,10 @@ async function expectShown(
     const payload = await mark(writer, id, each, { markedAt: from + at })
     const shown = { likeCount: Number(each === 'LIKE'), dislikeCount: Number(each === 'DISLIKE') }
     const which = `mark ${at + 1}, ${each},`
-    expectFields(`the answer to ${which}`, payload, { outcome: 'ACCEPTED', newMark: each })
-    if (at === 0) expectThat((payload.likeCount ?? 0) >= shown.likeCount, 'the like in the count of its answer', payload.likeCount)
+    expectFields(`the answer to ${which}`, payload, { outcome: 'ACCEPTED', mark: each, userErrors: [] })
+    const { subject } = payload
+    expectFields(`the subject in the answer to ${which}`, subject, { id, viewerMark: each })
+    if (at === 0) expectThat((subject?.likeCount ?? 0) >= shown.likeCount, 'the like in the count of its answer', subject?.likeCount)
     await expectOwn(audit, `the state right after ${which}`, () => states(reader, [id]), [{ id, viewerMark: each, ...shown }], at === 0)
   }
 }
@@ -98,17 +101,16 @@ export const markWrites: readonly Check[] = [
   },
   {
     id: 'mark-then-entity',
-    sentence: 'The entity has the same mark and counts as thumbups.',
+    sentence: 'The subject in the history has the mark and its effect on the count at once.',
     async check(audit) {
       const { mark } = await thumbup(audit)
       const viewer = await audit.ownViewer()
       const id = audit.newOid()
       await viewer.report({ oid: id, position: 0 })
       await mark(viewer, id, 'LIKE')
-      type Entities = { viewerHistory: { edges: { node: { subject: State } }[] } }
       const read = async () => {
-        const { viewerHistory } = await viewer.data<Entities>(markedEntityQuery(audit.entity))
-        return viewerHistory.edges.map(({ node }) => node.subject)
+        const { viewerHistory } = await viewer.data<{ viewerHistory: { edges: { node: State }[] } }>(MARKED_ENTITY)
+        return viewerHistory.edges.map(({ node }) => node)
       }
       await expectOwn(audit, 'the entity', read, [{ id, likeCount: 1, dislikeCount: 0, viewerMark: 'LIKE' }], true)
     },
@@ -121,7 +123,7 @@ export const markWrites: readonly Check[] = [
       const viewer = await audit.ownViewer()
       const id = audit.newOid()
       for (let time = 1; time <= 3; time++)
-        expectFields(`the answer to undo ${time}`, await mark(viewer, id, 'NONE'), { newMark: 'NONE', changed: false })
+        expectFields(`the answer to undo ${time}`, await mark(viewer, id, 'NONE'), { mark: 'NONE', changed: false })
       await mark(viewer, id, 'LIKE')
       const liked = { likeCount: 1, dislikeCount: 0, viewerMark: 'LIKE' }
       await expectOwn(audit, 'the state after a like', () => states(viewer, [id]), [liked], true)
@@ -160,11 +162,11 @@ export const markWrites: readonly Check[] = [
       const from = earlier(audit)
       await mark(viewer, id, 'LIKE', { markedAt: from + 1 })
       expectFields('the answer to an older undo', await mark(viewer, id, 'NONE', { markedAt: from }), {
-        ...{ outcome: 'STALE', newMark: 'LIKE', changed: false },
+        ...{ outcome: 'STALE', mark: 'LIKE', changed: false },
       })
       await mark(viewer, id, 'NONE', { markedAt: from + 3 })
       expectFields('the answer to a like older than the undo', await mark(viewer, id, 'LIKE', { markedAt: from + 2 }), {
-        ...{ outcome: 'STALE', newMark: 'NONE', changed: false },
+        ...{ outcome: 'STALE', mark: 'NONE', changed: false },
       })
       expectEqual('the mark', await marksOf(viewer, [id]), ['NONE'])
     },
@@ -178,7 +180,7 @@ export const markWrites: readonly Check[] = [
       const id = audit.newOid()
       await mark(viewer, id, 'LIKE', { markedAt: Math.round(audit.now() + 48 * 3_600_000) })
       expectEqual('the mark with a future markedAt', await marksOf(viewer, [id]), ['LIKE'])
-      expectFields('the answer to the undo', await mark(viewer, id, 'NONE'), { outcome: 'ACCEPTED', newMark: 'NONE' })
+      expectFields('the answer to the undo', await mark(viewer, id, 'NONE'), { outcome: 'ACCEPTED', mark: 'NONE' })
       expectEqual('the mark after it', await marksOf(viewer, [id]), ['NONE'])
     },
   },
@@ -212,7 +214,7 @@ export const markWrites: readonly Check[] = [
       const liked = { viewerMark: 'LIKE', likeCount: 1, dislikeCount: 0 }
       await expectOwn(audit, 'the state', () => states(viewer, [id]), [liked])
       const changed = answers.filter((answer) => answer.changed === true)
-      const likes = changed.filter(({ newMark }) => newMark === 'LIKE').length
+      const likes = changed.filter((answer) => answer.mark === 'LIKE').length
       expectEqual('likes minus undos in the answers', likes - (changed.length - likes), 1)
     },
   },
@@ -233,7 +235,7 @@ export const markWrites: readonly Check[] = [
         { id: c, mark: 'LIKE' },
         { id: b, mark: 'NONE' },
       ].map((step, at) => ({ ...step, markedAt: from + at }))
-      const outcomes = (payload: MarkPayload) => [...said(payload), payload.code]
+      const outcomes = (payload: MarkPayload) => [...said(payload), codesIn(payload)]
       const single: MarkPayload[] = []
       // The single marks have other subjects, because one viewer's likes change the counts that the other reads.
       const own = new Map([a, b, c].map((id) => [id, audit.newOid()]))
@@ -336,20 +338,23 @@ export const markWrites: readonly Check[] = [
       const [viewer, other] = [await audit.ownViewer(), await audit.ownViewer()]
       const id = audit.newOid()
       const answer = await mark(other, id, 'LIKE', { viewer: viewer.id })
-      expectFields('the answer', answer, { outcome: 'REJECTED', code: 'FORBIDDEN', newMark: null })
-      const names = (answer.message ?? '').includes(SCOPE_MARKS_WRITE_ANY)
-      expectThat(names, `a message that names the scope ${SCOPE_MARKS_WRITE_ANY}`, answer.message)
+      expectFields('the answer', answer, { outcome: 'REJECTED', mark: null, subject: null })
+      expectEqual('the codes of the answer', codesIn(answer), ['FORBIDDEN'])
+      const message = answer.userErrors[0]?.message ?? ''
+      expectThat(message.includes(SCOPE_MARKS_WRITE_ANY), `a message that names the scope ${SCOPE_MARKS_WRITE_ANY}`, message)
       expectEqual('both marks', [await marksOf(viewer, [id]), await marksOf(other, [id])], [['NONE'], ['NONE']])
     },
   },
   {
     id: 'mark-for-another-with-scope',
-    sentence: `With the scope ${SCOPE_MARKS_WRITE_ANY}, a mark counts only for the viewer it names.`,
+    sentence: `With the scope ${SCOPE_MARKS_WRITE_ANY}, a mark counts only for the viewer it names. The caller sees no mark.`,
     async check(audit) {
       const { mark, marksOf } = await thumbup(audit)
       const [viewer, other] = [await audit.ownViewer(), await audit.ownViewer([SCOPE_MARKS_WRITE_ANY])]
       const id = audit.newOid()
-      expectFields('the answer', await mark(other, id, 'LIKE', { viewer: viewer.id }), { outcome: 'ACCEPTED', newMark: 'LIKE' })
+      const answer = await mark(other, id, 'LIKE', { viewer: viewer.id })
+      expectFields('the answer', answer, { outcome: 'ACCEPTED', mark: 'LIKE' })
+      expectFields('the subject in the answer, as the caller sees it', answer.subject, { id, viewerMark: 'NONE' })
       expectEqual('both marks', [await marksOf(viewer, [id]), await marksOf(other, [id])], [['LIKE'], ['NONE']])
     },
   },

@@ -22,10 +22,10 @@ const CONNECTIONS = 16
 const PATIENCE_MS = 30_000
 
 const LOOK_UP =
-  'query Page($ids: [ID!]!) { progress(business: "video", ids: $ids) { position } thumbups(business: "video", ids: $ids) { likeCount viewerMark } }'
+  'query Page($ids: [ID!]!) { progress(business: "video", ids: $ids) { position } subjects(business: "video", ids: $ids) { likeCount viewerMark } }'
 const REPORT = 'mutation Report($id: ID!, $at: Float!) { reportProgress(input: {business: "video", oid: $id, position: $at}) { outcome } }'
-const LIKE = 'mutation Like($id: ID!) { mark(business: "video", id: $id, mark: LIKE) { outcome } }'
-const COUNTS = 'query Counts($ids: [ID!]!) { thumbups(business: "video", ids: $ids) { likeCount } }'
+const LIKE = 'mutation Like($id: ID!) { setMark(input: { business: "video", id: $id, mark: LIKE }) { outcome } }'
+const COUNTS = 'query Counts($ids: [ID!]!) { subjects(business: "video", ids: $ids) { likeCount } }'
 
 export async function tokenOf(secret: string, viewer: string): Promise<string> {
   return new SignJWT({ sub: viewer }).setProtectedHeader({ alg: 'HS256' }).setExpirationTime('6h').sign(new TextEncoder().encode(secret))

@@ -48,7 +48,7 @@ function write(name: string, text: string): string {
 }
 
 /** Reads the history entry and the mark of the viewer for video 5. */
-const READ = '{ viewerHistory(first: 1) { edges { node { oid } } } thumbups(business: "video", ids: ["5"]) { viewerMark } }'
+const READ = '{ viewerHistory(first: 1) { edges { node { oid } } } subjects(business: "video", ids: ["5"]) { viewerMark } }'
 
 const rowsOf = async (path: string) => {
   const rows = []
@@ -171,7 +171,7 @@ describe('replay', () => {
       expect(error).toContain(`has no ${figure}: give the address of a job with --job`)
       expect({ status, out }).toEqual({ status: 1, out: '' })
       const { data } = await ask(service.url, 'unwaited', READ)
-      expect(data).toEqual({ viewerHistory: { edges: [] }, thumbups: [{ viewerMark: 'NONE' }] })
+      expect(data).toEqual({ viewerHistory: { edges: [] }, subjects: [{ viewerMark: 'NONE' }] })
     },
   )
 

@@ -33,7 +33,7 @@ beforeAll(() => {
   mkdirSync(join(folder, 'operations'))
   writeFileSync(
     join(folder, 'operations', 'all.graphql'),
-    'query All { viewerHistory(first: 1) { edges { node { oid } } } thumbups(business: "video", ids: ["5"]) { viewerMark } }\n',
+    'query All { viewerHistory(first: 1) { edges { node { oid } } } subjects(business: "video", ids: ["5"]) { viewerMark } }\n',
   )
 })
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
@@ -50,7 +50,7 @@ test('every source file that is not a module is in the package, beside the compi
 test('compose prints the graph that check, persist --schema and start accept', async () => {
   expect(await run('compose', '--out', 'graph.graphql')).toMatchObject({ status: 0 })
   const composed = readFileSync(join(folder, 'graph.graphql'), 'utf8')
-  for (const field of ['viewerHistory', 'thumbups', 'unseen']) expect(composed).toContain(field)
+  for (const field of ['viewerHistory', 'subjects', 'unseen']) expect(composed).toContain(field)
 
   expect(await run('check', '--against', 'graph.graphql', '--operations', 'operations')).toMatchObject({ status: 0 })
   writeFileSync(join(folder, 'smaller.graphql'), 'type Query { viewerHistory: String }')
@@ -65,12 +65,12 @@ test('compose prints the graph that check, persist --schema and start accept', a
       const report = 'mutation { reportProgress(input: {business: "video", oid: "5", position: 1000}) { outcome } }'
       expect(await ask(service.url, '7', report)).toEqual({ data: { reportProgress: { outcome: 'ACCEPTED' } } })
       const read =
-        '{ viewerHistory(first: 1) { edges { node { oid } } } thumbups(business: "video", ids: ["5"]) { viewerMark } unseen(business: "video", candidates: ["6"]) { ids } }'
+        '{ viewerHistory(first: 1) { edges { node { oid } } } subjects(business: "video", ids: ["5"]) { viewerMark } unseen(business: "video", candidates: ["6"]) { ids } }'
       const { data, errors } = await ask(service.url, '7', read)
       expect(errors).toBeUndefined()
       expect(data).toEqual({
         viewerHistory: { edges: [{ node: { oid: '5' } }] },
-        thumbups: [{ viewerMark: 'NONE' }],
+        subjects: [{ viewerMark: 'NONE' }],
         unseen: { ids: ['6'] },
       })
     } finally {

@@ -172,7 +172,7 @@ test.each(['article', 'comic'])(
     try {
       const marked = await ask(service.url, '7', MARK, { inputs: [{ business: name, id: '1', mark: 'LIKE' }] })
       expect(marked.data.markBatch[0]).toMatchObject({ outcome: 'REJECTED', code: 'BUSINESS_DELETED' })
-      const read = await ask(service.url, '7', `{ thumbups(business: "${name}", ids: ["1"]) { likeCount } }`)
+      const read = await ask(service.url, '7', `{ subjects(business: "${name}", ids: ["1"]) { likeCount } }`)
       expect(read.errors?.[0]?.extensions.code).toBe('BUSINESS_DELETED')
       const registered = await ask(
         service.url,

@@ -16,9 +16,9 @@ import { askedWith, told, type Asked } from './faulty-proxy.ts'
 const wrongCode = refusing('refuses with another code', { code: 'INTERNAL' })
 const noSentence = refusing('refuses without a sentence', { message: 'Invalid' })
 
-const acceptedMark = ({ mark }: any) => ({
-  ...{ outcome: 'ACCEPTED', code: null, message: null, oldMark: 'NONE', newMark: mark, changed: true, state: 'PENDING' },
-  ...{ likeCount: Number(mark === 'LIKE'), dislikeCount: Number(mark === 'DISLIKE') },
+const acceptedMark = ({ id, mark }: any) => ({
+  ...{ outcome: 'ACCEPTED', userErrors: [], oldMark: 'NONE', mark, changed: true, state: 'PENDING' },
+  subject: { id, viewerMark: mark, likeCount: Number(mark === 'LIKE'), dislikeCount: Number(mark === 'DISLIKE') },
 })
 /** Acknowledges the marks that `drops` picks, and loses them. */
 const losingMarks = (name: string, drops: (input: any) => boolean): PlannedFault => ({
@@ -26,12 +26,13 @@ const losingMarks = (name: string, drops: (input: any) => boolean): PlannedFault
   make: () => ({
     async answer(asked, forward) {
       const { variables, query } = asked
-      if (/AuditMark\b/.test(query) && drops(variables)) return told({ data: { mark: acceptedMark(variables) } })
+      if (/AuditMark\b/.test(query) && drops(variables.input)) return told({ data: { setMark: acceptedMark(variables.input) } })
       if (!/AuditMarkBatch/.test(query)) return forward(asked)
-      const kept = variables.inputs.filter((input: any) => !drops(input))
-      const { json } = await forward(askedWith(asked, { variables: { inputs: kept } }))
-      const answers = json?.data?.markBatch ?? []
-      return told({ data: { markBatch: variables.inputs.map((input: any) => (drops(input) ? acceptedMark(input) : answers.shift())) } })
+      const kept = variables.marks.filter((input: any) => !drops(input))
+      const { json } = await forward(askedWith(asked, { variables: { marks: kept } }))
+      const answers = json?.data?.setMarkBatch?.results ?? []
+      const results = variables.marks.map((input: any) => (drops(input) ? acceptedMark(input) : answers.shift()))
+      return told({ data: { setMarkBatch: { results, userErrors: [] } } })
     },
   }),
 })
@@ -41,18 +42,18 @@ const fakeDislike = losingMarks('acknowledges dislikes and loses them', ({ mark 
 /** Changes the inputs of marks, single or in a batch. */
 const marking = (name: string, change: (input: any) => object): PlannedFault =>
   asking(name, /AuditMark(Batch)?\b/, (asked) => {
-    const { inputs } = asked.variables
-    const changed = (input: any) => ({ ...input, ...change(input) })
-    return askedWith(asked, { variables: inputs ? { inputs: inputs.map(changed) } : changed(asked.variables) })
+    const { input, marks } = asked.variables
+    const changed = (each: any) => ({ ...each, ...change(each) })
+    return askedWith(asked, { variables: marks ? { marks: marks.map(changed) } : { input: changed(input) } })
   })
 /** Changes the answers to marks, single or in a batch. */
 const answeringMarks = (name: string, change: (payload: any) => void): PlannedFault =>
-  changing(name, /AuditMark(Batch)?\b/, (data) => [data.mark ?? data.markBatch].flat().forEach(change))
+  changing(name, /AuditMark(Batch)?\b/, (data) => [data.setMark ?? data.setMarkBatch.results].flat().forEach(change))
 const showing = (name: string, change: (state: any, asked: Asked) => void): PlannedFault =>
-  changing(name, /Audit(States|Counts)\b/, (data, asked) => data.thumbups.forEach((state: any) => change(state, asked)))
+  changing(name, /Audit(States|Counts)\b/, (data, asked) => data.subjects.forEach((state: any) => change(state, asked)))
 const listing = (name: string, change: (list: any, asked: Asked) => void): PlannedFault =>
   changing(name, /Audit(Likes|Likers)\b/, (data, asked) => {
-    const list = data.thumbupUser?.likes ?? data.thumbups?.[0]?.likers
+    const list = data.thumbupUser?.likes ?? data.subjects?.[0]?.likers
     if (list) change(list, asked)
   })
 const givesEveryScope = (operation: RegExp): PlannedFault =>
@@ -101,38 +102,32 @@ const cutOff = listing(
 )
 const receivesOneMore = changing('adds one', /AuditReceived/, ({ thumbupUser }) => void (thumbupUser.likesReceived += 1))
 const fakeRegister = pretending('acknowledges registrations and loses them', /AuditRegister/, ({ variables }) => ({
-  registerSubjects: variables.inputs.map(({ id }: any) => ({ id, registered: true, code: null, message: null })),
+  registerSubjects: {
+    results: variables.subjects.map(({ id }: any) => ({ registered: true, subject: { id }, userErrors: [] })),
+    userErrors: [],
+  },
 }))
 const sumsNeverFall = neverFalling('lets no sum fall', /AuditReceived/, (data, asked) => [
   [asked.variables.user, data.thumbupUser, 'likesReceived'],
 ])
 const countsNeverFall = neverFalling('lets no count fall', /AuditCounts\b/, (data) =>
-  data.thumbups.map((state: any) => [state.id, state, 'likeCount']),
+  data.subjects.map((state: any) => [state.id, state, 'likeCount']),
 )
 
 const answersAll = pretending('answers requests it should refuse', /Audit(Likes|Likers|Received|States)\b/, () => ({
-  thumbups: [],
+  subjects: [],
   thumbupUser: {},
 }))
-/** A check uses `thumbups` of one id to find out whether thumbup is enabled. */
-const answersAllCounts: PlannedFault = {
-  name: 'answers counts it should refuse',
-  make: () => ({
-    async answer(asked, forward) {
-      const answer = await forward(asked)
-      return /AuditCounts\b/.test(asked.query) && answer.json?.errors ? told({ data: { thumbups: [] } }) : answer
-    },
-  }),
-}
+const answersAllCounts = pretending('answers counts it should refuse', /AuditCounts\b/, () => ({ subjects: [] }))
 const oneMark = (asked: Asked): Asked =>
   askedWith(asked, {
-    query: 'mutation ($input: MarkInput!) { markBatch(inputs: [$input]) { outcome } }',
+    query: 'mutation ($input: SetMarkInput!) { setMark(input: $input) { outcome } }',
     variables: { input: { business: 'video', id: '1', mark: 'LIKE' } },
   })
 /** Corrects the invalid input and stores it, although it was refused. */
 const storesAll = halfDoing('stores refused marks', /AuditMark(Batch)?\b/, oneMark)
 
-const COUNT_READS = ['thumbups-201-ids', 'thumbups-id-empty', 'thumbups-business-unknown']
+const COUNT_READS = ['counts-201-ids', 'counts-id-empty', 'counts-business-unknown']
 const LIST_READS = [
   ...['likes-business-unknown', 'likes-received-business-unknown', 'likers-first-0', 'likes-first-101'],
   ...['likers-cursor-broken', 'likes-cursor-broken'],
@@ -152,14 +147,15 @@ export const MARK_FAULTS: Record<string, readonly PlannedFault[]> = {
     noMark,
     oldCount,
     oneMore,
-    answeringMarks('answers no count', (payload) => (payload.likeCount = 0)),
+    answeringMarks('answers no count', (payload) => (payload.subject.likeCount = 0)),
+    answeringMarks('answers with the subject as before', (payload) => (payload.subject.viewerMark = payload.oldMark)),
   ],
   'mark-moves-both-counts': [fakeDislike, noDislikes, showing('keeps the like', (state) => (state.likeCount = 1))],
   'mark-across-processes': [inSecond(noMark), inSecond(oldCount), fakeMark],
   'mark-then-entity': [
     ...['likeCount', 'viewerMark'].map((field) =>
       changing(`knows no ${field} of the entity`, /AuditMarkedEntity/, (data) =>
-        data.viewerHistory.edges.forEach(({ node }: any) => (node.subject[field] = null)),
+        data.viewerHistory.edges.forEach(({ node }: any) => (node[field] = null)),
       ),
     ),
   ],
@@ -184,11 +180,13 @@ export const MARK_FAULTS: Record<string, readonly PlannedFault[]> = {
     answeringMarks('says that every mark is a change', (payload) => (payload.changed = true)),
   ],
   'mark-batch-as-single': [
-    changing('answers in another order', /AuditMarkBatch/, (data) => void data.markBatch.reverse()),
-    changing('tells no change in batches', /AuditMarkBatch/, (data) => data.markBatch.forEach((payload: any) => (payload.changed = false))),
+    changing('answers in another order', /AuditMarkBatch/, (data) => void data.setMarkBatch.results.reverse()),
+    changing('tells no change in batches', /AuditMarkBatch/, (data) =>
+      data.setMarkBatch.results.forEach((payload: any) => (payload.changed = false)),
+    ),
     asking('takes the first of each subject', /AuditMarkBatch/, (asked) => {
-      const first = new Map([...asked.variables.inputs].reverse().map((input: any) => [input.id, input]))
-      return askedWith(asked, { variables: { inputs: asked.variables.inputs.map((input: any) => first.get(input.id)) } })
+      const first = new Map([...asked.variables.marks].reverse().map((input: any) => [input.id, input]))
+      return askedWith(asked, { variables: { marks: asked.variables.marks.map((input: any) => first.get(input.id)) } })
     }),
   ],
   'marks-500': [
@@ -196,7 +194,7 @@ export const MARK_FAULTS: Record<string, readonly PlannedFault[]> = {
       name: 'takes 499',
       make: () => ({
         answer: (asked, forward) => {
-          const [last] = (asked.variables.inputs ?? []).slice(-1)
+          const [last] = (asked.variables.marks ?? []).slice(-1)
           return (
             losingMarks('', (input) => input === last)
               .make()
@@ -208,9 +206,9 @@ export const MARK_FAULTS: Record<string, readonly PlannedFault[]> = {
     fakeMark,
   ],
   'states-of-50': [
-    changing('answers in another order', /AuditStates/, (data) => void data.thumbups.reverse()),
+    changing('answers in another order', /AuditStates/, (data) => void data.subjects.reverse()),
     changing('answers each id once', /AuditStates/, (data) => {
-      data.thumbups = [...new Map(data.thumbups.map((state: any) => [state.id, state])).values()]
+      data.subjects = [...new Map(data.subjects.map((state: any) => [state.id, state])).values()]
     }),
     fakeMark,
   ],
@@ -218,7 +216,12 @@ export const MARK_FAULTS: Record<string, readonly PlannedFault[]> = {
     marking('reads ids as numbers', ({ id }) => ({ id: id === '007' ? '7' : id })),
     marking('takes no account of case', ({ id }) => ({ id: id.toLowerCase() })),
   ],
-  'marks-of-two-businesses': [withVariables('knows one business', /Audit(Mark|States)\b/, () => ({ business: 'video' }))],
+  'marks-of-two-businesses': [
+    asking('knows one business', /Audit(Mark|States)\b/, (asked) => {
+      const { input, ...others } = asked.variables
+      return askedWith(asked, { variables: input ? { input: { ...input, business: 'video' } } : { ...others, business: 'video' } })
+    }),
+  ],
   'marks-of-others-hidden': [everybodyIsOne, showing('shows a mark of anybody', (state) => (state.viewerMark = 'LIKE'))],
   'mark-for-another-forbidden': [
     givesEveryScope(/AuditMark\b/),
@@ -226,7 +229,11 @@ export const MARK_FAULTS: Record<string, readonly PlannedFault[]> = {
     noSentence,
     marking('marks for the caller', () => ({ viewer: null })),
   ],
-  'mark-for-another-with-scope': [givesNoScope(/AuditMark\b/), marking('marks for the caller', () => ({ viewer: null }))],
+  'mark-for-another-with-scope': [
+    givesNoScope(/AuditMark\b/),
+    marking('marks for the caller', () => ({ viewer: null })),
+    answeringMarks('shows the mark of another viewer', (payload) => (payload.subject.viewerMark = payload.mark)),
+  ],
   'likes-at-once': [withoutFirst, fakeMark, fakeUndo, listing('lists the oldest first', ({ edges }) => void edges.reverse()), byArrival],
   'likes-paged': [skipping, repeating, disordered],
   'likers-at-once': [withoutFirst, fakeMark, fakeUndo],
@@ -267,8 +274,8 @@ export const MARK_FAULTS: Record<string, readonly PlannedFault[]> = {
   'likes-received-late': [fakeRegister],
   'likes-received-move': [sumsNeverFall, receivesOneMore],
   'reconcile-no-drift': [
-    changing('has counted a subject wrong', /AuditReconcile/, ({ reconcile }) => (reconcile.drift = [{ id: '1' }])),
-    changing('has added an owner wrong', /AuditReconcile/, ({ reconcile }) => (reconcile.ownerDrift = [{ owner: '1' }])),
+    changing('has counted a subject wrong', /AuditReconcile/, ({ reconcile }) => (reconcile.drift = [{ subject: { id: '1' } }])),
+    changing('has added an owner wrong', /AuditReconcile/, ({ reconcile }) => (reconcile.ownerDrift = [{ owner: { id: '1' } }])),
     changing('counts nothing', /AuditReconcile/, ({ reconcile }) => (reconcile.checked = 0)),
     givesNoScope(/AuditReconcile/),
   ],

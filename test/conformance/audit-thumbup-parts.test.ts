@@ -49,7 +49,7 @@ test('without dislikes all other checks run, and no mark of the audit remains', 
   const lines = await run(partly.url, 'article')
   const left = lines.filter((line) => line.startsWith('skipped')).map((line) => line.split(/ +/)[1])
   expect(new Set(left)).toEqual(new Set(['counts-add-up', 'mark-across-processes', 'mark-moves-both-counts', 'marks-of-two-businesses']))
-  const query = '{ thumbups(business: "article", ids: ["1", "007", "A"]) { likeCount } }'
-  const none = { data: { thumbups: [{ likeCount: 0 }, { likeCount: 0 }, { likeCount: 0 }] } }
+  const query = '{ subjects(business: "article", ids: ["1", "007", "A"]) { likeCount } }'
+  const none = { data: { subjects: [{ likeCount: 0 }, { likeCount: 0 }, { likeCount: 0 }] } }
   await expect.poll(() => ask(partly.url, undefined, query), { timeout: 60_000, interval: 100 }).toEqual(none)
 })

@@ -61,8 +61,12 @@ describe.skipIf(!mayMount)('a full disk', { timeout: 180_000 }, () => {
       const ready = async () =>
         (await (await fetch(new URL('/health/ready', service.url))).json()) as { writes?: false; tenants: { article: object } }
       const mark = async (business: string, id: string) => {
-        const answer = await ask(service.url, '1', `mutation { mark(business: "${business}", id: "${id}", mark: LIKE) { outcome } }`)
-        return answer.errors?.[0]?.extensions.code ?? answer.data.mark.outcome
+        const answer = await ask(
+          service.url,
+          '1',
+          `mutation { setMark(input: { business: "${business}", id: "${id}", mark: LIKE }) { outcome } }`,
+        )
+        return answer.errors?.[0]?.extensions.code ?? answer.data.setMark.outcome
       }
       expect([await mark('article', '5'), await mark('video', '5')]).toEqual(['ACCEPTED', 'ACCEPTED'])
       expect((await ready()).tenants.article).not.toHaveProperty('writes')

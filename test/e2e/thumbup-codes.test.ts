@@ -28,12 +28,12 @@ function named(place: string): string[] {
 
 const list = (count: number, item: unknown = 'a') => Array.from({ length: count }, () => item)
 const MARK = 'mutation ($i: [MarkInput!]!) { markBatch(inputs: $i) { code } }'
-const ONE = 'mutation ($b: String = "video", $i: ID = "a", $m: Mark!) { mark(business: $b, id: $i, mark: $m) { code } }'
+const ONE = 'mutation ($b: String = "video", $i: ID = "a", $m: Mark!) { setMark(input: { business: $b, id: $i, mark: $m }) { code } }'
 const REGISTER = 'mutation ($b: String, $i: [SubjectInput!]!) { registerSubjects(business: $b, inputs: $i) { code } }'
 const REGISTERER = { 'x-viewer-scopes': 'subjects:register' }
 const RECOUNT = 'query ($b: String = "video", $i: [ID!] = ["a"]) { reconcile(business: $b, ids: $i) { checked } }'
 const OPERATOR = { 'x-viewer-scopes': 'operator' }
-const READ = (fields: string) => `query ($b: String = "video", $i: [ID!] = ["a"]) { thumbups(business: $b, ids: $i) { ${fields} } }`
+const READ = (fields: string) => `query ($b: String = "video", $i: [ID!] = ["a"]) { subjects(business: $b, ids: $i) { ${fields} } }`
 const LIKES = (args: string) => `{ thumbupUser { likes(${args}) { edges { cursor } } } }`
 
 type Try = [query: string, variables?: Record<string, unknown>, headers?: Record<string, string>, viewer?: string | null]
@@ -44,7 +44,7 @@ const mark = (more: object, ...others: object[]): Try => [
 const subjects = (...inputs: object[]): Try => [REGISTER, { b: 'video', i: inputs }, REGISTERER]
 
 const TRIES: Record<string, Try[]> = {
-  'Query.thumbups': [
+  'Query.subjects': [
     [READ('id'), { b: 'nope' }],
     [READ('id'), { i: list(201) }],
     [READ('id'), { i: [''] }],

@@ -90,7 +90,7 @@ for (const [name, start] of Object.entries(SHAPES)) {
       const response = await fetch(shape.url(), {
         method: 'POST',
         headers: { 'content-type': 'application/json', 'x-viewer-id': 'stranger' },
-        body: JSON.stringify({ query: 'mutation { mark(business: "video", id: "1", mark: LIKE) { outcome changed } }' }),
+        body: JSON.stringify({ query: 'mutation { setMark(input: { business: "video", id: "1", mark: LIKE }) { outcome changed } }' }),
       })
       expect(await response.json()).toEqual({ data: { mark: { outcome: 'ACCEPTED', changed: true } } })
       await expect

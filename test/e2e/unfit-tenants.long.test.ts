@@ -21,9 +21,9 @@ const COMMAND = join(import.meta.dirname, '..', '..', 'cli', 'tidemark.ts')
 const kafka = await service('kafka')
 const PATIENCE_MS = 90_000
 const MARK = `mutation ($business: String!, $id: ID!) {
-  mark(business: $business, id: $id, mark: LIKE) { outcome code state likeCount }
+  setMark(input: { business: $business, id: $id, mark: LIKE }) { outcome code state likeCount }
 }`
-const READ = '{ thumbups(business: "article", ids: ["1"]) { likeCount viewerMark } }'
+const READ = '{ subjects(business: "article", ids: ["1"]) { likeCount viewerMark } }'
 
 describe.skipIf(kafka === undefined || mariadb === undefined)('businesses whose stores refuse the connection', { timeout: 240_000 }, () => {
   const { folder, remove } = makeServiceFolder()
@@ -161,14 +161,14 @@ describe.skipIf(kafka === undefined || mariadb === undefined)('businesses whose 
       expect(await mark('1', business)).toEqual({ data: { mark: expect.objectContaining({ outcome: 'ACCEPTED', likeCount: 1 }) } })
     }
     const journaled = await mark('1', 'article')
-    expect(journaled.data.mark).toMatchObject({ outcome: 'ACCEPTED', state: 'PENDING' })
+    expect(journaled.data.setMark).toMatchObject({ outcome: 'ACCEPTED', state: 'PENDING' })
     expect(journaled).toMatchObject({ extensions: { degraded: expect.arrayContaining(['hotStore']) } })
     expect(await ask(started.url, '7', READ)).toMatchObject({
-      data: { thumbups: [{ likeCount: null, viewerMark: null }] },
+      data: { subjects: [{ likeCount: null, viewerMark: null }] },
       extensions: { degraded: expect.arrayContaining(['hotStore', 'recordStore']) },
     })
     // Its hot store is the common one, which has the mark.
-    expect((await mark('1', 'comic')).data.mark).toMatchObject({ outcome: 'ACCEPTED' })
+    expect((await mark('1', 'comic')).data.setMark).toMatchObject({ outcome: 'ACCEPTED' })
 
     const told = (business: string, store: string) =>
       lines(started).filter((line) => line['business'] === business && line['store'] === store && /is down/.test(line['msg']))
@@ -196,8 +196,8 @@ describe.skipIf(kafka === undefined || mariadb === undefined)('businesses whose 
       Object.values((await readiness()).tenants).every((words) => Object.values(words).every((word) => word === 'ok'))
     await until('all are back', isWell, PATIENCE_MS)
     // The marks journaled meanwhile are there, and are counted.
-    const count = async () => (await ask(started.url, undefined, '{ thumbups(business: "article", ids: ["1"]) { likeCount } }')).data
-    await until('the mark is counted', async () => (await count()).thumbups[0].likeCount === 1, PATIENCE_MS)
+    const count = async () => (await ask(started.url, undefined, '{ subjects(business: "article", ids: ["1"]) { likeCount } }')).data
+    await until('the mark is counted', async () => (await count()).subjects[0].likeCount === 1, PATIENCE_MS)
     const back = () => lines(started).filter(({ msg }) => msg.startsWith('a store of business "article" is back'))
     await until('both stores of article are back', () => new Set(back().map(({ store }) => store)).size === 2, PATIENCE_MS)
     expect((await run('reconcile')).status).toBe(0)
@@ -216,7 +216,7 @@ describe.skipIf(kafka === undefined || mariadb === undefined)('businesses whose 
     })
     running = await startService({ folder, settings: { ...settings, businesses } })
     const started = running
-    expect((await mark('2', 'video')).data.mark).toMatchObject({ outcome: 'ACCEPTED', likeCount: 1 })
+    expect((await mark('2', 'video')).data.setMark).toMatchObject({ outcome: 'ACCEPTED', likeCount: 1 })
     // The findings of `doctor` about them are also logged, in a line without an error.
     const told = () => lines(started).filter(({ business, store, err }) => business === 'radio' && store === 'log' && err !== undefined)
     await until('it is told of', () => told().length > 0, PATIENCE_MS)

@@ -30,7 +30,7 @@ const VIEWERS = 1_200
 const READERS = 200
 
 const LIKES = '{ thumbupUser { likes(business: "video", first: 100) { edges { node { oid } } pageInfo { hasNextPage } } } }'
-const MARKS = 'query ($ids: [ID!]!) { thumbups(business: "video", ids: $ids) { viewerMark } }'
+const MARKS = 'query ($ids: [ID!]!) { subjects(business: "video", ids: $ids) { viewerMark } }'
 const HISTORY = '{ viewerHistory(first: 20) { edges { node { oid } } } }'
 const UNSEEN = 'query ($ids: [ID!]!) { unseen(business: "video", candidates: $ids) { ids } }'
 
@@ -140,7 +140,7 @@ for (const shape of ['lmdb', 'mariadb'] as const) {
       for (const viewer of known) {
         expect(liked((await ask(thumbup, viewer, LIKES)).data)).toEqual(['s2', 's1', 's0'])
         const { data } = await ask(thumbup, viewer, MARKS, { ids: ['s1', 'never'] })
-        expect(data.thumbups).toEqual([{ viewerMark: 'LIKE' }, { viewerMark: 'NONE' }])
+        expect(data.subjects).toEqual([{ viewerMark: 'LIKE' }, { viewerMark: 'NONE' }])
       }
       expect(calls).toEqual([])
     })

@@ -41,7 +41,7 @@ const LOOKUP = '{ progress(business: "video", ids: ["a", "b"]) { position } }'
 const SETTINGS = '{ historySettings { paused } }'
 const ENTITY = `query ($of: [_Any!]!) { _entities(representations: $of) { ... on Video { viewerProgress { position } } } }`
 const LIKES = '{ thumbupUser { likes(business: "video") { edges { node { oid } } } likesReceived(business: "video") } }'
-const MARKS = '{ thumbups(business: "video", ids: ["a", "b"]) { viewerMark likeCount dislikeCount likers { edges { node { id } } } } }'
+const MARKS = '{ subjects(business: "video", ids: ["a", "b"]) { viewerMark likeCount dislikeCount likers { edges { node { id } } } } }'
 const UNSEEN = '{ unseen(business: "video", candidates: ["a", "b"]) { ids droppedIssued droppedStaged droppedFiltered } }'
 const SEEN = '{ subjects(business: "video", ids: ["a", "b"]) { id viewerSeen } }'
 
@@ -109,7 +109,7 @@ describe.skipIf(mariadb === undefined || !(await redisIsHere()))('with Redis and
     // They are in use before the kill.
     await report('a', 10_000)
     await ask(history, 'mutation { pauseHistory { paused } }', {}, '8')
-    await ask(thumbup, 'mutation { mark(business: "video", id: "a", mark: LIKE) { outcome } }')
+    await ask(thumbup, 'mutation { setMark(input: { business: "video", id: "a", mark: LIKE }) { outcome } }')
     await ask(existence, 'mutation { recordIssued(input: { business: "video", ids: ["a"] }) { recorded } }')
     await Promise.all([...redis.ports.map((port) => redis.kill(port)), database.kill()])
   }, 90_000)
@@ -160,9 +160,9 @@ describe.skipIf(mariadb === undefined || !(await redisIsHere()))('with Redis and
   it('thumbup answers null, names both stores, and accepts marks', async () => {
     await noticed(thumbup, LIKES)
     const nothing = { viewerMark: null, likeCount: null, dislikeCount: null, likers: null }
-    expect(await ask(thumbup, MARKS)).toEqual({ data: { thumbups: [nothing, nothing] }, errors: [], degraded: BOTH })
+    expect(await ask(thumbup, MARKS)).toEqual({ data: { subjects: [nothing, nothing] }, errors: [], degraded: BOTH })
     expect(await ask(thumbup, LIKES)).toEqual({ data: { thumbupUser: { likes: null, likesReceived: null } }, errors: [], degraded: BOTH })
-    const mark = 'mutation { mark(business: "video", id: "b", mark: LIKE) { outcome newMark state } }'
+    const mark = 'mutation { setMark(input: { business: "video", id: "b", mark: LIKE }) { outcome newMark state } }'
     expect(await ask(thumbup, mark)).toMatchObject({
       data: { mark: { outcome: 'ACCEPTED', newMark: 'LIKE', state: 'PENDING' } },
       errors: [],
@@ -188,7 +188,7 @@ describe.skipIf(mariadb === undefined || !(await redisIsHere()))('with Redis and
     })
     await until('marks are whole', async () => {
       const { data, degraded } = await ask(thumbup, MARKS)
-      return degraded.length === 0 && data.thumbups[1].viewerMark === 'LIKE'
+      return degraded.length === 0 && data.subjects[1].viewerMark === 'LIKE'
     })
     const settings = await ask(history, SETTINGS, {}, '9')
     expect([settings.data, settings.errors]).toEqual([{ historySettings: { paused: true } }, []])

@@ -3,7 +3,7 @@ import { expect } from 'vitest'
 import { ask } from '../../harness/deployment/service.ts'
 
 const REPORT = 'mutation ($business: String!) { reportProgress(input: {business: $business, oid: "42", position: 600000}) { outcome } }'
-const MARK = 'mutation ($business: String!) { mark(business: $business, id: "42", mark: LIKE) { outcome } }'
+const MARK = 'mutation ($business: String!) { setMark(input: { business: $business, id: "42", mark: LIKE }) { outcome } }'
 const ISSUE = 'mutation ($business: String!) { recordIssued(input: {business: $business, ids: ["42"]}) { recorded } }'
 
 /** The answer of each Tidemark subgraph about `business`, with its type `entity`, and of the partner about videos. */
@@ -19,8 +19,8 @@ export async function expectEverySubgraph(url: string, business = 'video', entit
   expect(await answer(`{ viewerHistory { edges { node { subject { ... on ${entity} { id } } } } } }`)).toEqual({
     viewerHistory: { edges: [{ node: { subject: { id: '42' } } }] },
   })
-  expect(await answer('query ($business: String!) { thumbups(business: $business, ids: ["42"]) { viewerMark } }')).toEqual({
-    thumbups: [{ viewerMark: 'LIKE' }],
+  expect(await answer('query ($business: String!) { subjects(business: $business, ids: ["42"]) { viewerMark } }')).toEqual({
+    subjects: [{ viewerMark: 'LIKE' }],
   })
   expect(await answer('query ($business: String!) { unseen(business: $business, candidates: ["42", "43"]) { ids } }')).toEqual({
     unseen: { ids: ['43'] },

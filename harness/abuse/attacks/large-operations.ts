@@ -9,7 +9,7 @@ const ALIASES = 90
 /** The aliases contain the number of the text, so no text repeats. */
 function publicText(index: number): string {
   const fields = `business id likeCount dislikeCount ${'__typename '.repeat(5)}`
-  return `query N${index} { ${range(ALIASES, (at) => `t${index}_${at}: thumbups(business: "video", ids: ["${at}"]) { ${fields} }`)} }`
+  return `query N${index} { ${range(ALIASES, (at) => `t${index}_${at}: subjects(business: "video", ids: ["${at}"]) { ${fields} }`)} }`
 }
 
 /** Needs three subgraphs, and a token. */

@@ -13,7 +13,10 @@ const ADDRESSES = 200
 
 export function subscriptionOf(index: number, place: number): { query: string; variables: { ids: string[] } } {
   const ids = Array.from({ length: IDS }, (_, at) => `s${index}-${place}-${at}`)
-  return { query: 'subscription($ids: [ID!]!) { countsChanged(business: "video", ids: $ids) { business } }', variables: { ids } }
+  return {
+    query: 'subscription($ids: [ID!]!) { countsChanged(business: "video", ids: $ids) { subjects { likeCount } } }',
+    variables: { ids },
+  }
 }
 
 function sockets(title: string, addressOf: (index: number) => string): Attack {

@@ -12,7 +12,7 @@ function textOf(index: number): string {
   const variables = Array.from({ length: CONDITIONS }, (_, at) => `$v${at}: Boolean!`).join(' ')
   const fields = Array.from({ length: ALIASES }, (_, at) => {
     const condition = at % 2 === 0 ? `@include(if: $v${at % CONDITIONS})` : `@skip(if: $v${at % CONDITIONS})`
-    return `t${index}_${at}: thumbups(business: "video", ids: ["${at}"]) ${condition} { business id likeCount dislikeCount }`
+    return `t${index}_${at}: subjects(business: "video", ids: ["${at}"]) ${condition} { business id likeCount dislikeCount }`
   })
   return `query V${index}(${variables}) { ${fields.join(' ')} __typename }`
 }

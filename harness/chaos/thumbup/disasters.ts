@@ -229,7 +229,7 @@ function namedOf(calls: readonly Call[], names: readonly string[]): { of: number
 
 function countsOf(calls: readonly Call[]): { asked: number; missing: number } {
   const lookups = calls.flatMap(({ operation, end }) =>
-    operation === 'lookup' && end.kind === 'answered' ? (end.data as { thumbups: { likeCount: number | null }[] }).thumbups : [],
+    operation === 'lookup' && end.kind === 'answered' ? (end.data as { subjects: { likeCount: number | null }[] }).subjects : [],
   )
   return { asked: lookups.length, missing: lookups.filter(({ likeCount }) => likeCount === null).length }
 }

@@ -1,4 +1,5 @@
 /** The writes of a lane: storms of one viewer, crowds on one subject, single marks, and owners of subjects. */
+import type { UserError } from '../../../conformance/answer.ts'
 import type { Mark } from '../../../core/domain.ts'
 import { randomBelow } from '../../../core/random.ts'
 import type { Lane } from '../lane.ts'
@@ -10,12 +11,15 @@ const STORM = 20
 const STORM_SUBJECTS = 3
 const CROWD_MAX = 100
 
-const MARK_BATCH = 'mutation ($inputs: [MarkInput!]!) { markBatch(inputs: $inputs) { outcome code message newMark } }'
+const MARKED = '{ outcome mark userErrors { code message path } }'
+const MARK_BATCH = `mutation ($marks: [SetMarkInput!]!) { setMarkBatch(input: { marks: $marks }) { results ${MARKED} } }`
 const MARK_ONE = `mutation ($business: String!, $id: ID!, $mark: Mark!, $markedAt: Timestamp) {
-  mark(business: $business, id: $id, mark: $mark, markedAt: $markedAt, source: "chaos") { outcome code message newMark } }`
-const REGISTRATION = 'mutation ($inputs: [SubjectInput!]!) { registerSubjects(inputs: $inputs) { registered code message } }'
+  setMark(input: { business: $business, id: $id, mark: $mark, markedAt: $markedAt, source: "chaos" }) ${MARKED} }`
+const REGISTRATION = `mutation ($subjects: [RegisterSubjectInput!]!) {
+  registerSubjects(input: { subjects: $subjects }) { results { registered userErrors { code message path } } } }`
 
-type Outcome = { outcome: string; code: string | null; message: string | null; newMark: Mark | null }
+type Outcome = { outcome: string; mark: Mark | null; userErrors: UserError[] }
+type Registered = { registered: boolean; userErrors: UserError[] }
 
 export function makeMarking(lane: Lane, ledger: Ledger, options: MarkWriterOptions) {
   const { random, insist } = lane
@@ -29,20 +33,21 @@ export function makeMarking(lane: Lane, ledger: Ledger, options: MarkWriterOptio
   }
 
   async function send(operation: string, viewer: string, sent: readonly Sent[], scopes?: string): Promise<void> {
-    const inputs = sent.map(({ entry, at }) => ({ viewer: entry.viewer, business: BUSINESS, id: entry.oid, ...entry.attempts[at] }))
-    const { data, degraded } = await insist<{ markBatch: Outcome[] }>(operation, viewer, MARK_BATCH, { inputs }, scopes)
-    data.markBatch.forEach((outcome, place) => judge(sent[place] as Sent, outcome, degraded))
+    const marks = sent.map(({ entry, at }) => ({ viewer: entry.viewer, business: BUSINESS, id: entry.oid, ...entry.attempts[at] }))
+    type Batch = { setMarkBatch: { results: Outcome[] } }
+    const { data, degraded } = await insist<Batch>(operation, viewer, MARK_BATCH, { marks }, scopes)
+    data.setMarkBatch.results.forEach((outcome, place) => judge(sent[place] as Sent, outcome, degraded))
   }
 
-  function judge({ entry, at }: Sent, { outcome, code, message, newMark }: Outcome, degraded: ReadonlySet<string>): void {
+  function judge({ entry, at }: Sent, { outcome, userErrors, mark: stored }: Outcome, degraded: ReadonlySet<string>): void {
     const { mark } = entry.attempts[at] as { mark: Mark }
     const isNewest = at === entry.attempts.length - 1
     // A repeated mark, here or in the service, meets itself and the viewer's newer marks.
-    if (outcome === 'ACCEPTED' || (outcome === 'STALE' && (!isNewest || newMark === mark)))
+    if (outcome === 'ACCEPTED' || (outcome === 'STALE' && (!isNewest || stored === mark)))
       ledger.acknowledge({ entry, at }, !degraded.has('hotStore'))
     else
       options.onWrong(
-        `viewer ${entry.viewer}, subject ${entry.oid}: the newest mark, ${mark}, was ${outcome} with ${newMark}: ${code ?? ''} ${message ?? ''}`,
+        `viewer ${entry.viewer}, subject ${entry.oid}: the newest mark, ${mark}, was ${outcome} with ${stored}: ${reasonOf(userErrors)}`,
       )
   }
 
@@ -59,12 +64,12 @@ export function makeMarking(lane: Lane, ledger: Ledger, options: MarkWriterOptio
   async function single(): Promise<void> {
     const viewer = pickViewer(lane, options)
     const { entry, at } = ledger.attempt(viewer, pickSubject(), pickMark())
-    const { data, degraded } = await insist<{ mark: Outcome }>('mark', viewer, MARK_ONE, {
+    const { data, degraded } = await insist<{ setMark: Outcome }>('mark', viewer, MARK_ONE, {
       business: BUSINESS,
       id: entry.oid,
       ...entry.attempts[at],
     })
-    judge({ entry, at }, data.mark, degraded)
+    judge({ entry, at }, data.setMark, degraded)
   }
 
   /** A service brings the marks of many viewers of one subject. */
@@ -80,24 +85,28 @@ export function makeMarking(lane: Lane, ledger: Ledger, options: MarkWriterOptio
     const oids = new Set(
       Array.from({ length: 5 }, () => 1 + lane.number + options.lanes * randomBelow(random, Math.ceil(options.subjects / options.lanes))),
     )
-    const inputs = Array.from(oids, (oid) => ({
+    const subjects = Array.from(oids, (oid) => ({
       business: BUSINESS,
       id: String(oid),
       owner: `owner-${randomBelow(random, OWNERS)}`,
     }))
-    const { data } = await insist<{ registerSubjects: { registered: boolean; code: string | null }[] }>(
+    const { data } = await insist<{ registerSubjects: { results: Registered[] } }>(
       REGISTER,
       'service',
       REGISTRATION,
-      { inputs },
+      { subjects },
       'subjects:register',
     )
-    data.registerSubjects.forEach(({ registered, code }, place) => {
-      const { id, owner } = inputs[place] as { id: string; owner: string }
+    data.registerSubjects.results.forEach(({ registered, userErrors }, place) => {
+      const { id, owner } = subjects[place] as { id: string; owner: string }
       if (registered) ledger.owners.set(id, owner)
-      else options.onWrong(`subject ${id}: its owner was not registered: ${code}`)
+      else options.onWrong(`subject ${id}: its owner was not registered: ${reasonOf(userErrors)}`)
     })
   }
 
   return { storm, single, crowd, register }
+}
+
+function reasonOf(userErrors: readonly UserError[]): string {
+  return userErrors.map(({ code, message }) => `${code} ${message}`).join(', ')
 }

@@ -8,12 +8,12 @@ import { BUSINESS, pickViewer, type MarkWriterOptions } from './writer-options.t
 const LOOKUPS_MAX = 50
 const CACHES_BEHIND_MAX_MS = 10_000
 
-const LOOK_UP = `query ($ids: [ID!]!) { thumbups(business: "${BUSINESS}", ids: $ids) { viewerMark likeCount dislikeCount } }`
+const LOOK_UP = `query ($ids: [ID!]!) { subjects(business: "${BUSINESS}", ids: $ids) { viewerMark likeCount dislikeCount } }`
 /** More likes than the hot store keeps for a viewer. The rest is in the record store. */
-const PAGE = `{ thumbupUser { likes(business: "${BUSINESS}", first: 100) { edges { node { oid markedAt } } } } }`
+const PAGE = `{ thumbupUser { likes(business: "${BUSINESS}", first: 100) { edges { markedAt node { id } } } } }`
 
-type Lookup = { thumbups: { viewerMark: Mark | null; likeCount: number | null; dislikeCount: number | null }[] }
-type Page = { thumbupUser: { likes: { edges: { node: { oid: string; markedAt: number } }[] } | null } }
+type Lookup = { subjects: { viewerMark: Mark | null; likeCount: number | null; dislikeCount: number | null }[] }
+type Page = { thumbupUser: { likes: { edges: { markedAt: number; node: { id: string } }[] } | null } }
 
 export function makeReading(lane: Lane, ledger: Ledger, options: MarkWriterOptions) {
   const { insist } = lane
@@ -26,7 +26,7 @@ export function makeReading(lane: Lane, ledger: Ledger, options: MarkWriterOptio
     if (degraded.size > 0) return
     const odd: string[] = []
     known.forEach(({ entry, firm }, place) => {
-      const { viewerMark, likeCount, dislikeCount } = data.thumbups[place] as Lookup['thumbups'][number]
+      const { viewerMark, likeCount, dislikeCount } = data.subjects[place] as Lookup['subjects'][number]
       const name = `viewer ${viewer}, subject ${entry.oid}`
       if (viewerMark === null || !mayShow(entry, firm, viewerMark))
         options.onWrong(
@@ -44,7 +44,7 @@ export function makeReading(lane: Lane, ledger: Ledger, options: MarkWriterOptio
     for (const end = performance.now() + CACHES_BEHIND_MAX_MS; lacking.length > 0; await sleep(250)) {
       const { data, degraded } = await insist<Lookup>('lookup', viewer, LOOK_UP, { ids: lacking })
       if (degraded.size > 0) return
-      lacking = lacking.filter((_, place) => lacksOwn(data.thumbups[place] as Lookup['thumbups'][number]))
+      lacking = lacking.filter((_, place) => lacksOwn(data.subjects[place] as Lookup['subjects'][number]))
       if (lacking.length === 0 || performance.now() < end) continue
       for (const oid of lacking)
         options.onWrong(`viewer ${viewer}, subject ${oid}: counts lack the viewer's own mark for ${CACHES_BEHIND_MAX_MS} ms`)
@@ -59,9 +59,8 @@ export function makeReading(lane: Lane, ledger: Ledger, options: MarkWriterOptio
     if (degraded.size > 0) return
     const { likes } = data.thumbupUser
     if (likes === null) return options.onWrong(`viewer ${viewer}: no likes, and nothing is named that could be down`)
-    const nodes = likes.edges.map((edge) => edge.node)
-    const found = new Map(nodes.map((node) => [node.oid, node.markedAt]))
-    if (found.size < nodes.length) options.onWrong(`viewer ${viewer}: a page shows a subject twice`)
+    const found = new Map(likes.edges.map(({ markedAt, node }) => [node.id, markedAt]))
+    if (found.size < likes.edges.length) options.onWrong(`viewer ${viewer}: a page shows a subject twice`)
     for (const { entry, firm } of known) {
       const markedAt = found.get(entry.oid)
       const shown = entry.attempts.findIndex((attempt) => attempt.markedAt === markedAt)
@@ -86,6 +85,6 @@ function canBeUnliked(entry: Entry, firm: number): boolean {
 }
 
 /** True if the public counts lack the viewer's own mark. */
-function lacksOwn({ viewerMark, likeCount, dislikeCount }: Lookup['thumbups'][number]): boolean {
+function lacksOwn({ viewerMark, likeCount, dislikeCount }: Lookup['subjects'][number]): boolean {
   return (viewerMark === 'LIKE' && (likeCount ?? 1) < 1) || (viewerMark === 'DISLIKE' && (dislikeCount ?? 1) < 1)
 }

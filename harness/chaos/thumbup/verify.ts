@@ -40,10 +40,10 @@ const AGAIN_MS = 200
 /** The default of `thumbup.hotTtlMs`: the counts of a hot subject may be this old. */
 const HOT_TTL_MS = 1_000
 
-const STATES = `query ($ids: [ID!]!) { thumbups(business: "${BUSINESS}", ids: $ids) { id viewerMark likeCount dislikeCount } }`
+const STATES = `query ($ids: [ID!]!) { subjects(business: "${BUSINESS}", ids: $ids) { id viewerMark likeCount dislikeCount } }`
 const LIKES = `query ($after: String) { thumbupUser { likes(business: "${BUSINESS}", first: 100, after: $after) {
-  edges { node { oid markedAt } } pageInfo { hasNextPage endCursor } } } }`
-const LIKERS = `query ($ids: [ID!]!, $after: String) { thumbups(business: "${BUSINESS}", ids: $ids) {
+  edges { markedAt node { id } } pageInfo { hasNextPage endCursor } } } }`
+const LIKERS = `query ($ids: [ID!]!, $after: String) { subjects(business: "${BUSINESS}", ids: $ids) {
   likers(first: 100, after: $after) { edges { markedAt node { id } } pageInfo { hasNextPage endCursor } } } }`
 const RECEIVED = `query ($id: ID!) { thumbupUser(id: $id) { likesReceived(business: "${BUSINESS}") } }`
 
@@ -196,21 +196,21 @@ async function ask<Data>(gateway: Role, viewer: string, query: string, variables
 }
 
 async function readStates(gateway: Role, viewer: string, ids: readonly string[]): Promise<State[]> {
-  return (await ask<{ thumbups: State[] }>(gateway, viewer, STATES, { ids })).thumbups
+  return (await ask<{ subjects: State[] }>(gateway, viewer, STATES, { ids })).subjects
 }
 
 async function readLikes(gateway: Role, viewer: string): Promise<Listed[]> {
   return readPages(async (after) => {
-    type Page = { thumbupUser: { likes: { edges: { node: { oid: string; markedAt: number } }[]; pageInfo: PageInfo } } }
+    type Page = { thumbupUser: { likes: { edges: { markedAt: number; node: { id: string } }[]; pageInfo: PageInfo } } }
     const { edges, pageInfo } = (await ask<Page>(gateway, viewer, LIKES, { after })).thumbupUser.likes
-    return { entries: edges.map(({ node }) => ({ id: node.oid, markedAt: node.markedAt })), pageInfo }
+    return { entries: edges.map(({ node, markedAt }) => ({ id: node.id, markedAt })), pageInfo }
   })
 }
 
 async function readLikers(gateway: Role, oid: string): Promise<Listed[]> {
   return readPages(async (after) => {
-    type Page = { thumbups: [{ likers: { edges: { markedAt: number; node: { id: string } }[]; pageInfo: PageInfo } }] }
-    const { edges, pageInfo } = (await ask<Page>(gateway, 'nobody', LIKERS, { ids: [oid], after })).thumbups[0].likers
+    type Page = { subjects: [{ likers: { edges: { markedAt: number; node: { id: string } }[]; pageInfo: PageInfo } }] }
+    const { edges, pageInfo } = (await ask<Page>(gateway, 'nobody', LIKERS, { ids: [oid], after })).subjects[0].likers
     return { entries: edges.map(({ node, markedAt }) => ({ id: node.id, markedAt })), pageInfo }
   })
 }

@@ -33,7 +33,7 @@ describe('with a business that has its own stores', () => {
     const article = { ...common!.stores, log: own!.stores.log, records: own!.stores.records }
     const served = serveThumbup(common!, thumbupConfig(), { journal: false, tenants: new Map([[ARTICLE, article]]) })
     for (const id of ['a', 'b', 'c'])
-      await served.ask(`mutation { mark(business: "video", id: "${id}", mark: LIKE) { outcome } }`, viewerOf('7'))
+      await served.ask(`mutation { setMark(input: { business: "video", id: "${id}", mark: LIKE }) { outcome } }`, viewerOf('7'))
     const config = makeConfig([
       {
         name: 'test',
@@ -58,7 +58,7 @@ describe('with a business that has its own stores', () => {
 
   test('a failed hot store of the business affects only its own figure', async () => {
     const served = serveThumbup(common!, thumbupConfig(), { journal: false })
-    await served.ask('mutation { mark(business: "video", id: "a", mark: LIKE) { outcome } }', viewerOf('7'))
+    await served.ask('mutation { setMark(input: { business: "video", id: "a", mark: LIKE }) { outcome } }', viewerOf('7'))
     own!.set('redis', 'down')
     const registry = told([
       { business: '', ...common!.stores },
@@ -75,7 +75,7 @@ describe('with a business that has its own stores', () => {
     const journals = openLmdbJournals(own!.folder)
     const served = serveThumbup(common!, thumbupConfig(), { journal: false, tenants: new Map([[ARTICLE, { ...own!.stores, journals }]]) })
     own!.set('redis', 'down')
-    await served.ask('mutation { mark(business: "article", id: "s", mark: LIKE) { outcome } }', viewerOf('7'))
+    await served.ask('mutation { setMark(input: { business: "article", id: "s", mark: LIKE }) { outcome } }', viewerOf('7'))
     const registry = new Registry()
     addMarkMetrics(registry, served.subgraph, [journals])
     expect(await lines(registry, 'tidemark_marks_journaled_entries_total')).toEqual(['tidemark_marks_journaled_entries_total 1'])

@@ -24,7 +24,7 @@ const ENTRY = `edges { node { business oid position duration viewedAt device fin
 
 /** `runs`: each operation runs this many times, with this many combinations of its conditions. */
 const KINDS: Readonly<Record<string, { text(index: number): string; runs: number; combinations: number }>> = {
-  small: { text: (index) => `query S${index} { thumbups(business: "video", ids: ["1"]) { id likeCount } }`, runs: 1, combinations: 1 },
+  small: { text: (index) => `query S${index} { subjects(business: "video", ids: ["1"]) { id likeCount } }`, runs: 1, combinations: 1 },
   page: {
     text: (index) =>
       `query P${index} { viewerHistory(first: 5) { edges { node { oid position subject { ... on Video { id likeCount viewerMark viewerSeen } } } } pageInfo { endCursor hasNextPage } } historySettings { paused } }`,
@@ -44,7 +44,7 @@ const KINDS: Readonly<Record<string, { text(index: number): string; runs: number
 function publicText(index: number, conditions = false): string {
   const fields = `business id likeCount dislikeCount ${'__typename '.repeat(5)}`
   const condition = (at: number) => (conditions ? `@include(if: $v${at % CONDITIONS})` : '')
-  return `query N${index}${conditions ? `(${variables})` : ''} { ${range(90, (at) => `t${index}_${at}: thumbups(business: "video", ids: ["${at}"]) ${condition(at)} { ${fields} }`)} }`
+  return `query N${index}${conditions ? `(${variables})` : ''} { ${range(90, (at) => `t${index}_${at}: subjects(business: "video", ids: ["${at}"]) ${condition(at)} { ${fields} }`)} }`
 }
 
 const [name = '', given = ''] = process.argv.slice(2)

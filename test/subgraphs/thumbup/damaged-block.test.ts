@@ -7,7 +7,7 @@ import { openMarkedStores, serveThumbup, thumbupConfig, viewerOf, type MarkedSto
 import { until } from '../../../harness/until.ts'
 
 const DAY = 86_400_000
-const READ = '{ thumbups(business: "video", ids: ["a"]) { viewerMark } }'
+const READ = '{ subjects(business: "video", ids: ["a"]) { viewerMark } }'
 const like = (viewer: string, business = 'video', id = 's') => ({ viewer, business, id, mark: 'LIKE' })
 
 describe('a damaged block of one viewer', () => {
@@ -103,7 +103,7 @@ describe('a damaged block of one viewer', () => {
     for (const redis of ['up', 'down'] as const) {
       stores.set('redis', redis)
       const answers = await Promise.all(['8', '7', '9'].map((viewer) => served.ask(READ, viewerOf(viewer))))
-      expect(answers.map(({ data, errors }) => errors[0]?.code ?? data.thumbups[0].viewerMark)).toEqual(['LIKE', 'DATA_DAMAGED', 'LIKE'])
+      expect(answers.map(({ data, errors }) => errors[0]?.code ?? data.subjects[0].viewerMark)).toEqual(['LIKE', 'DATA_DAMAGED', 'LIKE'])
     }
   })
 

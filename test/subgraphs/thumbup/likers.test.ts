@@ -8,8 +8,8 @@ import { compileCost } from '../../../gateway/limits/operation-cost.ts'
 import { until } from '../../../harness/until.ts'
 import { openMarkedStores, serveThumbup, thumbupConfig, viewerOf, type MarkedStores, type ServedThumbup } from './marked-stores.ts'
 
-const COUNT = '{ thumbups(business: "video", ids: ["hot"]) { likeCount } }'
-const LIKERS = '{ thumbups(business: "video", ids: ["hot"]) { likers(first: 10) { edges { node { id } } } } }'
+const COUNT = '{ subjects(business: "video", ids: ["hot"]) { likeCount } }'
+const LIKERS = '{ subjects(business: "video", ids: ["hot"]) { likers(first: 10) { edges { node { id } } } } }'
 
 let stores: MarkedStores
 let running: { stop(): Promise<void> }[]
@@ -34,9 +34,9 @@ async function serve(hotTtlMs: number): Promise<ServedThumbup> {
 }
 
 const likersFor = async (asked: ServedThumbup, viewer: string): Promise<string[]> =>
-  (await asked.ask(LIKERS, viewerOf(viewer))).data.thumbups[0].likers.edges.map((edge: any) => edge.node.id)
+  (await asked.ask(LIKERS, viewerOf(viewer))).data.subjects[0].likers.edges.map((edge: any) => edge.node.id)
 const mark = (asked: ServedThumbup, viewer: string, mark: string) =>
-  asked.ask(`mutation { mark(business: "video", id: "hot", mark: ${mark}) { outcome } }`, viewerOf(viewer))
+  asked.ask(`mutation { setMark(input: { business: "video", id: "hot", mark: ${mark} }) { outcome } }`, viewerOf(viewer))
 const strangers = (asked: ServedThumbup) => Promise.all(Array.from({ length: 200 }, () => asked.ask(COUNT)))
 const settled = () => until('everything is persisted', async () => (await stores.plain.hot.countDirtyMarks()) === 0)
 
@@ -101,7 +101,7 @@ test('a page of likers that begins after a like is persisted has it, although an
   expect(loads).toBeLessThanOrEqual(3)
 })
 
-const MANY = 'query ($ids: [ID!]!) { thumbups(business: "video", ids: $ids) { likers(first: 1) { edges { node { id } } } } }'
+const MANY = 'query ($ids: [ID!]!) { subjects(business: "video", ids: $ids) { likers(first: 1) { edges { node { id } } } } }'
 const idsOf = (count: number) => Array.from({ length: count }, (_, at) => `s${at}`)
 
 test('the likers of many subjects are read in one batch, and subjects without likes need no read', async () => {
@@ -111,7 +111,7 @@ test('the likers of many subjects are read in one batch, and subjects without li
   stores.calls.length = 0
   const answer = await asked.ask(MANY, viewerOf('7'), { ids: [...idsOf(199), 'hot'] })
   expect(answer.errors).toEqual([])
-  expect(answer.data.thumbups.map(({ likers }: any) => likers.edges.length)).toEqual([...idsOf(199).map(() => 0), 1])
+  expect(answer.data.subjects.map(({ likers }: any) => likers.edges.length)).toEqual([...idsOf(199).map(() => 0), 1])
   expect(['hot.getMarkMany', 'cache.getLikers', 'records.listLikers'].map(stores.count)).toEqual([1, 1, 1])
 })
 
@@ -132,11 +132,11 @@ test('an operation that needs hundreds of pages of the record store is refused b
   expect(costOf(MANY, { ids: idsOf(200) })).toBeLessThanOrEqual(server.operationCostMax)
   const aliases = Array.from(
     { length: 12 },
-    (_, at) => `a${at}: thumbups(business: "video", ids: $ids) { likers(first: 1) { edges { node { id } } } }`,
+    (_, at) => `a${at}: subjects(business: "video", ids: $ids) { likers(first: 1) { edges { node { id } } } }`,
   )
   expect(costOf(`query ($ids: [ID!]!) { ${aliases.join(' ')} }`, { ids: idsOf(200) })).toBeGreaterThan(server.operationCostMax)
   // The cost of a subscription is the number of subjects it follows.
-  const changes = 'subscription ($ids: [ID!]!) { countsChanged(business: "video", ids: $ids) { counts { id likeCount } } }'
+  const changes = 'subscription ($ids: [ID!]!) { countsChanged(business: "video", ids: $ids) { subjects { id likeCount } } }'
   expect(costOf(changes, { ids: idsOf(200) })).toBe(201)
   const likes = Array.from(
     { length: 300 },

@@ -5,8 +5,8 @@ import { until } from '../../../harness/until.ts'
 
 const LIKES = `query ($id: ID, $first: Int! = 4, $after: String, $business: String! = "video") {
   thumbupUser(id: $id) { likes(business: $business, first: $first, after: $after) {
-    edges { cursor node { oid markedAt subject { __typename ... on Video { id likeCount } } } } pageInfo { hasNextPage endCursor } } } }`
-const LIKERS = `query ($id: ID!, $first: Int! = 4, $after: String) { thumbups(business: "video", ids: [$id]) {
+    edges { cursor markedAt node { __typename id likeCount } } pageInfo { hasNextPage endCursor } } } }`
+const LIKERS = `query ($id: ID!, $first: Int! = 4, $after: String) { subjects(business: "video", ids: [$id]) {
   likers(first: $first, after: $after) { edges { node { id } markedAt } pageInfo { hasNextPage endCursor } } } }`
 
 describe('lists of marks', () => {
@@ -36,7 +36,7 @@ describe('lists of marks', () => {
       const { data, errors }: { data: any; errors: unknown[] } = await served.ask(LIKES, viewerOf(viewer), { first, after })
       expect(errors).toEqual([])
       const { edges, pageInfo } = data.thumbupUser.likes
-      seen.push(...edges.map((edge: any) => edge.node.oid))
+      seen.push(...edges.map((edge: any) => edge.node.id))
       if (!pageInfo.hasNextPage) return seen
       after = pageInfo.endCursor
       await between?.(page)
@@ -49,8 +49,8 @@ describe('lists of marks', () => {
     const liked = Array.from({ length: 25 }, (_, at) => 24 - at).filter((at) => at % 5 !== 4)
     for (const first of [1, 3, 4, 7, 100]) expect(await walkLikes('7', first)).toEqual(liked.map((at) => `s${at}`))
     const answer = await served.ask(LIKES, viewerOf('7'), { first: 1 })
-    expect(answer.data.thumbupUser.likes.edges[0].node).toEqual({
-      ...{ oid: 's23', markedAt: past + 23, subject: { __typename: 'Video', id: 's23', likeCount: 1 } },
+    expect(answer.data.thumbupUser.likes.edges[0]).toMatchObject({
+      ...{ markedAt: past + 23, node: { __typename: 'Video', id: 's23', likeCount: 1 } },
     })
   })
 
@@ -129,7 +129,7 @@ describe('lists of marks', () => {
     for (let after: string | null = null; ;) {
       const { data, errors }: { data: any; errors: unknown[] } = await served.ask(LIKERS, viewerOf(viewer), { id, first, after })
       expect(errors).toEqual([])
-      const { edges, pageInfo } = data.thumbups[0].likers
+      const { edges, pageInfo } = data.subjects[0].likers
       seen.push(...edges.map((edge: any) => edge.node.id))
       if (!pageInfo.hasNextPage) return seen
       after = pageInfo.endCursor

@@ -11,8 +11,8 @@ import { until } from '../../../harness/until.ts'
 import { openMarkedStores, serveThumbup, thumbupConfig, viewerOf, type MarkedStores } from './marked-stores.ts'
 
 const ARTICLE = 2
-const MARK = 'mutation { mark(business: "article", id: "s", mark: LIKE) { outcome } }'
-const READ = '{ thumbups(business: "article", ids: ["s"]) { viewerMark } }'
+const MARK = 'mutation { setMark(input: { business: "article", id: "s", mark: LIKE }) { outcome } }'
+const READ = '{ subjects(business: "article", ids: ["s"]) { viewerMark } }'
 const S: MarkKey = { viewer: '7', business: ARTICLE, oid: 's' }
 const entry = (business: number, oid: string, markedAt: number): JournalEntry =>
   markEntries([{ viewer: '7', business, oid, mark: 'LIKE', markedAt }], markedAt)[0] as JournalEntry
@@ -32,14 +32,14 @@ describe('marks that wait in a journal', () => {
   it('go only into the new stores of their business, and the move is logged', async () => {
     const first = serveThumbup(common!, thumbupConfig())
     common!.set('redis', 'down')
-    expect((await first.ask(MARK, viewerOf('7'))).data.mark.outcome).toBe('ACCEPTED')
+    expect((await first.ask(MARK, viewerOf('7'))).data.setMark.outcome).toBe('ACCEPTED')
     await first.stop()
     common!.set('redis', 'up')
 
     const second = serveThumbup(common!, thumbupConfig(), { tenants: new Map([[ARTICLE, own!.stores]]) })
     const job = await second.subgraph.startJob()
     await until('the mark is in the record store of its business', stored(own!, S))
-    expect((await second.ask(READ, viewerOf('7'))).data.thumbups[0].viewerMark).toBe('LIKE')
+    expect((await second.ask(READ, viewerOf('7'))).data.subjects[0].viewerMark).toBe('LIKE')
     expect(await common!.plain.hot.countDirtyMarks()).toBe(0)
     expect(said(second.errors)).toHaveLength(1)
     await until('it left the journal', () => second.subgraph.figures().journal.replayed === 1)

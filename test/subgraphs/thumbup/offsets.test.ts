@@ -14,8 +14,8 @@ test('a business with its own stream and the common database moves only its own 
   const served = serveThumbup(common, thumbupConfig(), { journal: false, tenants: new Map([[2, tenant]]) })
   const job = await served.subgraph.startJob()
   const like = async (business: string, id: string) => {
-    const source = 'mutation ($business: String!, $id: ID!) { mark(business: $business, id: $id, mark: LIKE) { outcome } }'
-    expect((await served.ask(source, viewerOf('7'), { business, id })).data.mark.outcome).toBe('ACCEPTED')
+    const source = 'mutation ($business: String!, $id: ID!) { setMark(input: { business: $business, id: $id, mark: LIKE }) { outcome } }'
+    expect((await served.ask(source, viewerOf('7'), { business, id })).data.setMark.outcome).toBe('ACCEPTED')
   }
   // The marks of one viewer are in one partition.
   const offsetOf = async (stream: string) => (await common.plain.records.getOffsets(stream))[0]?.offset ?? 0

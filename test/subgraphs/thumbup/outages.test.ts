@@ -4,8 +4,8 @@ import type { ThumbupJob } from '../../../subgraphs/thumbup/persist/job.ts'
 import { openMarkedStores, serveThumbup, viewerOf, type MarkedStores, type ServedThumbup } from './marked-stores.ts'
 import { until } from '../../../harness/until.ts'
 
-const READ = `query ($ids: [ID!]!) { thumbups(business: "video", ids: $ids) { likeCount viewerMark likers { edges { node { id } } } } }`
-const LIKES = '{ thumbupUser { likes(business: "video") { edges { node { oid } } } likesReceived(business: "video") } }'
+const READ = `query ($ids: [ID!]!) { subjects(business: "video", ids: $ids) { likeCount viewerMark likers { edges { node { id } } } } }`
+const LIKES = '{ thumbupUser { likes(business: "video") { edges { node { id } } } likesReceived(business: "video") } }'
 
 describe('outages of stores', () => {
   let stores: MarkedStores
@@ -25,18 +25,18 @@ describe('outages of stores', () => {
 
   async function mark(viewer: string, id: string, mark: string, more: Record<string, unknown> = {}) {
     const answer = await served.ask(
-      `mutation ($id: ID!, $mark: Mark!, $markedAt: Timestamp) { mark(business: "video", id: $id, mark: $mark, markedAt: $markedAt) {
-        outcome code oldMark newMark changed state likeCount } }`,
+      `mutation ($id: ID!, $mark: Mark!, $markedAt: Timestamp) { setMark(input: { business: "video", id: $id, mark: $mark, markedAt: $markedAt }) {
+        outcome oldMark mark changed state subject { viewerMark likeCount } } }`,
       viewerOf(viewer),
       { id, mark, ...more },
     )
     expect(answer.errors).toEqual([])
-    return { ...answer.data.mark, degraded: answer.degraded }
+    return { ...answer.data.setMark, degraded: answer.degraded }
   }
   async function read(viewer: string, ...ids: string[]) {
     const { data, errors, degraded } = await served.ask(READ, viewerOf(viewer), { ids })
     expect(errors).toEqual([])
-    return { subjects: data.thumbups, degraded }
+    return { subjects: data.subjects, degraded }
   }
   const settled = () => until('everything is persisted', async () => (await stores.plain.hot.countDirtyMarks()) === 0)
   const likers = (...ids: string[]) => ({ edges: ids.map((id) => ({ node: { id } })) })
@@ -45,7 +45,8 @@ describe('outages of stores', () => {
     await mark('7', 'a', 'LIKE')
     await settled()
     const recount = async () => {
-      const query = '{ reconcile(business: "video", ids: ["a", "b"]) { checked unchecked drift { id } ownerDrift { owner } } }'
+      const query =
+        '{ reconcile(business: "video", ids: ["a", "b"]) { checked unchecked drift { subject { id } } ownerDrift { owner { id } } } }'
       const { data, errors, degraded } = await served.ask(query, viewerOf('op', 'operator'))
       expect(errors).toEqual([])
       return { ...data.reconcile, degraded }
@@ -71,14 +72,15 @@ describe('outages of stores', () => {
     expect(await mark('8', 'a', 'LIKE')).toMatchObject({
       outcome: 'ACCEPTED',
       oldMark: null,
-      newMark: 'LIKE',
+      mark: 'LIKE',
       changed: null,
       state: 'PENDING',
+      subject: { viewerMark: 'LIKE' },
       degraded: ['hotStore'],
     })
-    expect(await mark('7', 'a', 'NONE')).toMatchObject({ outcome: 'ACCEPTED', newMark: 'NONE' })
+    expect(await mark('7', 'a', 'NONE')).toMatchObject({ outcome: 'ACCEPTED', mark: 'NONE', subject: { viewerMark: 'NONE' } })
     const { data, errors } = await served.ask(LIKES, viewerOf('7'))
-    expect([data.thumbupUser, errors]).toEqual([{ likes: { edges: [{ node: { oid: 'a' } }] }, likesReceived: 0 }, []])
+    expect([data.thumbupUser, errors]).toEqual([{ likes: { edges: [{ node: { id: 'a' } }] }, likesReceived: 0 }, []])
     stores.set('redis', 'up')
     await until('the journal is applied', () => served.subgraph.figures().journal.replayed === 2)
     await settled()
@@ -121,11 +123,12 @@ describe('outages of stores', () => {
     stores.set('redis', 'down')
     const counts = async (id: string, kind: string) => {
       const query = `mutation ($id: ID!, $mark: Mark!) {
-        mark(business: "video", id: $id, mark: $mark) { outcome newMark state likeCount dislikeCount }
+        setMark(input: { business: "video", id: $id, mark: $mark }) { outcome mark state subject { viewerMark likeCount dislikeCount } }
       }`
       const { data, degraded } = await served.ask(query, viewerOf('7'), { id, mark: kind })
-      expect([data.mark.outcome, data.mark.newMark, data.mark.state, degraded]).toEqual(['ACCEPTED', kind, 'PENDING', ['hotStore']])
-      return [data.mark.likeCount, data.mark.dislikeCount]
+      const { outcome, mark, state, subject } = data.setMark
+      expect([outcome, mark, state, subject.viewerMark, degraded]).toEqual(['ACCEPTED', kind, 'PENDING', kind, ['hotStore']])
+      return [subject.likeCount, subject.dislikeCount]
     }
     expect(await counts('a', 'NONE')).toEqual([1, 0])
     expect(await counts('b', 'DISLIKE')).toEqual([0, 1])
@@ -135,7 +138,7 @@ describe('outages of stores', () => {
     stores.set('redis', 'up')
     await until('the journal is applied', () => served.subgraph.figures().journal.replayed === 5)
     await settled()
-    const shown = async () => (await served.ask(READ, viewerOf('9'), { ids: ['a', 'b', 'c', 'd'] })).data.thumbups
+    const shown = async () => (await served.ask(READ, viewerOf('9'), { ids: ['a', 'b', 'c', 'd'] })).data.subjects
     await until('the counts show all marks', async () => (await shown()).map((each: any) => each.likeCount).join() === '1,0,1,0')
   })
 
@@ -143,7 +146,7 @@ describe('outages of stores', () => {
     await mark('7', 'a', 'LIKE')
     await settled()
     for (const call of ['hot.putMarks', 'hot.fillMarks', 'hot.check']) stores.refuse(call, 'STORE_FULL')
-    expect(await mark('7', 'a', 'NONE')).toMatchObject({ outcome: 'ACCEPTED', newMark: 'NONE', state: 'PENDING', degraded: ['hotStore'] })
+    expect(await mark('7', 'a', 'NONE')).toMatchObject({ outcome: 'ACCEPTED', mark: 'NONE', state: 'PENDING', degraded: ['hotStore'] })
     expect(await mark('8', 'a', 'LIKE')).toMatchObject({ outcome: 'ACCEPTED', state: 'PENDING', degraded: ['hotStore'] })
     // The store lacks the waiting marks, and their viewers are told so.
     expect(await read('7', 'a')).toEqual({
@@ -154,7 +157,7 @@ describe('outages of stores', () => {
     expect((await read('9', 'a')).subjects).toEqual([{ likeCount: 1, viewerMark: 'NONE', likers: likers('7') }])
     const { data, errors, degraded } = await served.ask(LIKES, viewerOf('9'))
     expect([data.thumbupUser, errors, degraded]).toEqual([{ likes: { edges: [] }, likesReceived: 0 }, [], ['hotStore']])
-    const { degraded: anonymous } = await served.ask('{ thumbups(business: "video", ids: ["a"]) { likeCount } }')
+    const { degraded: anonymous } = await served.ask('{ subjects(business: "video", ids: ["a"]) { likeCount } }')
     expect(anonymous).toEqual([])
     stores.calls.length = 0
     expect(await mark('7', 'b', 'LIKE')).toMatchObject({ outcome: 'ACCEPTED', state: 'PENDING' })
@@ -198,11 +201,11 @@ describe('outages of stores', () => {
 
   test('the hot tier: repeated reads of one subject are answered by the process itself', async () => {
     stores.set('redis', 'down')
-    const ask = () => served.ask('{ thumbups(business: "video", ids: ["a"]) { likeCount } }')
+    const ask = () => served.ask('{ subjects(business: "video", ids: ["a"]) { likeCount } }')
     await ask()
     stores.calls.length = 0
     const began = Date.now()
-    for (let at = 0; at < 100; at++) expect((await ask()).data.thumbups).toEqual([{ likeCount: 0 }])
+    for (let at = 0; at < 100; at++) expect((await ask()).data.subjects).toEqual([{ likeCount: 0 }])
     expect(stores.count('records.getCountsMany')).toBeLessThanOrEqual(2 + (Date.now() - began) / 50)
   })
 
@@ -239,7 +242,7 @@ describe('outages of stores', () => {
     await read('7', 'a')
     // The viewer liked the subject before, which cannot be known now.
     const answer = await mark('7', 'a', 'DISLIKE')
-    expect(answer).toMatchObject({ outcome: 'ACCEPTED', oldMark: null, newMark: 'DISLIKE', changed: null, state: 'PENDING' })
+    expect(answer).toMatchObject({ outcome: 'ACCEPTED', oldMark: null, mark: 'DISLIKE', changed: null, state: 'PENDING' })
     expect(answer.degraded).toContain('recordStore')
     expect((await read('7', 'a')).subjects[0].viewerMark).toBe('DISLIKE')
     stores.set('records', 'up')

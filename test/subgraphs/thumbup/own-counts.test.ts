@@ -3,7 +3,7 @@ import type { ThumbupJob } from '../../../subgraphs/thumbup/persist/job.ts'
 import { openMarkedStores, serveThumbup, thumbupConfig, viewerOf, type MarkedStores, type ServedThumbup } from './marked-stores.ts'
 import { until } from '../../../harness/until.ts'
 
-const ASK = '{ thumbups(business: "video", ids: ["hot"]) { likeCount } }'
+const ASK = '{ subjects(business: "video", ids: ["hot"]) { likeCount } }'
 
 let stores: MarkedStores
 let asked: ServedThumbup
@@ -23,18 +23,19 @@ afterEach(async () => {
 })
 
 const ask = async (viewer?: string) =>
-  (await asked.ask(ASK, viewer === undefined ? undefined : viewerOf(viewer))).data.thumbups[0].likeCount
+  (await asked.ask(ASK, viewer === undefined ? undefined : viewerOf(viewer))).data.subjects[0].likeCount
 /** More reads than a subject needs to become hot within its window, even on a slow machine. */
 const strangers = () => Promise.all(Array.from({ length: 200 }, () => ask()))
 
 test('a viewer who undoes a like of a hot subject does not see it again once another process has counted the undo', async () => {
-  const mark = (as: string) => asked.ask(`mutation { mark(business: "video", id: "hot", mark: ${as}) { likeCount } }`, viewerOf('7'))
+  const mark = (as: string) =>
+    asked.ask(`mutation { setMark(input: { business: "video", id: "hot", mark: ${as} }) { subject { likeCount } } }`, viewerOf('7'))
   const persisted = () => until('it is persisted', async () => (await stores.plain.hot.countDirtyMarks()) === 0)
   await mark('LIKE')
   await persisted()
   await strangers()
   expect(await ask()).toBe(1)
-  const seen: number[] = [(await mark('NONE')).data.mark.likeCount]
+  const seen: number[] = [(await mark('NONE')).data.setMark.subject.likeCount]
   await persisted()
   for (let at = 0; at < 10; at++) {
     await strangers()
@@ -45,7 +46,7 @@ test('a viewer who undoes a like of a hot subject does not see it again once ano
 
 test('a viewer who likes a hot subject still sees the like once another process has counted it; others are served locally', async () => {
   await strangers()
-  await asked.ask('mutation { mark(business: "video", id: "hot", mark: LIKE) { outcome } }', viewerOf('7'))
+  await asked.ask('mutation { setMark(input: { business: "video", id: "hot", mark: LIKE }) { outcome } }', viewerOf('7'))
   const seen: number[] = []
   await until('it is persisted', async () => {
     await strangers()

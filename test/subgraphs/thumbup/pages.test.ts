@@ -35,7 +35,7 @@ beforeAll(async () => {
     ],
     new Set(),
   )
-  await ask('query($ids: [ID!]!) { thumbups(business: "video", ids: $ids) { viewerMark likeCount } }')
+  await ask('query($ids: [ID!]!) { subjects(business: "video", ids: $ids) { viewerMark likeCount } }')
 })
 
 afterAll(async () => {
@@ -54,8 +54,8 @@ async function ask(source: string, as: typeof viewer | null = viewer, variables:
 
 describe('a page of subjects', () => {
   test('is one multi-get of marks and one of counts, for any requested fields', async () => {
-    const { data } = await ask('query($ids: [ID!]!) { thumbups(business: "video", ids: $ids) { id viewerMark likeCount dislikeCount } }')
-    expect(data.thumbups.slice(1, 4)).toEqual([
+    const { data } = await ask('query($ids: [ID!]!) { subjects(business: "video", ids: $ids) { id viewerMark likeCount dislikeCount } }')
+    expect(data.subjects.slice(1, 4)).toEqual([
       { id: '101', viewerMark: 'LIKE', likeCount: 1, dislikeCount: 0 },
       { id: '102', viewerMark: 'DISLIKE', likeCount: 0, dislikeCount: 1 },
       { id: '103', viewerMark: 'NONE', likeCount: 0, dislikeCount: 0 },
@@ -64,26 +64,26 @@ describe('a page of subjects', () => {
   })
 
   test('reads nothing for fields that are not requested', async () => {
-    await ask('query($ids: [ID!]!) { thumbups(business: "video", ids: $ids) { id } }')
+    await ask('query($ids: [ID!]!) { subjects(business: "video", ids: $ids) { id } }')
     expect(calls).toEqual({ marks: 0, counts: 0 })
-    await ask('query($ids: [ID!]!) { thumbups(business: "video", ids: $ids) { viewerMark } }')
+    await ask('query($ids: [ID!]!) { subjects(business: "video", ids: $ids) { viewerMark } }')
     expect(calls).toEqual({ marks: 1, counts: 0 })
   })
 
   test('has counts for an anonymous caller without a read of marks, and no own mark', async () => {
-    const { data, errors } = await ask('query($ids: [ID!]!) { thumbups(business: "video", ids: $ids) { likeCount viewerMark } }', null)
-    expect(data.thumbups[1]).toEqual({ likeCount: 0, viewerMark: null })
+    const { data, errors } = await ask('query($ids: [ID!]!) { subjects(business: "video", ids: $ids) { likeCount viewerMark } }', null)
+    expect(data.subjects[1]).toEqual({ likeCount: 0, viewerMark: null })
     expect(errors[0].extensions.code).toBe('UNAUTHENTICATED')
     expect(calls).toEqual({ marks: 0, counts: 1 })
   })
 
   test('has the same answer through fragments, and reads the fields that a condition hides', async () => {
-    const plain = await ask('query($ids: [ID!]!) { thumbups(business: "video", ids: $ids) { viewerMark likeCount dislikeCount } }')
-    const text = `query($ids: [ID!]!, $on: Boolean!) { thumbups(business: "video", ids: $ids) { ...States ... on Thumbup @include(if: $on) { likeCount } dislikeCount @include(if: $on) } }
-      fragment States on Thumbup { viewerMark }`
+    const plain = await ask('query($ids: [ID!]!) { subjects(business: "video", ids: $ids) { viewerMark likeCount dislikeCount } }')
+    const text = `query($ids: [ID!]!, $on: Boolean!) { subjects(business: "video", ids: $ids) { ...States ... on Video @include(if: $on) { likeCount } dislikeCount @include(if: $on) } }
+      fragment States on Subject { viewerMark }`
     expect((await ask(text, viewer, { on: true })).data).toEqual(plain.data)
     Object.assign(calls, { marks: 0, counts: 0 })
-    expect((await ask(text, viewer, { on: false })).data.thumbups[1]).toEqual({ viewerMark: 'LIKE' })
+    expect((await ask(text, viewer, { on: false })).data.subjects[1]).toEqual({ viewerMark: 'LIKE' })
     expect(calls).toEqual({ marks: 1, counts: 0 })
   })
 })

@@ -5,7 +5,7 @@ import { until } from '../../../harness/until.ts'
 import { openMarkedStores, serveThumbup, thumbupConfig, viewerOf, type MarkedStores, type ServedThumbup } from './marked-stores.ts'
 
 const MARK = `mutation ($id: ID!, $mark: Mark!, $business: String = "video", $markedAt: Timestamp) {
-  mark(business: $business, id: $id, mark: $mark, markedAt: $markedAt) { outcome code message oldMark changed } }`
+  setMark(input: { business: $business, id: $id, mark: $mark, markedAt: $markedAt }) { outcome userErrors { code message path } oldMark changed } }`
 
 describe('quotas', () => {
   let stores: MarkedStores
@@ -23,7 +23,8 @@ describe('quotas', () => {
 
   const serve = (...businesses: object[]): void => void (served = serveThumbup(stores, thumbupConfig({ businesses })))
   const mark = async (viewer: string, id: string, mark: string, more: Record<string, unknown> = {}) =>
-    (await served.ask(MARK, viewerOf(viewer), { id, mark, ...more })).data.mark
+    (await served.ask(MARK, viewerOf(viewer), { id, mark, ...more })).data.setMark
+  const codeOf = (payload: any): string | undefined => payload.userErrors[0]?.code
   const settled = () => until('everything is persisted', async () => (await stores.plain.hot.countDirtyMarks()) === 0)
 
   test('a tenant over its quota of marks per second is refused, and others are not', async () => {
@@ -32,10 +33,10 @@ describe('quotas', () => {
       { number: 2, name: 'article', entity: 'Article' },
     )
     const codes: unknown[] = []
-    for (let at = 0; at < 5; at++) codes.push((await mark('7', `s${at}`, 'LIKE')).code)
+    for (let at = 0; at < 5; at++) codes.push(codeOf(await mark('7', `s${at}`, 'LIKE')))
     expect(codes.filter((code) => code === 'QUOTA_EXCEEDED').length).toBeGreaterThanOrEqual(1)
-    expect(codes.slice(0, 3)).toEqual([null, null, null])
-    expect((await mark('7', 's9', 'LIKE', { business: 'article' })).code).toBe(null)
+    expect(codes.slice(0, 3)).toEqual([undefined, undefined, undefined])
+    expect(await mark('7', 's9', 'LIKE', { business: 'article' })).toMatchObject({ outcome: 'ACCEPTED', userErrors: [] })
   })
 
   test('a tenant at its storage quota refuses new marks, and accepts repeated, changed and undone ones', async () => {
@@ -48,12 +49,14 @@ describe('quotas', () => {
     let next = 3
     await until(
       'the quota is known',
-      async () => (await mark(String(next++), 'a', 'LIKE', { markedAt: 1_000_000_000_000 })).code === 'QUOTA_EXCEEDED',
+      async () => codeOf(await mark(String(next++), 'a', 'LIKE', { markedAt: 1_000_000_000_000 })) === 'QUOTA_EXCEEDED',
     )
     // A mark that replaces another one stores nothing more.
     expect(await mark('1', 'a', 'LIKE')).toMatchObject({ outcome: 'ACCEPTED', changed: false })
     expect(await mark('1', 'a', 'DISLIKE')).toMatchObject({ outcome: 'ACCEPTED', oldMark: 'LIKE', changed: true })
-    expect(await mark('1', 'b', 'LIKE')).toMatchObject({ outcome: 'REJECTED', code: 'QUOTA_EXCEEDED' })
+    expect(await mark('1', 'b', 'LIKE')).toMatchObject({
+      ...{ outcome: 'REJECTED', userErrors: [{ code: 'QUOTA_EXCEEDED', path: ['input', 'business'] }] },
+    })
     // Each input of a batch is judged by itself.
     const inputs = [
       { business: 'video', id: 'a', mark: 'LIKE' },
@@ -74,7 +77,7 @@ describe('quotas', () => {
     }))
     await stores.plain.records.applyMarks(rows, [])
     let next = 200
-    await until('the quota is known', async () => (await mark(String(next++), 'b', 'LIKE')).code === 'QUOTA_EXCEEDED')
+    await until('the quota is known', async () => codeOf(await mark(String(next++), 'b', 'LIKE')) === 'QUOTA_EXCEEDED')
     const inputs = ['a', 'x', 'y'].map((id) => ({ business: 'video', id, mark: 'NONE' }))
     // For a viewer without marks in the hot store, and for a known one.
     for (const viewer of ['100', '100', '9']) {
@@ -84,8 +87,7 @@ describe('quotas', () => {
       expect((await stores.plain.hot.readDirtyMarks(keys)).map(({ record }) => record)).toEqual([undefined, undefined])
     }
     expect(await mark('9', 'x', 'NONE')).toMatchObject({
-      code: 'QUOTA_EXCEEDED',
-      message: expect.stringContaining('nothing to undo at "x"'),
+      userErrors: [{ code: 'QUOTA_EXCEEDED', message: expect.stringContaining('nothing to undo at "x"') as string }],
     })
     // With the record store down it is unknown whether an unknown viewer has marks.
     stores.set('records', 'down')
@@ -103,7 +105,7 @@ describe('quotas', () => {
       [],
     )
     let next = 200
-    await until('the quota is known', async () => (await mark(String(next++), 'b', 'LIKE')).code === 'QUOTA_EXCEEDED')
+    await until('the quota is known', async () => codeOf(await mark(String(next++), 'b', 'LIKE')) === 'QUOTA_EXCEEDED')
     // The hot store has this mark, regardless of the record store.
     expect(await mark('7', 'other', 'NONE')).toMatchObject({ outcome: 'ACCEPTED' })
     const replay = Promise.withResolvers<void>()

@@ -1,4 +1,3 @@
-import type { GraphQLObjectType } from 'graphql'
 import { describe, expect, test } from 'vitest'
 import { until } from '../../../harness/until.ts'
 import { openMarkedStores, serveThumbup, thumbupConfig, viewerOf } from './marked-stores.ts'
@@ -9,18 +8,35 @@ describe('a tenant with stores of its own', () => {
     const served = serveThumbup(common, thumbupConfig(), { tenants: new Map([[2, own.stores]]) })
     const job = await served.subgraph.startJob()
     for (const name of ['hot', 'cache', 'log', 'records', 'events'] as const) own.set(name, 'down')
-    const inputs = ['video', 'article'].map((business) => ({ business, id: 'a', mark: 'LIKE' }))
-    const marked = await served.ask('mutation ($inputs: [MarkInput!]!) { markBatch(inputs: $inputs) { outcome code } }', viewerOf('7'), {
-      inputs,
-    })
-    expect(marked.data.markBatch).toEqual([
-      { outcome: 'ACCEPTED', code: null },
-      { outcome: 'REJECTED', code: 'HOT_STORE_UNAVAILABLE' },
+    const marks = ['video', 'article'].map((business) => ({ business, id: 'a', mark: 'LIKE' }))
+    const marked = await served.ask(
+      'mutation ($marks: [SetMarkInput!]!) { setMarkBatch(input: { marks: $marks }) { results { outcome userErrors { code path } } userErrors { code } } }',
+      viewerOf('7'),
+      { marks },
+    )
+    expect([marked.data, marked.errors]).toEqual([
+      {
+        setMarkBatch: {
+          results: [
+            { outcome: 'ACCEPTED', userErrors: [] },
+            { outcome: 'REJECTED', userErrors: [{ code: 'HOT_STORE_UNAVAILABLE', path: ['input', 'marks', '1'] }] },
+          ],
+          userErrors: [],
+        },
+      },
+      [],
     ])
-    const payload = served.subgraph.schema.getType('MarkPayload') as GraphQLObjectType
-    expect(payload.getFields()['code']?.description).toContain('HOT_STORE_UNAVAILABLE')
+    const register =
+      'mutation ($subjects: [RegisterSubjectInput!]!) { registerSubjects(input: { subjects: $subjects }) { results { registered userErrors { code path } } } }'
+    const registered = await served.ask(register, viewerOf('svc', 'subjects:register'), {
+      subjects: ['video', 'article'].map((business) => ({ business, id: 'a', owner: '9' })),
+    })
+    expect(registered.data.registerSubjects.results).toEqual([
+      { registered: true, userErrors: [] },
+      { registered: false, userErrors: [{ code: 'RECORD_STORE_UNAVAILABLE', path: ['input', 'subjects', '1'] }] },
+    ])
     const both = await served.ask(
-      '{ a: thumbups(business: "video", ids: ["a"]) { likeCount viewerMark } b: thumbups(business: "article", ids: ["a"]) { likeCount viewerMark } }',
+      '{ a: subjects(business: "video", ids: ["a"]) { likeCount viewerMark } b: subjects(business: "article", ids: ["a"]) { likeCount viewerMark } }',
       viewerOf('7'),
     )
     expect(both.errors).toEqual([])
@@ -39,10 +55,10 @@ describe('a tenant with stores of its own', () => {
     const [common, own] = [openMarkedStores(), openMarkedStores()]
     const served = serveThumbup(common, thumbupConfig(), { tenants: new Map([[2, own.stores]]) })
     const degradedOf = async (...businesses: string[]) => {
-      const inputs = businesses.map((business) => ({ business, id: 'a', mark: 'LIKE' }))
-      const source = 'mutation ($inputs: [MarkInput!]!) { markBatch(inputs: $inputs) { outcome } }'
-      const { data, degraded } = await served.ask(source, viewerOf('7'), { inputs })
-      expect(data.markBatch.map(({ outcome }: { outcome: string }) => outcome)).toEqual(businesses.map(() => 'ACCEPTED'))
+      const marks = businesses.map((business) => ({ business, id: 'a', mark: 'LIKE' }))
+      const source = 'mutation ($marks: [SetMarkInput!]!) { setMarkBatch(input: { marks: $marks }) { results { outcome } } }'
+      const { data, degraded } = await served.ask(source, viewerOf('7'), { marks })
+      expect(data.setMarkBatch.results.map(({ outcome }: { outcome: string }) => outcome)).toEqual(businesses.map(() => 'ACCEPTED'))
       return degraded
     }
     const missing = without === 'article' ? own : common
