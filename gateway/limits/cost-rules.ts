@@ -3,14 +3,19 @@
  * as Federation carries it). Defaults:
  *
  * - An object costs 1, a leaf 0, a mutation 10.
- * - The arguments of a field give the length of its list: `first`, `last` or `limit`, or the length of an input list (`ids`, `inputs`).
+ * - The arguments of a field give the length of its list: `first`, `last` or `limit`, or the length of an input list (`ids`).
  *   If the field returns an object with `edges` or `nodes`, that length applies to them.
+ * - `@listSize(sizedFields: …)` without `slicingArguments` sizes these fields by the longest list in the arguments, also by a list in an
+ *   input object (`input.reports`). The argument of the directive cannot name it: Apollo's composer accepts only arguments of type Int there.
  * - A list without such an argument has `listSizeAssumed` items.
- * - Ten items of an input list cost 1 if the answer is not a list of objects (`candidates` of `unseen`).
+ * - Ten items of an input list cost 1 if the answer is not a list of objects (`candidates` of `unseen`). An input object in a list that a
+ *   mutation receives costs 1, because each is a write.
+ * - A field of an interface costs as much as on the dearest of the possible types, and an object of an interface as the dearest type.
  */
 import {
   Kind,
   getNamedType,
+  isAbstractType,
   isCompositeType,
   isInputObjectType,
   isListType,
@@ -19,7 +24,15 @@ import {
   isInterfaceType,
   parse,
 } from 'graphql'
-import type { ConstDirectiveNode, DocumentNode, GraphQLField, GraphQLInputType, GraphQLOutputType } from 'graphql'
+import type {
+  ConstDirectiveNode,
+  DocumentNode,
+  GraphQLField,
+  GraphQLInputType,
+  GraphQLNamedType,
+  GraphQLOutputType,
+  GraphQLSchema,
+} from 'graphql'
 import { argumentsOf, linksOf } from '../operation/directives.ts'
 
 export type ListSize = {
@@ -68,12 +81,29 @@ export function readCostRules(supergraphSdl: string, listSizeAssumed: number): C
   return { listSizeAssumed, weights, listSizes }
 }
 
-/** The cost of one object of a field's type, without the cost of its selection. */
-export function weightOf(rules: CostRules, parent: string, field: GraphQLField<unknown, unknown>, isMutation: boolean): number {
-  const own = rules.weights.get(`${parent}.${field.name}`)
-  if (own !== undefined) return own
+/** The types that an object of this type can have: the type itself, and the possible types of an interface or union. */
+export function typesOf(schema: GraphQLSchema, type: GraphQLNamedType): readonly string[] {
+  return isAbstractType(type) ? [type.name, ...schema.getPossibleTypes(type).map(({ name }) => name)] : [type.name]
+}
+
+/** The cost of one object of a field's type, without the cost of its selection. `parents`: the types that may have the field. */
+export function weightOf(
+  rules: CostRules,
+  schema: GraphQLSchema,
+  parents: readonly string[],
+  field: GraphQLField<unknown, unknown>,
+): number {
   const type = getNamedType(field.type)
-  return (rules.weights.get(type.name) ?? (isCompositeType(type) ? 1 : (rules.leafWeight ?? 0))) + (isMutation ? 10 : 0)
+  const ofType = isCompositeType(type)
+    ? Math.max(...withoutOwn(typesOf(schema, type), rules.weights).map((name) => rules.weights.get(name) ?? 1))
+    : (rules.weights.get(type.name) ?? rules.leafWeight ?? 0)
+  const places = parents.map((parent) => `${parent}.${field.name}`)
+  return Math.max(...withoutOwn(places, rules.weights).map((place) => rules.weights.get(place) ?? ofType))
+}
+
+/** The first name is that of an interface if there are more. It counts only if it has a weight of its own: composers give it none. */
+function withoutOwn(names: readonly string[], weights: CostRules['weights']): readonly string[] {
+  return names.length > 1 && !weights.has(names[0] as string) ? names.slice(1) : names
 }
 
 /** Computes the length of a field's list from the values of its arguments. */
@@ -82,28 +112,57 @@ export type Measure = { of(args: Readonly<Record<string, unknown>>): number; rea
 const SLICING = new Set(['first', 'last', 'limit'])
 const CONNECTED = ['edges', 'nodes']
 
-/** Undefined if the field is no list and contains no sized fields. */
-export function measureOf(rules: CostRules, parent: string, field: GraphQLField<unknown, unknown>): Measure | undefined {
+/** Undefined if the field is no list and contains no sized fields. On several types the longest list counts. */
+export function measureOf(rules: CostRules, parents: readonly string[], field: GraphQLField<unknown, unknown>): Measure | undefined {
   const isList = isListed(field.type)
-  const declared = rules.listSizes.get(`${parent}.${field.name}`)
-  const connected = isList ? [] : connectedFields(field.type)
-  const sizedFields = declared?.sizedFields ?? connected
+  const declared = parents.flatMap((parent) => rules.listSizes.get(`${parent}.${field.name}`) ?? [])
+  const sizedFields = isList ? [] : (sizedFieldsOf(declared) ?? connectedFields(field.type))
   if (!isList && sizedFields.length === 0) return undefined
-  const slicing = declared?.slicingArguments ?? slicingArguments(field)
-  const lists = new Set(field.args.filter(({ type }) => isListed(type)).map(({ name }) => name))
-  const otherwise = declared?.assumedSize ?? rules.listSizeAssumed
-  return {
-    sizedFields: isList ? [] : sizedFields,
-    of(args) {
-      let size = -1
-      for (const name of slicing) if (Object.hasOwn(args, name)) size = Math.max(size, sizeOf(args[name], lists.has(name)))
-      return Math.min(size < 0 ? otherwise : size, SIZE_MAX)
+  const [first = {}, ...others] = declared
+  const size = others.reduce<SizeOf>(
+    (largest, each) => {
+      const other = sizeBy(each, field, rules.listSizeAssumed)
+      return (args) => Math.max(largest(args), other(args))
     },
+    sizeBy(first, field, rules.listSizeAssumed),
+  )
+  return { sizedFields, of: (args) => Math.min(size(args), SIZE_MAX) }
+}
+
+function sizedFieldsOf(declared: readonly ListSize[]): readonly string[] | undefined {
+  const given = declared.flatMap(({ sizedFields }) => sizedFields ?? [])
+  return given.length === 0 ? undefined : [...new Set(given)]
+}
+
+type SizeOf = (args: Readonly<Record<string, unknown>>) => number
+
+function sizeBy(
+  { assumedSize, slicingArguments, sizedFields }: ListSize,
+  field: GraphQLField<unknown, unknown>,
+  listSizeAssumed: number,
+): SizeOf {
+  const slicing = field.args
+    .filter(({ name, type }) => slicingArguments?.includes(name) ?? (SLICING.has(name) || isListed(type)))
+    .map(({ name, type }) => ({ name, isList: isListed(type) }))
+  const inner = slicingArguments === undefined && sizedFields !== undefined ? field.args.filter(({ type }) => !isListed(type)) : []
+  const innerLists = inner.flatMap(({ name, type }) => listsIn(type).map((list) => ({ name, list })))
+  return (args) => {
+    let size = -1
+    for (const { name, isList } of slicing) if (Object.hasOwn(args, name)) size = Math.max(size, sizeOf(args[name], isList))
+    for (const { name, list } of innerLists) size = Math.max(size, sizeOf(fieldOfInput(args[name], list), true))
+    return size < 0 ? (assumedSize ?? listSizeAssumed) : size
   }
 }
 
-function slicingArguments({ args }: GraphQLField<unknown, unknown>): string[] {
-  return args.filter(({ name, type }) => SLICING.has(name) || isListed(type)).map(({ name }) => name)
+/** The names of the lists in an input object. */
+function listsIn(type: GraphQLInputType): string[] {
+  const named = getNamedType(type)
+  if (!isInputObjectType(named)) return []
+  return Object.values(named.getFields()).flatMap((field) => (isListed(field.type) ? [field.name] : []))
+}
+
+function fieldOfInput(value: unknown, name: string): unknown {
+  return typeof value === 'object' && value !== null && Object.hasOwn(value, name) ? (value as Record<string, unknown>)[name] : undefined
 }
 
 function connectedFields(type: GraphQLOutputType): string[] {
@@ -126,10 +185,14 @@ function sizeOf(value: unknown, isList: boolean): number {
 
 /**
  * The cost of an argument's value by the weights of the argument and of its given input fields. Undefined: the argument never costs
- * anything.
+ * anything. `places`: the argument on each type that may have it; the dearest counts.
  */
-export function argumentCost(rules: CostRules, place: string, type: GraphQLInputType): ((value: unknown) => number) | undefined {
-  const own = rules.weights.get(place) ?? 0
+export function argumentCost(
+  rules: CostRules,
+  places: readonly string[],
+  type: GraphQLInputType,
+): ((value: unknown) => number) | undefined {
+  const own = Math.max(...places.map((place) => rules.weights.get(place) ?? 0))
   const inner = inputCost(rules, getNamedType(type), new Set())
   if (own === 0 && inner === undefined) return undefined
   return (value) => (value === undefined ? 0 : own + (inner?.(value) ?? 0))
@@ -148,13 +211,40 @@ function inputCost(rules: CostRules, type: GraphQLInputType, above: Set<string>)
     if (typeof value !== 'object' || value === null) return 0
     let sum = 0
     for (const { name, own, inner } of costs) {
-      const given = Object.hasOwn(value, name) ? (value as Record<string, unknown>)[name] : undefined
+      const given = fieldOfInput(value, name)
       if (given !== undefined) sum += own + (inner?.(given) ?? 0)
     }
     return sum
   }
   return costOf
 }
+
+/** Counts the items of the lists in an argument's value, also within input objects. Undefined: it never has any. */
+export function itemCounter(
+  type: GraphQLInputType,
+  counts: (item: GraphQLInputType) => boolean,
+  above: Set<string> = new Set(),
+): ItemCounter {
+  if (isNonNullType(type)) return itemCounter(type.ofType, counts, above)
+  if (isListType(type)) {
+    const own = counts(getNamedType(type))
+    const inner = itemCounter(type.ofType, counts, above)
+    if (!own && inner === undefined) return undefined
+    return (value) => {
+      const items = Array.isArray(value) ? (value as readonly unknown[]) : []
+      return (own ? items.length : 0) + (inner === undefined ? 0 : items.reduce<number>((sum, item) => sum + inner(item), 0))
+    }
+  }
+  if (!isInputObjectType(type) || above.has(type.name)) return undefined
+  const within = new Set([...above, type.name])
+  const fields = Object.values(type.getFields()).flatMap((field) => {
+    const inner = itemCounter(field.type, counts, within)
+    return inner === undefined ? [] : [{ name: field.name, inner }]
+  })
+  return fields.length === 0 ? undefined : (value) => fields.reduce((sum, { name, inner }) => sum + inner(fieldOfInput(value, name)), 0)
+}
+
+type ItemCounter = ((value: unknown) => number) | undefined
 
 /** The cost specification is linked as a whole: `@cost`, and `@listSize` if imported, else `@cost__listSize`. */
 function directiveNames(supergraph: DocumentNode): { cost: string; listSize: string } {

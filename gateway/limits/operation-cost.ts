@@ -16,6 +16,7 @@ import {
   getNamedType,
   isAbstractType,
   isCompositeType,
+  isInputObjectType,
   isObjectType,
   isUnionType,
   valueFromASTUntyped,
@@ -23,6 +24,7 @@ import {
 import type {
   FieldNode,
   GraphQLField,
+  GraphQLInputType,
   GraphQLNamedType,
   GraphQLSchema,
   OperationDefinitionNode,
@@ -30,7 +32,7 @@ import type {
   ValueNode,
 } from 'graphql'
 import type { Fragments } from '../operation/plan-document.ts'
-import { argumentCost, isListed, measureOf, weightOf, type CostRules, type Measure } from './cost-rules.ts'
+import { argumentCost, isListed, itemCounter, measureOf, typesOf, weightOf, type CostRules, type Measure } from './cost-rules.ts'
 
 type Variables = Readonly<Record<string, unknown>>
 type Dynamic = (variables: Variables) => number
@@ -141,24 +143,50 @@ function once({ known }: Compiling, name: string, of: () => Cost): Cost {
 }
 
 function fieldCost(compiling: Compiling, parent: GraphQLNamedType, node: FieldNode, isMutation: boolean, given: Cost | undefined): Cost {
-  const { rules } = compiling
+  const { schema, rules } = compiling
   const field = fieldOf(parent, node.name.value)
   if (field === undefined) return rules.leafWeight ?? 0
   if (field.name === '_entities') return entitiesCost(compiling, field, node)
-  const type = getNamedType(field.type)
-  const measure = measureOf(rules, parent.name, field)
+  const parents = typesOf(schema, parent)
+  const measure = measureOf(rules, parents, field)
   const length = measure === undefined ? 1 : lengthOf(measure, field, node)
   const sized = measure !== undefined && measure.sizedFields.length > 0 ? { fields: measure.sizedFields, length } : undefined
-  const below = node.selectionSet === undefined ? 0 : selectionCost(compiling, type, node.selectionSet, false, sized)
-  // A mutation counts once, even if it returns many objects.
-  const extra = isMutation ? weightOf(rules, parent.name, field, true) - weightOf(rules, parent.name, field, false) : 0
-  const each = sum([weightOf(rules, parent.name, field, false), below])
+  const below = node.selectionSet === undefined ? 0 : selectionCost(compiling, getNamedType(field.type), node.selectionSet, false, sized)
+  const own = weightOf(rules, schema, parents, field)
+  const each = sum([own, below])
   const items = isListed(field.type) ? product(given ?? length, each) : each
-  // If the answer is a list of objects as long as the input list, its length is counted already.
-  const isCounted = measure !== undefined && each !== 0
-  const cost = sum([extra, items, ...(isCounted ? [] : handedIn(field, node)), ...argumentCosts(compiling, parent, field, node)])
+  const handed = handedIn(field, node)
+  // The items of an input list count once: in the answer if it has an object for each of them, else as items to look up.
+  const isCounted = measure !== undefined && each !== 0 && (isListed(field.type) || selectsList(compiling, node, measure.sizedFields))
+  const answer = isCounted ? larger(items, sum([isListed(field.type) ? 0 : own, handed])) : sum([items, handed])
+  const cost = sum([answer, ...argumentCosts(compiling, parents, field, node)])
   // A subscription keeps each item that it follows until it ends, even if it selects little of the events.
-  return parent === compiling.schema.getSubscriptionType() ? larger(cost, sum(handedIn(field, node, 1))) : cost
+  if (parent === schema.getSubscriptionType()) return larger(cost, handedIn(field, node, 1))
+  // A mutation counts once, even if it returns many objects. Each input object is a write, even if the answer is not selected.
+  return isMutation
+    ? sum([isWeighed(rules, parent, field) ? 0 : MUTATION, larger(cost, handedIn(field, node, 1, isInputObjectType))])
+    : cost
+}
+
+/** The cost of a mutation, unless its field has a weight of its own. */
+const MUTATION = 10
+
+function isWeighed({ weights }: CostRules, parent: GraphQLNamedType, field: GraphQLField<unknown, unknown>): boolean {
+  return weights.has(`${parent.name}.${field.name}`)
+}
+
+/** Whether a field selects one of these lists of objects. */
+function selectsList({ fragments }: Compiling, { selectionSet }: FieldNode, names: readonly string[]): boolean {
+  const spread = new Set<string>()
+  const selects = (set: SelectionSetNode | undefined): boolean =>
+    set?.selections.some((selection) => {
+      if (selection.kind === Kind.FIELD) return selection.selectionSet !== undefined && names.includes(selection.name.value)
+      if (selection.kind === Kind.INLINE_FRAGMENT) return selects(selection.selectionSet)
+      if (spread.has(selection.name.value)) return false
+      spread.add(selection.name.value)
+      return selects(fragments.get(selection.name.value)?.selectionSet)
+    }) ?? false
+  return selects(selectionSet)
 }
 
 /** A representation costs the selection on its type. On an interface or an unknown type it costs as much as the dearest type. */
@@ -222,30 +250,43 @@ function lengthOf(measure: Measure, field: GraphQLField<unknown, unknown>, node:
   }
 }
 
-function argumentCosts({ rules }: Compiling, parent: GraphQLNamedType, field: GraphQLField<unknown, unknown>, node: FieldNode): Cost[] {
+function argumentCosts({ rules }: Compiling, parents: readonly string[], field: GraphQLField<unknown, unknown>, node: FieldNode): Cost[] {
   if (rules.weights.size === 0) return []
+  return ofArguments(field, node, (name, type) =>
+    argumentCost(
+      rules,
+      parents.map((parent) => `${parent}.${field.name}.${name}`),
+      type,
+    ),
+  )
+}
+
+/** The cost of input lists: each item is looked up, even if the answer is one object or only numbers. */
+function handedIn(
+  field: GraphQLField<unknown, unknown>,
+  node: FieldNode,
+  itemsPerPoint = ITEMS_PER_POINT,
+  counts: (item: GraphQLInputType) => boolean = () => true,
+): Cost {
+  const costs = ofArguments(field, node, (_name, type) => {
+    const count = itemCounter(type, counts)
+    return count && ((value) => Math.floor(count(value) / itemsPerPoint))
+  })
+  return sum(costs)
+}
+
+function ofArguments(
+  field: GraphQLField<unknown, unknown>,
+  node: FieldNode,
+  costOf: (name: string, type: GraphQLInputType) => ((value: unknown) => number) | undefined,
+): Cost[] {
   return (node.arguments ?? []).flatMap(({ name, value }): Cost[] => {
     const argument = field.args.find((each) => each.name === name.value)
-    const cost = argument === undefined ? undefined : argumentCost(rules, `${parent.name}.${field.name}.${argument.name}`, argument.type)
+    const cost = argument === undefined ? undefined : costOf(argument.name, argument.type)
     if (cost === undefined) return []
     const read = reader(value)
     return [typeof read === 'function' ? (variables) => cost(read(variables)) : cost(read.value)]
   })
-}
-
-/** The cost of input lists: each item is looked up, even if the answer is one object or only numbers. */
-function handedIn(field: GraphQLField<unknown, unknown>, node: FieldNode, itemsPerPoint = ITEMS_PER_POINT): Cost[] {
-  return (node.arguments ?? []).flatMap(({ name, value }): Cost[] => {
-    if (!field.args.some((argument) => argument.name === name.value && isListed(argument.type))) return []
-    const read = reader(value)
-    return [
-      typeof read === 'function' ? (variables) => costOfItems(read(variables), itemsPerPoint) : costOfItems(read.value, itemsPerPoint),
-    ]
-  })
-}
-
-function costOfItems(value: unknown, itemsPerPoint: number): number {
-  return Array.isArray(value) ? Math.floor(value.length / itemsPerPoint) : 0
 }
 
 /** The value, or a function that computes it from variables. */

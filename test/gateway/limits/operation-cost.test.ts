@@ -133,7 +133,7 @@ describe('an operation costs', () => {
     expect(
       cost('query Q($in: Boolean!) { one { ...F @include(if: $in) ...F } } fragment F on Item { items(first: 2) { id } }', { in: false }),
     ).toBe(5)
-    expect(cost('{ any { ... on Item { related { id } } ... on Dear { id } } }')).toBe(1 + 5)
+    expect(cost('{ any { ... on Item { related { id } } ... on Dear { id } } }')).toBe(7 + 5)
     expect(cost('{ page(first: 3) { ...E } cursor(size: 9) { ...E } } fragment E on Page { edges { cursor } }')).toBe(2 + 3 + 9)
   })
 
