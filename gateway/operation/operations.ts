@@ -8,6 +8,7 @@ import type { DocumentNode, GraphQLSchema, OperationDefinitionNode, ValidationRu
 import type { ErrorCode } from '../../core/errors.ts'
 import { withExactLiterals } from '../request/exact-ids.ts'
 import { dropTokens } from '../memory/estimates.ts'
+import { withSuccessor } from './old-names.ts'
 import type { Fragments } from './plan-document.ts'
 import { fragmentsOf } from './plan-document.ts'
 import type { Work } from './preparing.ts'
@@ -58,7 +59,7 @@ export function* readOperation(
   yield
   const isOpen = options.introspection !== false
   const invalid = validate(schema, document, isOpen ? specifiedRules : CLOSED_RULES, { hideSuggestions: !isOpen })
-  if (invalid.length > 0) return { errors: invalid.map((error) => withCode(error, 'GRAPHQL_VALIDATION_FAILED')) }
+  if (invalid.length > 0) return { errors: invalid.map((error) => withCode(withSuccessor(error, schema), 'GRAPHQL_VALIDATION_FAILED')) }
   // graphql-js coerces into plain objects, which lose a value of this name. The judged operation would differ from the executed one.
   if (operation.variableDefinitions?.some(({ variable }) => variable.name.value === '__proto__') === true)
     return { errors: [codedError('GRAPHQL_VALIDATION_FAILED', 'A variable cannot be named $__proto__: give it another name.')] }

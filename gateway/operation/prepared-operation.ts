@@ -11,6 +11,7 @@ import { NOTHING_HELD, type Family } from '../memory/family.ts'
 import { ERROR_BYTES, compileCostMs, treeBytes } from '../memory/estimates.ts'
 import type { Holding } from '../memory/client-memory.ts'
 import type { Gate, Preparing, Work } from './preparing.ts'
+import { withSuccessor } from './old-names.ts'
 import type { ReadOperation } from './operations.ts'
 import { codedError, compileError, withCode } from './operations.ts'
 import { compilePlainVariables } from './plain-variables.ts'
@@ -200,7 +201,7 @@ export function compileCoercion(schema: GraphQLSchema, { operation }: ReadOperat
     if (inexact !== undefined) return { errors: [inexact] }
     const { coerced, errors } = getVariableValues(schema, definitions, given ?? {}, { maxErrors: COERCION_ERRORS_MAX })
     return coerced === undefined
-      ? { errors: (errors ?? []).map((error) => withCode(error, 'GRAPHQL_VALIDATION_FAILED')) }
+      ? { errors: (errors ?? []).map((error) => withCode(withSuccessor(error, schema), 'GRAPHQL_VALIDATION_FAILED')) }
       : { variables: coerced }
   }
 }
