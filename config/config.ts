@@ -12,10 +12,11 @@ import { TidemarkError } from '../core/errors.ts'
 
 import { count, DAY, MINUTE } from './values.ts'
 import { corsSchema, identitySchema, limitsSchema, persistedSchema, PERSISTED_MODES, remoteSchema } from './gateway.ts'
-import { EXISTENCE_TYPES, existenceMistakes, existenceSchema } from './feed-existence.ts'
+import { existenceMistakes, existenceSchema } from './feed-existence.ts'
 import { legacyMistakes } from './legacy.ts'
 import { storesSchema } from './stores.ts'
-import { THUMBUP_TYPES, businessThumbupSchema, tenantMistakes, thumbupMistakes, thumbupSchema } from './thumbup.ts'
+import { RESERVED_TYPES } from './reserved-types.ts'
+import { businessThumbupSchema, tenantMistakes, thumbupMistakes, thumbupSchema } from './thumbup.ts'
 import { CONFLICT_RULES } from '../core/domain.ts'
 
 const businessSchema = z
@@ -322,14 +323,6 @@ function relationMistakes(config: Config): string[] {
 
 const NOT_FORWARDED =
   /^(host|connection|keep-alive|upgrade|te|trailer|transfer-encoding|content-.*|accept|accept-encoding|expect|proxy-.*|tidemark-identity|x-viewer-.*)$/
-
-const RESERVED_TYPES = new Set<string>([
-  ...['Query', 'Mutation', 'Subscription', 'Subject', 'Progress', 'PageInfo', 'User', 'Viewer', 'Timestamp'],
-  ...['HistoryConnection', 'HistoryEdge', 'HistoryEntry', 'HistorySettings', 'ProgressInput', 'ReportOutcome', 'ReportProgressPayload'],
-  ...['DeleteHistoryPayload', 'ClearHistoryPayload', 'ProgressChange', 'ProgressChangeKind', 'String', 'Int', 'Float', 'Boolean', 'ID'],
-  ...THUMBUP_TYPES,
-  ...EXISTENCE_TYPES,
-])
 
 function repeated<T>(values: readonly T[]): Set<T> {
   return new Set(values.filter((value, index) => values.indexOf(value) !== index))

@@ -84,9 +84,6 @@ export const existenceSchema = z
 
 export type ExistenceConfig = z.infer<typeof existenceSchema>
 
-/** Types of schema/feed-existence.graphql. No entity may have such a name. */
-export const EXISTENCE_TYPES = ['Unseen', 'Seen', 'SeenReason', 'RecordIssuedPayload', 'RecordPlayedPayload', 'WhyHidden', 'FilterAnswer']
-
 const SHARDS = 5_000
 
 /** True if the filters may guard resume points. Not if filters may lack plays that history has. */

@@ -107,13 +107,6 @@ function persistedWithinMs({ flushAgeMaxMs, windowMs }: { flushAgeMaxMs: number;
 export type ThumbupConfig = z.infer<typeof thumbupSchema>
 export type BusinessThumbup = z.infer<typeof businessThumbupSchema>
 
-/** Types of schema/thumbup.graphql. No entity may have such a name. */
-export const THUMBUP_TYPES = [
-  ...['BigCount', 'Mark', 'Thumbup', 'LikerConnection', 'LikerEdge', 'LikeConnection', 'LikeEdge', 'Like', 'MarkInput', 'MarkOutcome'],
-  ...['MarkState', 'MarkPayload', 'SubjectInput', 'RegisterPayload', 'Reconciliation', 'CountDrift', 'OwnerDrift', 'CountsChange'],
-  ...['ChangedCounts'],
-]
-
 /** Relations between values, each with its reason. */
 export function thumbupMistakes(thumbup: ThumbupConfig, stores: Pick<z.infer<typeof storesSchema>, 'mysql'>): string[] {
   const mistakes: string[] = []

@@ -1,5 +1,7 @@
+import { buildASTSchema, parse } from 'graphql'
 import { describe, expect, test } from 'vitest'
 import { makeConfig } from '../../config/config.ts'
+import { ourSubgraphs } from '../../subgraphs/catalog.ts'
 
 const mistakesOf = (values: unknown): string[] => {
   try {
@@ -96,6 +98,19 @@ describe('configuration', () => {
     [{ limits: { viewer: { points: 0, perSeconds: 1 } } }, 'limits.viewer.points: 0 is not possible: give at least 1'],
   ])('refuses %j with the reason', (values, reason) => {
     expect(mistakesOf(values)).toEqual([expect.stringContaining(reason)])
+  })
+
+  test('refuses an entity that is called like a type of any subgraph', () => {
+    const config = makeConfig([])
+    const entities = new Set(config.businesses.map(({ entity }) => entity))
+    const types = ourSubgraphs(config)
+      .flatMap(({ sdl }) => Object.keys(buildASTSchema(parse(sdl), { assumeValidSDL: true }).getTypeMap()))
+      .filter((name) => !name.startsWith('_') && !entities.has(name))
+    expect(types).toEqual(expect.arrayContaining(['Subject', 'Progress', 'User', 'Unseen', 'UserError', 'BigCount', 'ID']))
+    for (const entity of new Set(types))
+      expect(mistakesOf({ businesses: [{ number: 1, name: 'video', entity }] }), entity).toEqual([
+        `businesses: the entity ${entity} is a type of Tidemark's own; choose another name`,
+      ])
   })
 
   test('names each wrong member of a mapping that may also be "none"', () => {

@@ -22,7 +22,7 @@ function operationWith(coordinate: string): string {
   if (argument !== undefined) return `mutation { ${field}(${argument}: "1") { __typename } }`
   if (type === 'Query' || type === 'Mutation') return `${type.toLowerCase()} { ${field} }`
   if (field === '')
-    return /Input$/.test(type) ? `query ($input: ${type}) { __typename }` : `{ __typename } fragment F on ${type} { __typename }`
+    return type.endsWith('Input') ? `query ($input: ${type}) { __typename }` : `{ __typename } fragment F on ${type} { __typename }`
   if (isInputObjectType(schema.getType(type))) return `mutation { reportProgress(input: { ${field}: "1" }) { outcome } }`
   return `{ __typename ...F } fragment F on ${type} { ${field} }`
 }
