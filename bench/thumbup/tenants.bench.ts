@@ -28,8 +28,8 @@ const QUIET_MAX_MS = 120_000
 const LOOK_UP =
   'query ($business: String!, $ids: [ID!]!) { subjects(business: $business, ids: $ids) { viewerMark likeCount dislikeCount } }'
 const MARK =
-  'mutation ($business: String!, $id: ID!, $mark: Mark!) { setMark(input: { business: $business, id: $id, mark: $mark }) { outcome code likeCount } }'
-const FLOOD = 'mutation ($inputs: [MarkInput!]!) { markBatch(inputs: $inputs) { outcome code } }'
+  'mutation ($business: String!, $id: ID!, $mark: Mark!) { setMark(input: { business: $business, id: $id, mark: $mark }) { outcome subject { likeCount } } }'
+const FLOOD = 'mutation ($marks: [SetMarkInput!]!) { setMarkBatch(input: { marks: $marks }) { results { outcome userErrors { code } } } }'
 
 type Disturbance = { title: string; begin(): Promise<void> | void; end(): Promise<void> | void }
 
@@ -179,15 +179,16 @@ function makeFlood(gateway: Role) {
   async function run(): Promise<void> {
     const begun = performance.now()
     for (let count = 0; running; count++) {
-      const inputs = Array.from({ length: QUOTA }, (_, at) => ({
+      const marks = Array.from({ length: QUOTA }, (_, at) => ({
         business: 'comic',
         id: String(at),
         mark: count % 2 === 0 ? 'LIKE' : 'NONE',
       }))
-      const { end } = await call<{ markBatch: { outcome: string; code: string | null }[] }>(gateway, 'flood', 'flooder', FLOOD, { inputs })
+      type Batch = { setMarkBatch: { results: { outcome: string; userErrors: { code: string }[] }[] } }
+      const { end } = await call<Batch>(gateway, 'flood', 'flooder', FLOOD, { marks })
       if (end.kind === 'answered') {
-        for (const { outcome, code } of end.data.markBatch) {
-          if (code === 'QUOTA_EXCEEDED') refused++
+        for (const { outcome, userErrors } of end.data.setMarkBatch.results) {
+          if (userErrors[0]?.code === 'QUOTA_EXCEEDED') refused++
           else if (outcome !== 'REJECTED') taken++
         }
       }

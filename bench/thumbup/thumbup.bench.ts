@@ -24,7 +24,7 @@ import { measureWrites, settled } from './writes.ts'
 
 const BATCH = 500
 const SENDERS = 4
-const MARK = 'mutation Fill($inputs: [MarkInput!]!) { markBatch(inputs: $inputs) { outcome } }'
+const MARK = 'mutation Fill($marks: [SetMarkInput!]!) { setMarkBatch(input: { marks: $marks }) { results { outcome } } }'
 
 export async function bench({ quick, file, progress }: BenchOptions): Promise<Measure[]> {
   const thumbup = { windowMs: quick ? 2_000 : 10_000 }
@@ -72,14 +72,14 @@ async function fill(deployment: Deployment, { marks }: Dataset): Promise<void> {
   const all = marks()
   async function sender(): Promise<void> {
     for (;;) {
-      const inputs: WireMark[] = []
-      while (inputs.length < BATCH) {
+      const batch: WireMark[] = []
+      while (batch.length < BATCH) {
         const { value, done } = await all.next()
         if (done === true) break
-        inputs.push(value)
+        batch.push(value)
       }
-      if (inputs.length === 0) return
-      await callApi(url, MARK, { inputs }, identity)
+      if (batch.length === 0) return
+      await callApi(url, MARK, { marks: batch }, identity)
     }
   }
   await Promise.all(Array.from({ length: SENDERS }, sender))

@@ -16,7 +16,7 @@ const BODIES = 400
 const CONNECTIONS = 8
 const SETTLED_MAX_MS = 120_000
 const LOOK = 'query Look($business: String!, $ids: [ID!]!) { subjects(business: $business, ids: $ids) { viewerMark } }'
-const MARK = 'mutation Mark($inputs: [MarkInput!]!) { markBatch(inputs: $inputs) { outcome } }'
+const MARK = 'mutation Mark($marks: [SetMarkInput!]!) { setMarkBatch(input: { marks: $marks }) { results { outcome } } }'
 
 /** `job`: the address of the job's metrics, or the gateway's own address if it runs the job. */
 export async function measureWrites(shape: string, { url, job }: { url: string; job: string }, seconds: number): Promise<Measure[]> {
@@ -77,16 +77,16 @@ async function makeKnown(url: string): Promise<void> {
 /** Made before the clock starts. The server sets the times. A few subjects get most of the marks. */
 function makeBatches(): { body: Buffer; count: number }[] {
   const random = seededRandom(4)
-  const marks = ['LIKE', 'LIKE', 'LIKE', 'NONE', 'DISLIKE']
+  const kinds = ['LIKE', 'LIKE', 'LIKE', 'NONE', 'DISLIKE']
   return Array.from({ length: BODIES }, () => {
     const count = 100 + randomBelow(random, 401)
-    const inputs = Array.from({ length: count }, () => ({
+    const marks = Array.from({ length: count }, () => ({
       viewer: String(1 + randomBelow(random, VIEWERS)),
       business: BUSINESS,
       id: String(1_000_000 + Math.floor(SUBJECTS * random() ** 3)),
-      mark: marks[randomBelow(random, marks.length)],
+      mark: kinds[randomBelow(random, kinds.length)],
     }))
-    return { body: Buffer.from(JSON.stringify({ query: MARK, variables: { inputs } })), count }
+    return { body: Buffer.from(JSON.stringify({ query: MARK, variables: { marks } })), count }
   })
 }
 

@@ -123,7 +123,7 @@ describe('other entry points of the gateway refuse it too', () => {
     await messageOf(undefined)
     for (const [id, query] of [
       ['1', LOOK],
-      ['2', 'subscription ($ids: [ID!]!) { countsChanged(business: "video", ids: $ids) { business } }'],
+      ['2', 'subscription ($ids: [ID!]!) { countsChanged(business: "video", ids: $ids) { subjects { id } } }'],
     ] as const) {
       const answered = messageOf(id)
       socket.send(`{"type":"subscribe","id":"${id}","payload":${body(query, `{"ids":[${LARGE}]}`)}}`)

@@ -92,7 +92,7 @@ for (const [name, start] of Object.entries(SHAPES)) {
         headers: { 'content-type': 'application/json', 'x-viewer-id': 'stranger' },
         body: JSON.stringify({ query: 'mutation { setMark(input: { business: "video", id: "1", mark: LIKE }) { outcome changed } }' }),
       })
-      expect(await response.json()).toEqual({ data: { mark: { outcome: 'ACCEPTED', changed: true } } })
+      expect(await response.json()).toEqual({ data: { setMark: { outcome: 'ACCEPTED', changed: true } } })
       await expect
         .poll(
           async () => (await replay(file, { verifyOnly: true })).wrong.map((line) => /differ|of \d+ ([a-z ]+) differ/.exec(line)?.[1]),

@@ -29,7 +29,7 @@ const SINCE = 1_600_000_000_000
 const VIEWERS = 1_200
 const READERS = 200
 
-const LIKES = '{ thumbupUser { likes(business: "video", first: 100) { edges { node { oid } } pageInfo { hasNextPage } } } }'
+const LIKES = '{ thumbupUser { likes(business: "video", first: 100) { edges { node { id } } pageInfo { hasNextPage } } } }'
 const MARKS = 'query ($ids: [ID!]!) { subjects(business: "video", ids: $ids) { viewerMark } }'
 const HISTORY = '{ viewerHistory(first: 20) { edges { node { oid } } } }'
 const UNSEEN = 'query ($ids: [ID!]!) { unseen(business: "video", candidates: $ids) { ids } }'
@@ -127,7 +127,7 @@ for (const shape of ['lmdb', 'mariadb'] as const) {
       expect({ wrong: wrong.length, such: wrong.slice(0, 3) }).toEqual({ wrong: 0, such: [] })
     }
 
-    const liked = (data: any) => (data === undefined ? ['s2', 's1', 's0'] : data.thumbupUser?.likes?.edges.map(({ node }: any) => node.oid))
+    const liked = (data: any) => (data === undefined ? ['s2', 's1', 's0'] : data.thumbupUser?.likes?.edges.map(({ node }: any) => node.id))
 
     test('the likes of thousands of viewers unknown to the hot store are complete for concurrent reads', async () => {
       await expectWhole(VIEWERS, (viewer) => ask(thumbup, viewer, LIKES), liked)

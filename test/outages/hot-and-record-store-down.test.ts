@@ -40,7 +40,7 @@ const PAGE = '{ viewerHistory(first: 20) { edges { node { oid } } pageInfo { has
 const LOOKUP = '{ progress(business: "video", ids: ["a", "b"]) { position } }'
 const SETTINGS = '{ historySettings { paused } }'
 const ENTITY = `query ($of: [_Any!]!) { _entities(representations: $of) { ... on Video { viewerProgress { position } } } }`
-const LIKES = '{ thumbupUser { likes(business: "video") { edges { node { oid } } } likesReceived(business: "video") } }'
+const LIKES = '{ thumbupUser { likes(business: "video") { edges { node { id } } } likesReceived(business: "video") } }'
 const MARKS = '{ subjects(business: "video", ids: ["a", "b"]) { viewerMark likeCount dislikeCount likers { edges { node { id } } } } }'
 const UNSEEN = '{ unseen(business: "video", candidates: ["a", "b"]) { ids droppedIssued droppedStaged droppedFiltered } }'
 const SEEN = '{ subjects(business: "video", ids: ["a", "b"]) { id viewerSeen } }'
@@ -162,9 +162,10 @@ describe.skipIf(mariadb === undefined || !(await redisIsHere()))('with Redis and
     const nothing = { viewerMark: null, likeCount: null, dislikeCount: null, likers: null }
     expect(await ask(thumbup, MARKS)).toEqual({ data: { subjects: [nothing, nothing] }, errors: [], degraded: BOTH })
     expect(await ask(thumbup, LIKES)).toEqual({ data: { thumbupUser: { likes: null, likesReceived: null } }, errors: [], degraded: BOTH })
-    const mark = 'mutation { setMark(input: { business: "video", id: "b", mark: LIKE }) { outcome newMark state } }'
+    const mark =
+      'mutation { setMark(input: { business: "video", id: "b", mark: LIKE }) { outcome mark state subject { viewerMark likeCount } } }'
     expect(await ask(thumbup, mark)).toMatchObject({
-      data: { mark: { outcome: 'ACCEPTED', newMark: 'LIKE', state: 'PENDING' } },
+      data: { setMark: { outcome: 'ACCEPTED', mark: 'LIKE', state: 'PENDING', subject: { viewerMark: 'LIKE', likeCount: null } } },
       errors: [],
     })
   })

@@ -14,7 +14,7 @@ export async function expectEverySubgraph(url: string, business = 'video', entit
     return data as unknown
   }
   expect(await answer(REPORT)).toEqual({ reportProgress: { outcome: 'ACCEPTED' } })
-  expect(await answer(MARK)).toMatchObject({ mark: { outcome: expect.any(String) as string } })
+  expect(await answer(MARK)).toMatchObject({ setMark: { outcome: expect.any(String) as string } })
   expect(await answer(ISSUE)).toEqual({ recordIssued: { recorded: true } })
   expect(await answer(`{ viewerHistory { edges { node { subject { ... on ${entity} { id } } } } } }`)).toEqual({
     viewerHistory: { edges: [{ node: { subject: { id: '42' } } }] },

@@ -17,7 +17,7 @@ test.each(['BUSINESS_UNKNOWN', 'BUSINESS_DELETED'])('%s ends it: no sender start
   let calls = 0
   const refuse = async (batch: number[]): Promise<Outcome[]> => {
     calls++
-    return batch.map(() => ({ outcome: 'REJECTED', code, message: 'no such business' }))
+    return batch.map(() => ({ outcome: 'REJECTED', userErrors: [{ code, message: 'no such business', path: ['input'] }] }))
   }
   await expect(sendInBatches(inputs(1_000), OPTIONS, () => undefined, refuse)).rejects.toMatchObject({ code, message: 'no such business' })
   // All batches under way have been sent by then.
@@ -27,7 +27,7 @@ test.each(['BUSINESS_UNKNOWN', 'BUSINESS_DELETED'])('%s ends it: no sender start
 
 test('another rejection does not end it', async () => {
   const reject = async (batch: number[]): Promise<Outcome[]> =>
-    batch.map(() => ({ outcome: 'REJECTED', code: 'ID_INVALID', message: 'empty' }))
+    batch.map(() => ({ outcome: 'REJECTED', userErrors: [{ code: 'ID_INVALID', message: 'empty', path: ['input'] }] }))
   const report = await sendInBatches(inputs(7), OPTIONS, () => undefined, reject)
   expect(report).toMatchObject({ sent: 7, outcomes: { REJECTED: 7 }, firstRejected: 'ID_INVALID: empty' })
 })
