@@ -58,13 +58,13 @@ export async function makeAudit(options: AuditOptions) {
   const marked = new Map<AuditViewer, Map<string, MarkInput>>()
   let made = 0
 
-  async function makeOne(business: string, entity: string | undefined, scopes: readonly string[] = []): Promise<AuditViewer> {
+  async function makeOne(business: string, scopes: readonly string[] = []): Promise<AuditViewer> {
     const id = `audit-${run}-${++made}`
-    return makeViewer(url, id, await headersOf(identity, id, scopes), { business, entity })
+    return makeViewer(url, id, await headersOf(identity, id, scopes), business)
   }
 
   const probes = await probeBusinesses(url, options.business, async (business) => {
-    const viewer = await makeOne(business, undefined)
+    const viewer = await makeOne(business)
     viewers.push(viewer)
     return viewer
   })
@@ -72,14 +72,12 @@ export async function makeAudit(options: AuditOptions) {
   const { business } = main
   const ahead = main.serverNow - Date.now()
   const { edges } = await main.viewer.history({ first: 1 })
-  const entity = edges[0]?.node.subject.__typename
+  const entity = edges[0]?.node.__typename
   if (entity === undefined)
     throw new TidemarkError('INTERNAL', `${url} acknowledged a report but shows an empty history: check that all stores run`)
   // All checks share the one viewer of a token, and one set of the ids it reported.
   const tokenViewer =
-    identity.kind === 'token'
-      ? makeViewer(url, 'the viewer of the token', main.viewer.headers, { business, entity }, main.viewer.written)
-      : undefined
+    identity.kind === 'token' ? makeViewer(url, 'the viewer of the token', main.viewer.headers, business, main.viewer.written) : undefined
 
   return {
     url,
@@ -96,7 +94,7 @@ export async function makeAudit(options: AuditOptions) {
     async ownViewer(scopes: readonly string[] = []): Promise<AuditViewer> {
       if (tokenViewer !== undefined)
         throw new CheckSkipped('needs a viewer with an empty history: give --secret or --private-key instead of --token')
-      const viewer = await makeOne(business, entity, scopes)
+      const viewer = await makeOne(business, scopes)
       viewers.push(viewer)
       return viewer
     },
@@ -105,7 +103,7 @@ export async function makeAudit(options: AuditOptions) {
       return tokenViewer ?? this.ownViewer()
     },
     /** An anonymous caller. */
-    nobody: makeViewer(url, 'nobody', {}, { business, entity }),
+    nobody: makeViewer(url, 'nobody', {}, business),
     otherBusiness(): string {
       if (other !== undefined) return other.business
       throw new CheckSkipped(`needs a second business beside ${business}; none of ${BUSINESSES.join(', ')} is configured`)
@@ -138,8 +136,10 @@ export async function makeAudit(options: AuditOptions) {
     /** Removes everything the audit wrote. Resolves to the number of viewers that could not be cleared. */
     async cleanUp(): Promise<number> {
       if (tokenViewer !== undefined) return (await isDone(Promise.all(probes.map((each) => deleteWritten(each.viewer))))) ? 0 : 1
-      const clearing = probes.map((each, index) => `b${index}: clearHistory(business: ${JSON.stringify(each.business)}) { clearedAt }`)
-      const text = `mutation AuditCleanUp { ${clearing.join(' ')} resumeHistory { paused } }`
+      const clearing = probes.map(
+        (each, index) => `b${index}: clearHistory(input: { business: ${JSON.stringify(each.business)} }) { clearedAt }`,
+      )
+      const text = `mutation AuditCleanUp { ${clearing.join(' ')} updateHistorySettings(input: { paused: false }) { settings { paused } } }`
       const done = await Promise.all([
         ...viewers.map((viewer) => isDone(viewer.data(text))),
         ...Array.from(marked, ([viewer, noted]) => isDone(undoMarks(viewer, [...noted.values()]))),
@@ -175,7 +175,7 @@ async function probeBusinesses(
 /** The time of the deployment; undefined if the business is not configured. */
 async function probe(viewer: AuditViewer): Promise<number | undefined> {
   try {
-    const { outcome, code, message, progress } = await viewer.report({ oid: String(randomInt(2 ** 47)), position: REAL_POSITION })
+    const { outcome, code, message, progress } = await viewer.report({ id: String(randomInt(2 ** 47)), position: REAL_POSITION })
     if (code === 'BUSINESS_UNKNOWN') return undefined
     if (progress !== null) return progress.viewedAt
     throw new TidemarkError('BAD_REQUEST', `${viewer.url} answered a report with ${outcome}: ${message ?? 'is the history paused?'}`)

@@ -1,18 +1,13 @@
 /** The operations of the audit. Their names let an operator recognize its requests in logs. */
 import type { UserError } from './answer.ts'
 
-export type Progress = {
-  business: string
-  oid: string
-  position: number
-  duration: number
-  viewedAt: number
-  device: string | null
-  finished: boolean
-}
+/** A position as the API answers it. */
+export type StoredProgress = { position: number; duration: number; viewedAt: number; device: string | null; finished: boolean }
+/** A position with its subject. */
+export type Progress = StoredProgress & { business: string; id: string }
 
 export type ReportInput = {
-  oid: string
+  id: string
   position: number
   business?: string
   viewer?: string
@@ -25,40 +20,52 @@ export type ReportInput = {
 
 export type Payload = {
   outcome: string
-  code: string | null
-  message: string | null
-  progress: Progress | null
+  userErrors: UserError[]
+  subject: Subject | null
+  progress: StoredProgress | null
   dayToken: string | null
   firstOfDay: boolean
 }
 
-export type Subject = { __typename: string; id?: string; viewerProgress?: Progress | null }
-export type Edge = { cursor: string; node: Progress & { subject: Subject } }
+export type Subject = { __typename: string; id: string; business: string; viewerProgress: StoredProgress | null }
+export type Edge = { cursor: string; viewedAt: number; node: Subject }
 export type PageInfo = { hasNextPage: boolean; hasPreviousPage: boolean; startCursor: string | null; endCursor: string | null }
 export type Connection = { edges: Edge[]; pageInfo: PageInfo }
-export type Change = { kind: string; business: string; oid: string | null; progress: Progress | null; token: string }
+export type Change = { kind: string; business: string; subject: Subject | null; token: string }
 
 export type HistoryVariables = { businesses?: readonly string[]; first?: number; after?: string | null }
 
-/** The part of a history entry that a point lookup also returns. */
-export function progressOf({ subject: _subject, ...progress }: Edge['node']): Progress {
-  return progress
+/** The viewer's progress in the subject. */
+export function progressOf({ id, business, viewerProgress }: Subject): Progress | null {
+  return viewerProgress && { id, business, ...viewerProgress }
 }
 
-const PROGRESS = '{ business oid position duration viewedAt device finished }'
-const PAYLOAD = `{ outcome code message dayToken firstOfDay progress ${PROGRESS} }`
+const USER_ERRORS = 'userErrors { code message path }'
+const PROGRESS = '{ position duration viewedAt device finished }'
+const SUBJECT = `{ __typename id business viewerProgress ${PROGRESS} }`
+const PAYLOAD = `outcome ${USER_ERRORS} dayToken firstOfDay progress ${PROGRESS} subject ${SUBJECT}`
 
-export const REPORT = `mutation AuditReport($input: ProgressInput!) { reportProgress(input: $input) ${PAYLOAD} }`
-export const BATCH = `mutation AuditBatch($inputs: [ProgressInput!]!) { reportProgressBatch(inputs: $inputs) ${PAYLOAD} }`
-export const LOOKUP = `query AuditLookup($business: String!, $ids: [ID!]!) { progress(business: $business, ids: $ids) ${PROGRESS} }`
+export const REPORT = `mutation AuditReport($input: ReportProgressInput!) { reportProgress(input: $input) { ${PAYLOAD} } }`
+export const BATCH = `mutation AuditBatch($reports: [ReportProgressInput!]!) {
+  reportProgressBatch(input: { reports: $reports }) { ${USER_ERRORS} results { ${PAYLOAD} } }
+}`
+export const LOOKUP = `query AuditLookup($business: String!, $ids: [ID!]!) { subjects(business: $business, ids: $ids) ${SUBJECT} }`
 export const SETTINGS = 'query AuditSettings { historySettings { paused } }'
-export const DELETE =
-  'mutation AuditDelete($business: String!, $ids: [ID!]!) { deleteHistory(business: $business, ids: $ids) { deletedIds } }'
-export const CLEAR = 'mutation AuditClear($business: String!) { clearHistory(business: $business) { business clearedAt } }'
-export const PAUSE = 'mutation AuditPause { pauseHistory { paused } }'
-export const RESUME = 'mutation AuditResume { resumeHistory { paused } }'
-export const CHANGES = `subscription AuditChanges($since: String) {
-  progressChanged(since: $since) { kind business oid token progress ${PROGRESS} }
+export const DELETE = `mutation AuditDelete($business: String!, $ids: [ID!]!) {
+  deleteHistory(input: { business: $business, ids: $ids }) { deletedIds subjects ${SUBJECT} ${USER_ERRORS} }
+}`
+export const CLEAR = `mutation AuditClear($business: String!) {
+  clearHistory(input: { business: $business }) { business clearedAt ${USER_ERRORS} }
+}`
+export const PAUSE = 'mutation AuditPause { updateHistorySettings(input: { paused: true }) { settings { paused } } }'
+export const RESUME = 'mutation AuditResume { updateHistorySettings(input: { paused: false }) { settings { paused } } }'
+export const CHANGES = `subscription AuditChanges($since: String) { progressChanged(since: $since) { kind business token subject ${SUBJECT} } }`
+
+export const HISTORY = `query AuditHistory($businesses: [String!], $first: Int! = 20, $after: String) {
+  viewerHistory(businesses: $businesses, first: $first, after: $after) {
+    edges { cursor viewedAt node ${SUBJECT} }
+    pageInfo { hasNextPage hasPreviousPage startCursor endCursor }
+  }
 }`
 
 export const UNSEEN = `query AuditUnseen($business: String!, $candidates: [ID!]!, $exclude: [ID!]) {
@@ -68,7 +75,7 @@ export const UNSEEN_SUBJECTS = `query AuditUnseenSubjects($business: String!, $c
   unseen(business: $business, candidates: $candidates) { ids subjects { __typename id business viewerSeen } }
 }`
 export const SEEN = 'query AuditSeen($business: String!, $ids: [ID!]!) { subjects(business: $business, ids: $ids) { id viewerSeen } }'
-const RECORDED = 'userErrors { code message path } subjects { id viewerSeen }'
+const RECORDED = `${USER_ERRORS} subjects { id viewerSeen }`
 export const ISSUE = `mutation AuditIssue($business: String!, $ids: [ID!]!) {
   recordIssued(input: { business: $business, ids: $ids }) { recorded ${RECORDED} }
 }`
@@ -82,17 +89,6 @@ export const WHY_HIDDEN = `query AuditWhyHidden($business: String!, $id: ID!, $v
 /** The newest entry of a history, with its viewerSeen. */
 export const SEEN_ENTITY = 'query AuditSeenEntity { viewerHistory(first: 1) { edges { node { id viewerSeen } } } }'
 
-/** `entity` is the type of the business's subjects. If it is undefined, the query reads only their type name. */
-export function historyQuery(entity: string | undefined): string {
-  const subject = entity === undefined ? '' : `... on ${entity} { id viewerProgress ${PROGRESS} }`
-  return `query AuditHistory($businesses: [String!], $first: Int! = 20, $after: String) {
-  viewerHistory(businesses: $businesses, first: $first, after: $after) {
-    edges { cursor node { business oid position duration viewedAt device finished subject { __typename ${subject} } } }
-    pageInfo { hasNextPage hasPreviousPage startCursor endCursor }
-  }
-}`
-}
-
 export type MarkInput = { id: string; mark: string; business?: string; viewer?: string; source?: string; markedAt?: number }
 export type MarkPayload = {
   outcome: string
@@ -104,7 +100,6 @@ export type MarkPayload = {
   subject: { id: string; likeCount: number | null; dislikeCount: number | null; viewerMark: string | null } | null
 }
 
-const USER_ERRORS = 'userErrors { code message path }'
 const MARKED = `{ outcome ${USER_ERRORS} oldMark mark changed state subject { id likeCount dislikeCount viewerMark } }`
 
 export const MARK = `mutation AuditMark($input: SetMarkInput!) { setMark(input: $input) ${MARKED} }`

@@ -4,24 +4,35 @@
  */
 import { askGraphQL, type Answer } from './answer.ts'
 import { openEvents, type Changes } from './changes.ts'
-import { CheckFailed } from './outcome.ts'
+import { CheckFailed, expectEqual } from './outcome.ts'
 import {
   BATCH,
   CHANGES,
   CLEAR,
   DELETE,
+  HISTORY,
   LOOKUP,
   PAUSE,
   REPORT,
   RESUME,
   SETTINGS,
-  historyQuery,
+  progressOf,
+  type Change,
   type Connection,
   type HistoryVariables,
   type Payload,
   type Progress,
   type ReportInput,
+  type Subject,
 } from './operations.ts'
+
+/** An answer to a report: its progress with the subject, and its only mistake. */
+export type ReportAnswer = Pick<Payload, 'outcome' | 'subject' | 'dayToken' | 'firstOfDay'> & {
+  progress: Progress | null
+  code: string | null
+  message: string | null
+  path: readonly string[] | null
+}
 
 export type AuditViewer = {
   id: string
@@ -33,8 +44,8 @@ export type AuditViewer = {
   data<Data>(query: string, variables?: Record<string, unknown>): Promise<Data>
   /** The same viewer as a client of another process. */
   at(url: string): AuditViewer
-  report(input: ReportInput): Promise<Payload>
-  reportBatch(inputs: readonly ReportInput[]): Promise<Payload[]>
+  report(input: ReportInput): Promise<ReportAnswer>
+  reportBatch(inputs: readonly ReportInput[]): Promise<ReportAnswer[]>
   lookUp(oid: string, business?: string): Promise<Progress | null>
   lookUpMany(ids: readonly string[], business?: string): Promise<(Progress | null)[]>
   history(variables?: HistoryVariables): Promise<Connection>
@@ -52,23 +63,18 @@ export type AuditViewer = {
   openChanges(since?: string): Promise<Changes>
 }
 
-/** The default business of inputs and ids, and the type of its subjects. */
-export type Ground = { business: string; entity: string | undefined }
-
 const PAGE_FIRST = 100
 /** A history with more pages than this fails the check. */
 const PAGES_MAX = 200
 
+/** `business`: the default of inputs and ids. */
 export function makeViewer(
   url: string,
   id: string,
   headers: Record<string, string>,
-  ground: Ground,
+  business: string,
   written = new Set<string>(),
 ): AuditViewer {
-  const { business, entity } = ground
-  const historyText = historyQuery(entity)
-
   function ask<Data>(query: string, variables: Record<string, unknown> = {}): Promise<Answer<Data>> {
     return askGraphQL<Data>(url, headers, query, variables)
   }
@@ -82,16 +88,22 @@ export function makeViewer(
   }
 
   function withBusiness(input: ReportInput): ReportInput {
-    if (input.business === undefined || input.business === business) written.add(input.oid)
+    if (input.business === undefined || input.business === business) written.add(input.id)
     return { business, ...input }
   }
 
   async function history(variables: HistoryVariables = {}): Promise<Connection> {
-    return (await data<{ viewerHistory: Connection }>(historyText, variables)).viewerHistory
+    return (await data<{ viewerHistory: Connection }>(HISTORY, variables)).viewerHistory
   }
 
   async function lookUpMany(ids: readonly string[], of = business): Promise<(Progress | null)[]> {
-    return (await data<{ progress: (Progress | null)[] }>(LOOKUP, { business: of, ids })).progress
+    const { subjects } = await data<{ subjects: (Subject | null)[] }>(LOOKUP, { business: of, ids })
+    expectEqual(
+      'the ids of the subjects',
+      subjects.map((subject) => subject?.id),
+      ids,
+    )
+    return subjects.map((subject) => subject && progressOf(subject))
   }
 
   return {
@@ -103,15 +115,16 @@ export function makeViewer(
     data,
     history,
     lookUpMany,
-    at: (other) => makeViewer(other, id, headers, ground, written),
+    at: (other) => makeViewer(other, id, headers, business, written),
     async report(input) {
-      return (await data<{ reportProgress: Payload }>(REPORT, { input: withBusiness(input) })).reportProgress
+      return answerOf((await data<{ reportProgress: Payload }>(REPORT, { input: withBusiness(input) })).reportProgress)
     },
     async reportBatch(inputs) {
-      return (await data<{ reportProgressBatch: Payload[] }>(BATCH, { inputs: inputs.map(withBusiness) })).reportProgressBatch
+      const reports = inputs.map(withBusiness)
+      return (await data<{ reportProgressBatch: { results: Payload[] } }>(BATCH, { reports })).reportProgressBatch.results.map(answerOf)
     },
     lookUp: async (oid, of) => (await lookUpMany([oid], of))[0] ?? null,
-    oids: async () => (await history({ first: PAGE_FIRST })).edges.map((edge) => edge.node.oid),
+    oids: async () => (await history({ first: PAGE_FIRST })).edges.map((edge) => edge.node.id),
     async walk(first, between) {
       const pages: Connection[] = []
       for (let after: string | null = null; pages.length < PAGES_MAX;) {
@@ -125,14 +138,33 @@ export function makeViewer(
       throw new CheckFailed(`a history that ends within ${PAGES_MAX} pages of ${first}`, 'hasNextPage: true still')
     },
     async deleteHistory(ids) {
-      return (await data<{ deleteHistory: { deletedIds: string[] } }>(DELETE, { business, ids })).deleteHistory.deletedIds
+      const { deleteHistory } = await data<{ deleteHistory: { deletedIds: string[]; subjects: Subject[] } }>(DELETE, { business, ids })
+      expectEqual(
+        'id and viewerProgress of the deleted subjects',
+        deleteHistory.subjects.map((subject) => [subject.id, subject.viewerProgress]),
+        ids.map((id) => [id, null]),
+      )
+      return deleteHistory.deletedIds
     },
     async clearHistory() {
       return (await data<{ clearHistory: { clearedAt: number } }>(CLEAR, { business })).clearHistory.clearedAt
     },
-    pause: async () => (await data<{ pauseHistory: { paused: boolean } }>(PAUSE)).pauseHistory.paused,
-    resume: async () => (await data<{ resumeHistory: { paused: boolean } }>(RESUME)).resumeHistory.paused,
+    pause: async () => (await data<Settings>(PAUSE)).updateHistorySettings.settings.paused,
+    resume: async () => (await data<Settings>(RESUME)).updateHistorySettings.settings.paused,
     isPaused: async () => (await data<{ historySettings: { paused: boolean } }>(SETTINGS)).historySettings.paused,
-    openChanges: (since) => openEvents(url, headers, CHANGES, { since: since ?? null }, 'progressChanged'),
+    openChanges: (since) => openEvents<Change>(url, headers, CHANGES, { since: since ?? null }, 'progressChanged'),
+  }
+}
+
+type Settings = { updateHistorySettings: { settings: { paused: boolean } } }
+
+function answerOf({ userErrors: [mistake], progress, ...payload }: Payload): ReportAnswer {
+  const { id = '', business = '' } = payload.subject ?? {}
+  return {
+    ...payload,
+    progress: progress && { id, business, ...progress },
+    code: mistake?.code ?? null,
+    message: mistake?.message ?? null,
+    path: mistake?.path ?? null,
   }
 }

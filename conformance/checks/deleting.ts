@@ -12,21 +12,21 @@ const NEXT_MOMENT_MS = 50
 /** Views of a minute ago. "3" is the newest. */
 async function watch(audit: Audit, viewer: AuditViewer, ids = ['1', '2', '3']): Promise<void> {
   const begin = audit.now() - MINUTE
-  await viewer.reportBatch(ids.map((oid, index) => ({ oid, position: REAL_POSITION + index, viewedAt: begin + index * 1_000 })))
+  await viewer.reportBatch(ids.map((id, index) => ({ id, position: REAL_POSITION + index, viewedAt: begin + index * 1_000 })))
 }
 
-async function expectGone(viewer: AuditViewer, oid: string): Promise<void> {
-  expectEqual(`the point lookup of ${oid}`, await viewer.lookUp(oid), null)
-  expectThat(!(await viewer.oids()).includes(oid), `a history without ${oid}`, `${oid} in it`)
+async function expectGone(viewer: AuditViewer, id: string): Promise<void> {
+  expectEqual(`the point lookup of ${id}`, await viewer.lookUp(id), null)
+  expectThat(!(await viewer.oids()).includes(id), `a history without ${id}`, `${id} in it`)
 }
 
 /** Reports a view from before the deletion or clearing, and expects that it is dropped. */
-async function expectLateDropped(audit: Audit, viewer: AuditViewer, oid: string): Promise<void> {
+async function expectLateDropped(audit: Audit, viewer: AuditViewer, id: string): Promise<void> {
   for (const agoMs of [MINUTE / 2, 5 * MINUTE]) {
-    const late = await viewer.report({ oid, position: REAL_POSITION + 7, viewedAt: audit.now() - agoMs })
+    const late = await viewer.report({ id, position: REAL_POSITION + 7, viewedAt: audit.now() - agoMs })
     expectFields('the answer to a late report', late, { outcome: 'STALE', progress: null })
   }
-  await expectGone(viewer, oid)
+  await expectGone(viewer, id)
 }
 
 export const deleting: readonly Check[] = [
@@ -60,7 +60,7 @@ export const deleting: readonly Check[] = [
       await watch(audit, viewer)
       await viewer.deleteHistory(['2'])
       await wait(NEXT_MOMENT_MS)
-      const answer = await viewer.report({ oid: '2', position: REAL_POSITION / 2 })
+      const answer = await viewer.report({ id: '2', position: REAL_POSITION / 2 })
       expectEqual('the outcome of the view', answer.outcome, 'ACCEPTED')
       expectFields('the stored progress', await viewer.lookUp('2'), { position: REAL_POSITION / 2 })
       expectEqual('the history', await viewer.oids(), ['2', '3', '1'])
@@ -110,7 +110,7 @@ export const deleting: readonly Check[] = [
       const other = audit.otherBusiness()
       const viewer = await audit.ownViewer()
       await watch(audit, viewer)
-      await viewer.report({ business: other, oid: 'other', position: REAL_POSITION, viewedAt: audit.now() - MINUTE })
+      await viewer.report({ business: other, id: 'other', position: REAL_POSITION, viewedAt: audit.now() - MINUTE })
       await viewer.clearHistory()
       expectEqual('the history', await viewer.oids(), ['other'])
     },
@@ -134,7 +134,7 @@ export const deleting: readonly Check[] = [
       await watch(audit, viewer)
       await viewer.clearHistory()
       await wait(NEXT_MOMENT_MS)
-      await viewer.report({ oid: '2', position: REAL_POSITION / 2 })
+      await viewer.report({ id: '2', position: REAL_POSITION / 2 })
       expectFields('the stored progress', await viewer.lookUp('2'), { position: REAL_POSITION / 2 })
       expectEqual('the history', await viewer.oids(), ['2'])
     },
@@ -148,8 +148,8 @@ export const deleting: readonly Check[] = [
       expectEqual('paused of the answer', await viewer.pause(), true)
       expectEqual('paused of the settings', await viewer.isPaused(), true)
       const answers = [
-        await viewer.report({ oid: '2', position: 1 }),
-        ...(await viewer.reportBatch([{ oid: 'new', position: REAL_POSITION }])),
+        await viewer.report({ id: '2', position: 1 }),
+        ...(await viewer.reportBatch([{ id: 'new', position: REAL_POSITION }])),
       ]
       for (const answer of answers) expectFields('the answer to a report', answer, { outcome: 'PAUSED', progress: null, firstOfDay: false })
       expectEqual('the history', await viewer.oids(), ['3', '2', '1'])
@@ -176,7 +176,7 @@ export const deleting: readonly Check[] = [
       const viewer = await audit.ownViewer()
       const elsewhere = viewer.at(audit.second())
       await viewer.pause()
-      expectEqual('the outcome in the second process', (await elsewhere.report({ oid: '1', position: REAL_POSITION })).outcome, 'PAUSED')
+      expectEqual('the outcome in the second process', (await elsewhere.report({ id: '1', position: REAL_POSITION })).outcome, 'PAUSED')
       expectEqual('paused in the second process', await elsewhere.isPaused(), true)
     },
   },
@@ -187,10 +187,10 @@ export const deleting: readonly Check[] = [
       const viewer = await audit.ownViewer()
       await watch(audit, viewer, ['1'])
       await viewer.pause()
-      await viewer.report({ oid: 'dropped', position: REAL_POSITION })
+      await viewer.report({ id: 'dropped', position: REAL_POSITION })
       expectEqual('paused of the answer', await viewer.resume(), false)
       expectEqual('paused of the settings', await viewer.isPaused(), false)
-      expectEqual('the outcome of a report', (await viewer.report({ oid: '2', position: REAL_POSITION })).outcome, 'ACCEPTED')
+      expectEqual('the outcome of a report', (await viewer.report({ id: '2', position: REAL_POSITION })).outcome, 'ACCEPTED')
       expectEqual('the history', await viewer.oids(), ['2', '1'])
     },
   },

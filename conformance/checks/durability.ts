@@ -18,7 +18,7 @@ const PAGE = 100
 function someReports(audit: Audit, count: number): (ReportInput & { viewedAt: number })[] {
   const newest = audit.now() - HOUR
   return Array.from({ length: count }, (_, index) => ({
-    oid: String(index),
+    id: String(index),
     position: REAL_POSITION + index,
     duration: 3 * REAL_POSITION,
     viewedAt: newest - index * 100,
@@ -34,13 +34,13 @@ async function write(viewer: AuditViewer, reports: readonly ReportInput[]): Prom
   }
 }
 
-async function readAll(viewer: AuditViewer): Promise<Progress[]> {
+async function readAll(viewer: AuditViewer): Promise<(Progress | null)[]> {
   const pages = await viewer.walk(PAGE)
   return pages.flatMap((page) => page.edges.map((edge) => progressOf(edge.node)))
 }
 
 /** Compares entry by entry, so that a failure names only the first that differs. */
-function expectHistory(audit: Audit, seen: readonly Progress[], reports: readonly ReportInput[]): void {
+function expectHistory(audit: Audit, seen: readonly (Progress | null)[], reports: readonly ReportInput[]): void {
   expectEqual('the number of entries in the history', seen.length, reports.length)
   reports.forEach((report, index) => {
     const stored = { ...report, business: audit.business, finished: false }
@@ -70,7 +70,7 @@ export const durability: readonly Check[] = [
       expectHistory(audit, await readAll(viewer), reports)
       expectEqual(
         'the point lookup',
-        (await viewer.lookUpMany(reports.map((each) => each.oid))).map((each) => each?.position),
+        (await viewer.lookUpMany(reports.map((each) => each.id))).map((each) => each?.position),
         reports.map((each) => each.position),
       )
     },
@@ -84,11 +84,11 @@ export const durability: readonly Check[] = [
       await write(viewer, reports)
       await audit.quiet()
       // One more report makes the hot store trim entries that the record store has by now.
-      const last = { ...(reports[0] as ReportInput), oid: 'last', viewedAt: audit.now() - HOUR + 1 }
+      const last = { ...(reports[0] as ReportInput), id: 'last', viewedAt: audit.now() - HOUR + 1 }
       await write(viewer, [last])
       expectHistory(audit, await readAll(viewer), [last, ...reports])
       const oldest = reports[LONG - 1] as ReportInput
-      expectFields('the point lookup of the oldest', await viewer.lookUp(oldest.oid), oldest)
+      expectFields('the point lookup of the oldest', await viewer.lookUp(oldest.id), oldest)
     },
   },
   {
@@ -103,7 +103,7 @@ export const durability: readonly Check[] = [
       await clearer.clearHistory()
       await audit.quiet()
       for (const each of [viewer, clearer]) await each.report({ ...(reports[3] as ReportInput), viewedAt: audit.now() - HOUR / 2 })
-      const left = reports.filter(({ oid }) => oid !== '3' && oid !== '7')
+      const left = reports.filter(({ id }) => id !== '3' && id !== '7')
       expectHistory(audit, await readAll(viewer), left)
       expectEqual('the cleared history', await clearer.oids(), [])
       expectEqual('the point lookup of the deleted entries', await viewer.lookUpMany(['3', '7']), [null, null])
@@ -117,7 +117,7 @@ export const durability: readonly Check[] = [
       await viewer.pause()
       await audit.quiet()
       expectEqual('paused', await viewer.isPaused(), true)
-      expectEqual('the outcome of a report', (await viewer.report({ oid: '1', position: REAL_POSITION })).outcome, 'PAUSED')
+      expectEqual('the outcome of a report', (await viewer.report({ id: '1', position: REAL_POSITION })).outcome, 'PAUSED')
     },
   },
 ]

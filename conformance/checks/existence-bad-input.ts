@@ -1,7 +1,7 @@
 /** Bad input to feed existence gets a code and a message, and nothing is half-recorded. Only the viewer reads their own data. */
-import { codesOf, userErrorsOf, type Answer } from '../answer.ts'
+import { codesOf, type Answer } from '../answer.ts'
 import type { Audit } from '../audited.ts'
-import { expectNobodyAnswered, expectSentence, expectSentenceOf } from './bad-input.ts'
+import { expectMistake, expectNobodyAnswered, expectSentenceOf } from './bad-input.ts'
 import type { Check } from '../check.ts'
 import { ids, seenCalls } from './existence.ts'
 import { expectEqual } from '../outcome.ts'
@@ -154,14 +154,7 @@ function refusedWrite(bad: BadWrite): Check {
     async check(audit) {
       const viewer = await audit.ownViewer()
       const answer = await ask(bad, viewer, audit)
-      const mistakes = userErrorsOf(answer)
-      expectEqual('the codes of the errors', codesOf(answer), [])
-      expectEqual(
-        'code and path of the userErrors',
-        mistakes.map((each) => [each.code, ...each.path]),
-        [[code, 'input', ...path]],
-      )
-      expectSentence(mistakes[0]?.message)
+      expectMistake(answer, code, path)
       expectEqual('the ids of unseen afterwards', (await seenCalls(audit).unseen(viewer, ['1'])).ids, ['1'])
     },
   }

@@ -169,7 +169,7 @@ export const existence: readonly Check[] = [
       const viewer = await audit.ownViewer()
       const oid = audit.newOid()
       // Position 0, so that the report does not count as a play.
-      await viewer.report({ oid, position: 0 })
+      await viewer.report({ id: oid, position: 0 })
       expectEqual('viewerSeen of a subject that was not served', await readEntity(viewer), { id: oid, viewerSeen: null })
       await issued(viewer, [oid])
       expectEqual('viewerSeen of a served subject', await readEntity(viewer), { id: oid, viewerSeen: 'ISSUED' })

@@ -57,7 +57,7 @@ export const health: readonly Check[] = [
       const counts = [await countReports(audit.url)]
       // One address may have several processes behind it, each with its own counts.
       while (counts.length < ROUNDS && counts.every((count) => count === counts[0])) {
-        await viewer.report({ oid: audit.newOid(), position: REAL_POSITION })
+        await viewer.report({ id: audit.newOid(), position: REAL_POSITION })
         counts.push(await countReports(audit.url))
       }
       expectThat(Math.max(...counts) > Math.min(...counts), 'tidemark_reports_total to grow with reports', counts)

@@ -106,7 +106,7 @@ export const markWrites: readonly Check[] = [
       const { mark } = await thumbup(audit)
       const viewer = await audit.ownViewer()
       const id = audit.newOid()
-      await viewer.report({ oid: id, position: 0 })
+      await viewer.report({ id, position: 0 })
       await mark(viewer, id, 'LIKE')
       const read = async () => {
         const { viewerHistory } = await viewer.data<{ viewerHistory: { edges: { node: State }[] } }>(MARKED_ENTITY)

@@ -7,7 +7,7 @@ import type { Progress } from '../operations.ts'
 const HOUR = 3_600_000
 const ORDERS = 12
 
-type Timed = { oid: string; position: number; viewedAt: number }
+type Timed = { id: string; position: number; viewedAt: number }
 
 /** The expected progress after these reports arrived in turn. Independent of the service's code on purpose. */
 function winnerOf(audit: Audit, reports: readonly Timed[]): { position: number; viewedAt: number } {
@@ -22,9 +22,9 @@ function winnerOf(audit: Audit, reports: readonly Timed[]): { position: number; 
 }
 
 /** Six reports of one subject. The newest position is not the furthest. */
-function sixReports(audit: Audit, oid: string): Timed[] {
+function sixReports(audit: Audit, id: string): Timed[] {
   const begin = audit.now() - HOUR
-  return [3, 0, 5, 1, 4, 2].map((step, index) => ({ oid, position: REAL_POSITION + step * 1_000, viewedAt: begin + index * 1_000 }))
+  return [3, 0, 5, 1, 4, 2].map((step, index) => ({ id, position: REAL_POSITION + step * 1_000, viewedAt: begin + index * 1_000 }))
 }
 
 function shuffled<T>(values: readonly T[]): T[] {
@@ -54,9 +54,9 @@ export const order: readonly Check[] = [
     async check(audit) {
       const viewer = await audit.anyViewer()
       for (const reports of ordersOf(sixReports(audit, ''))) {
-        const oid = audit.newOid()
-        for (const report of reports) await viewer.report({ ...report, oid })
-        expectEqual(`the stored progress after ${arrivals(reports)}`, placeAndTime(await viewer.lookUp(oid)), winnerOf(audit, reports))
+        const id = audit.newOid()
+        for (const report of reports) await viewer.report({ ...report, id })
+        expectEqual(`the stored progress after ${arrivals(reports)}`, placeAndTime(await viewer.lookUp(id)), winnerOf(audit, reports))
       }
     },
   },
@@ -66,13 +66,13 @@ export const order: readonly Check[] = [
     async check(audit) {
       const viewer = await audit.anyViewer()
       const orders = ordersOf(sixReports(audit, '')).map((reports) => {
-        const oid = audit.newOid()
-        return reports.map((report) => ({ ...report, oid }))
+        const id = audit.newOid()
+        return reports.map((report) => ({ ...report, id }))
       })
       // Interleaved, so that the reports of one subject are not adjacent.
       const inputs = Array.from({ length: 6 }, (_, index) => orders.map((reports) => reports[index] as Timed)).flat()
       await viewer.reportBatch(inputs)
-      const stored = await viewer.lookUpMany(orders.map(([first]) => (first as Timed).oid))
+      const stored = await viewer.lookUpMany(orders.map(([first]) => (first as Timed).id))
       orders.forEach((reports, index) => {
         expectEqual(`the stored progress after ${arrivals(reports)}`, placeAndTime(stored[index] ?? null), winnerOf(audit, reports))
       })
@@ -83,13 +83,11 @@ export const order: readonly Check[] = [
     sentence: 'If reports arrive at once, the last by viewedAt wins.',
     async check(audit) {
       const viewer = await audit.anyViewer()
-      const oid = audit.newOid()
+      const id = audit.newOid()
       const begin = audit.now() - HOUR
-      const reports = shuffled(
-        Array.from({ length: 40 }, (_, index) => ({ oid, position: REAL_POSITION + index, viewedAt: begin + index })),
-      )
+      const reports = shuffled(Array.from({ length: 40 }, (_, index) => ({ id, position: REAL_POSITION + index, viewedAt: begin + index })))
       await Promise.all(reports.map((report) => viewer.report(report)))
-      expectEqual('the stored progress after 40 reports at once', placeAndTime(await viewer.lookUp(oid)), winnerOf(audit, reports))
+      expectEqual('the stored progress after 40 reports at once', placeAndTime(await viewer.lookUp(id)), winnerOf(audit, reports))
     },
   },
   {
@@ -99,11 +97,11 @@ export const order: readonly Check[] = [
       const viewer = await audit.anyViewer()
       const elsewhere = viewer.at(audit.second())
       for (const reports of ordersOf(sixReports(audit, ''))) {
-        const oid = audit.newOid()
-        for (const [index, report] of reports.entries()) await (index % 2 === 0 ? viewer : elsewhere).report({ ...report, oid })
+        const id = audit.newOid()
+        for (const [index, report] of reports.entries()) await (index % 2 === 0 ? viewer : elsewhere).report({ ...report, id })
         const expected = winnerOf(audit, reports)
-        expectEqual(`the progress in the first process after ${arrivals(reports)}`, placeAndTime(await viewer.lookUp(oid)), expected)
-        expectEqual(`the progress in the second process after ${arrivals(reports)}`, placeAndTime(await elsewhere.lookUp(oid)), expected)
+        expectEqual(`the progress in the first process after ${arrivals(reports)}`, placeAndTime(await viewer.lookUp(id)), expected)
+        expectEqual(`the progress in the second process after ${arrivals(reports)}`, placeAndTime(await elsewhere.lookUp(id)), expected)
       }
     },
   },
@@ -112,8 +110,8 @@ export const order: readonly Check[] = [
     sentence: 'Repeated reports, in any order, change nothing.',
     async check(audit) {
       const viewer = await audit.ownViewer()
-      const reports = ['1', '2', '3'].flatMap((oid, index) =>
-        sixReports(audit, oid).map((report) => ({ ...report, viewedAt: report.viewedAt + index })),
+      const reports = ['1', '2', '3'].flatMap((id, index) =>
+        sixReports(audit, id).map((report) => ({ ...report, viewedAt: report.viewedAt + index })),
       )
       for (const report of reports) await viewer.report(report)
       const before = await viewer.history()
@@ -129,11 +127,11 @@ export const order: readonly Check[] = [
       if (audit.conflict === 'furthest') throw new CheckSkipped('the rule of the business is "furthest"')
       const viewer = await audit.anyViewer()
       const viewedAt = audit.now() - HOUR
-      const oid = audit.newOid()
+      const id = audit.newOid()
       for (const position of [REAL_POSITION + 2, REAL_POSITION + 1, REAL_POSITION + 3]) {
-        const answer = await viewer.report({ oid, position, viewedAt })
+        const answer = await viewer.report({ id, position, viewedAt })
         expectFields('the answer', { outcome: answer.outcome, position: answer.progress?.position }, { outcome: 'ACCEPTED', position })
-        expectFields('the stored progress', await viewer.lookUp(oid), { position, viewedAt })
+        expectFields('the stored progress', await viewer.lookUp(id), { position, viewedAt })
       }
     },
   },
@@ -142,11 +140,11 @@ export const order: readonly Check[] = [
     sentence: 'A report with a future viewedAt counts as now: later reports are accepted, also after a clearing.',
     async check(audit) {
       const viewer = await audit.ownViewer()
-      const ahead = await viewer.report({ oid: '1', position: REAL_POSITION + 1, viewedAt: audit.now() + 48 * HOUR })
+      const ahead = await viewer.report({ id: '1', position: REAL_POSITION + 1, viewedAt: audit.now() + 48 * HOUR })
       expectEqual('the outcome of a report with a future viewedAt', ahead.outcome, 'ACCEPTED')
       expectThat((ahead.progress?.viewedAt ?? Infinity) < audit.now() + HOUR, 'viewedAt to be about now', ahead.progress?.viewedAt)
       for (const position of [REAL_POSITION + 2, REAL_POSITION + 3]) {
-        expectEqual('the outcome of a report after it', (await viewer.report({ oid: '1', position })).outcome, 'ACCEPTED')
+        expectEqual('the outcome of a report after it', (await viewer.report({ id: '1', position })).outcome, 'ACCEPTED')
         expectFields('the stored progress', await viewer.lookUp('1'), { position })
         await viewer.clearHistory()
         expectEqual('the point lookup after a clearing', await viewer.lookUp('1'), null)
@@ -158,14 +156,14 @@ export const order: readonly Check[] = [
     sentence: 'A late report is STALE and changes nothing, and its answer has the stored progress.',
     async check(audit) {
       const viewer = await audit.anyViewer()
-      const oid = audit.newOid()
+      const id = audit.newOid()
       const viewedAt = audit.now() - HOUR
-      const kept = { oid, position: REAL_POSITION + 5_000, duration: 3 * REAL_POSITION, viewedAt, device: 'tv' }
+      const kept = { id, position: REAL_POSITION + 5_000, duration: 3 * REAL_POSITION, viewedAt, device: 'tv' }
       await viewer.report(kept)
       const late = await viewer.report({ ...kept, position: REAL_POSITION, viewedAt: viewedAt - 1, device: 'phone' })
       expectEqual('the outcome of the late report', late.outcome, 'STALE')
       expectFields('progress of its answer', late.progress, kept)
-      expectFields('the stored progress', await viewer.lookUp(oid), kept)
+      expectFields('the stored progress', await viewer.lookUp(id), kept)
     },
   },
   {
@@ -175,17 +173,17 @@ export const order: readonly Check[] = [
       if (!audit.glance) throw new CheckSkipped('the business has no glances (--no-glance)')
       const viewer = await audit.ownViewer()
       const begin = audit.now() - HOUR
-      await viewer.report({ oid: '1', position: REAL_POSITION, viewedAt: begin, device: 'tv' })
-      await viewer.report({ oid: '2', position: REAL_POSITION, viewedAt: begin + 1 })
-      await viewer.report({ oid: '1', position: 0, viewedAt: begin + 2, device: 'phone' })
+      await viewer.report({ id: '1', position: REAL_POSITION, viewedAt: begin, device: 'tv' })
+      await viewer.report({ id: '2', position: REAL_POSITION, viewedAt: begin + 1 })
+      await viewer.report({ id: '1', position: 0, viewedAt: begin + 2, device: 'phone' })
       expectFields('the stored progress after a glance', await viewer.lookUp('1'), {
         position: REAL_POSITION,
         viewedAt: begin + 2,
         device: 'tv',
       })
       expectEqual('the history', await viewer.oids(), ['1', '2'])
-      await viewer.report({ oid: '3', position: 0, viewedAt: begin + 4 })
-      await viewer.report({ oid: '3', position: REAL_POSITION, viewedAt: begin + 3 })
+      await viewer.report({ id: '3', position: 0, viewedAt: begin + 4 })
+      await viewer.report({ id: '3', position: REAL_POSITION, viewedAt: begin + 3 })
       const expected = { position: REAL_POSITION, viewedAt: begin + 4 }
       expectFields('the stored progress if the glance came first', await viewer.lookUp('3'), expected)
     },
@@ -195,13 +193,13 @@ export const order: readonly Check[] = [
     sentence: 'An older partial view does not undo finished.',
     async check(audit) {
       const viewer = await audit.anyViewer()
-      const oid = audit.newOid()
+      const id = audit.newOid()
       const duration = 2 * REAL_POSITION
       const viewedAt = audit.now() - HOUR
-      await viewer.report({ oid, position: duration, duration, viewedAt })
-      const late = await viewer.report({ oid, position: REAL_POSITION, duration, viewedAt: viewedAt - 1 })
+      await viewer.report({ id, position: duration, duration, viewedAt })
+      const late = await viewer.report({ id, position: REAL_POSITION, duration, viewedAt: viewedAt - 1 })
       expectFields('the answer to the older view', late.progress, { finished: true, position: duration })
-      expectFields('the stored progress', await viewer.lookUp(oid), { finished: true, position: duration })
+      expectFields('the stored progress', await viewer.lookUp(id), { finished: true, position: duration })
     },
   },
   {
@@ -211,7 +209,7 @@ export const order: readonly Check[] = [
       const viewer = await audit.ownViewer()
       const begin = audit.now() - HOUR
       const reports = Array.from({ length: 90 }, (_, index) => ({
-        oid: String(index % 30),
+        id: String(index % 30),
         position: REAL_POSITION + index,
         viewedAt: begin + ((index * 37) % 90) * 1_000,
       }))
@@ -219,10 +217,10 @@ export const order: readonly Check[] = [
       for (const report of reports.slice(60, 70)) await viewer.report(report)
       await viewer.reportBatch(reports.slice(70))
       const newest = new Map<string, number>()
-      for (const { oid, viewedAt } of reports) newest.set(oid, Math.max(newest.get(oid) ?? 0, viewedAt))
-      const expected = [...newest].sort((a, b) => b[1] - a[1]).map(([oid]) => oid)
+      for (const { id, viewedAt } of reports) newest.set(id, Math.max(newest.get(id) ?? 0, viewedAt))
+      const expected = [...newest].sort((a, b) => b[1] - a[1]).map(([id]) => id)
       expectEqual('the history', await viewer.oids(), expected)
-      const times = (await viewer.history({ first: 100 })).edges.map((edge) => edge.node.viewedAt)
+      const times = (await viewer.history({ first: 100 })).edges.map((edge) => edge.viewedAt)
       expectThat(
         times.every((time, index) => index === 0 || time <= (times[index - 1] as number)),
         'viewedAt to fall',

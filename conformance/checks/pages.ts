@@ -13,12 +13,12 @@ const IDS_MAX = 200
 async function fill(audit: Audit, viewer: AuditViewer, count: number, apartMs = 1_000): Promise<string[]> {
   const newest = audit.now() - HOUR
   const ids = Array.from({ length: count }, (_, index) => String(index))
-  await viewer.reportBatch(ids.map((oid, index) => ({ oid, position: REAL_POSITION + index, viewedAt: newest - index * apartMs })))
+  await viewer.reportBatch(ids.map((id, index) => ({ id, position: REAL_POSITION + index, viewedAt: newest - index * apartMs })))
   return ids
 }
 
 function oidsOf(pages: readonly Connection[]): string[] {
-  return pages.flatMap((page) => page.edges.map((edge) => edge.node.oid))
+  return pages.flatMap((page) => page.edges.map((edge) => edge.node.id))
 }
 
 export const pages: readonly Check[] = [
@@ -67,16 +67,16 @@ export const pages: readonly Check[] = [
         await viewer.walk(9, async () => {
           round++
           const again = [String(round), String(99 - round)]
-          for (const oid of again) moved.add(oid)
+          for (const id of again) moved.add(id)
           const viewedAt = audit.now() - HOUR / 2 + round
-          await viewer.reportBatch([...again, `new ${round}`].map((oid) => ({ oid, position: REAL_POSITION + 500, viewedAt })))
+          await viewer.reportBatch([...again, `new ${round}`].map((id) => ({ id, position: REAL_POSITION + 500, viewedAt })))
         }),
       )
       expectEqual('the number of repeated subjects', seen.length - new Set(seen).size, 0)
       expectEqual(
         'the subjects that stayed',
-        seen.filter((oid) => !moved.has(oid)),
-        ids.filter((oid) => !moved.has(oid)),
+        seen.filter((id) => !moved.has(id)),
+        ids.filter((id) => !moved.has(id)),
       )
     },
   },
@@ -88,12 +88,12 @@ export const pages: readonly Check[] = [
       const ids = await fill(audit, viewer, 40)
       const deleted = new Set<string>()
       const walked = await viewer.walk(8, async (page) => {
-        const last = page.edges[page.edges.length - 1]?.node.oid ?? ''
+        const last = page.edges[page.edges.length - 1]?.node.id ?? ''
         const victims = [last, String(Number(last) + 3)]
-        for (const oid of victims) deleted.add(oid)
+        for (const id of victims) deleted.add(id)
         await viewer.deleteHistory(victims)
       })
-      const stayed = (oid: string) => !deleted.has(oid)
+      const stayed = (id: string) => !deleted.has(id)
       expectEqual('the subjects that stayed', oidsOf(walked).filter(stayed), ids.filter(stayed))
       expectEqual('the number of repeated subjects', oidsOf(walked).length - new Set(oidsOf(walked)).size, 0)
     },
@@ -132,8 +132,8 @@ export const pages: readonly Check[] = [
       const other = audit.otherBusiness()
       const viewer = await audit.ownViewer()
       await fill(audit, viewer, 5)
-      await viewer.report({ business: other, oid: 'other', position: REAL_POSITION })
-      const list = async (businesses: string[]) => (await viewer.history({ businesses })).edges.map((edge) => edge.node.oid)
+      await viewer.report({ business: other, id: 'other', position: REAL_POSITION })
+      const list = async (businesses: string[]) => (await viewer.history({ businesses })).edges.map((edge) => edge.node.id)
       expectEqual(`the history of ${audit.business}`, await list([audit.business]), ['0', '1', '2', '3', '4'])
       expectEqual(`the history of ${other}`, await list([other]), ['other'])
       expectEqual('the history of both', await list([audit.business, other]), ['other', '0', '1', '2', '3', '4'])
@@ -147,20 +147,20 @@ export const pages: readonly Check[] = [
       const viewer = await audit.ownViewer()
       await fill(audit, viewer, 100)
       const ids = Array.from({ length: IDS_MAX }, (_, index) => (index % 2 === 0 ? String((index * 7) % 100) : `never ${index}`))
-      const seen = (await viewer.lookUpMany(ids)).map((progress) => progress?.oid ?? null)
+      const seen = (await viewer.lookUpMany(ids)).map((progress) => progress?.id ?? null)
       expectEqual(
         'the ids of the answers',
         seen,
-        ids.map((oid) => (oid.startsWith('never') ? null : oid)),
+        ids.map((id) => (id.startsWith('never') ? null : id)),
       )
-      const repeated = (await viewer.lookUpMany(['3', '3', 'never', '3'])).map((progress) => progress?.oid ?? null)
+      const repeated = (await viewer.lookUpMany(['3', '3', 'never', '3'])).map((progress) => progress?.id ?? null)
       expectEqual('the answers to a repeated id', repeated, ['3', '3', null, '3'])
       expectEqual('the answer to no ids', await viewer.lookUpMany([]), [])
     },
   },
   {
     id: 'reads-agree',
-    sentence: 'A page, the point lookup and viewerProgress agree about a subject.',
+    sentence: 'A page and the point lookup agree about a subject.',
     async check(audit) {
       const viewer = await audit.ownViewer()
       const ids = await fill(audit, viewer, 25)
@@ -168,19 +168,19 @@ export const pages: readonly Check[] = [
       const listed = edges.map((edge) => progressOf(edge.node))
       expectEqual('the point lookup', await viewer.lookUpMany(ids), listed)
       expectEqual(
-        'viewerProgress',
-        edges.map((edge) => edge.node.subject.viewerProgress),
-        listed,
+        'viewedAt of the entries',
+        edges.map((edge) => edge.viewedAt),
+        listed.map((progress) => progress?.viewedAt),
       )
       expectEqual(
         'the ids of the subjects',
-        edges.map((edge) => edge.node.subject.id),
+        edges.map((edge) => edge.node.id),
         ids,
       )
       expectThat(
-        edges.every((edge) => edge.node.subject.__typename === audit.entity),
+        edges.every((edge) => edge.node.__typename === audit.entity),
         `subjects of type ${audit.entity}`,
-        edges[0]?.node.subject,
+        edges[0]?.node,
       )
     },
   },

@@ -4,7 +4,7 @@ import { REAL_POSITION, type Audit } from '../audited.ts'
 import type { Changes } from '../changes.ts'
 import type { Check } from '../check.ts'
 import { CheckFailed, expectEqual, expectFields } from '../outcome.ts'
-import type { Change } from '../operations.ts'
+import { progressOf, type Change } from '../operations.ts'
 import type { AuditViewer } from '../viewer.ts'
 
 const MINUTE = 60_000
@@ -31,7 +31,7 @@ async function whileFollowing(
 
 async function sayHello(audit: Audit, writer: AuditViewer, changes: Changes): Promise<void> {
   for (const until = Date.now() + audit.eventMaxMs; Date.now() < until;) {
-    await writer.report({ oid: HELLO, position: REAL_POSITION, viewedAt: audit.now() - MINUTE })
+    await writer.report({ id: HELLO, position: REAL_POSITION, viewedAt: audit.now() - MINUTE })
     if ((await changes.next(HELLO_EVERY_MS)) !== undefined) return
   }
   throw new CheckFailed(`an event within ${audit.eventMaxMs / 1_000} s after reports`, 'none')
@@ -42,7 +42,7 @@ async function nextOf(audit: Audit, changes: Changes): Promise<Change> {
   for (;;) {
     const change = await changes.next(audit.eventMaxMs)
     if (change === undefined) throw new CheckFailed(`an event within ${audit.eventMaxMs / 1_000} s after a change`, 'none')
-    if (change.oid !== HELLO) return change
+    if (change.subject?.id !== HELLO) return change
   }
 }
 
@@ -50,11 +50,11 @@ async function expectHeard(audit: Audit, listener: AuditViewer, writer: AuditVie
   await whileFollowing(audit, listener, writer, async (next) => {
     for (let round = 0; round < 5; round++) {
       const progress = (
-        await writer.report({ oid: String(round), position: REAL_POSITION + round, duration: 2 * REAL_POSITION, device: 'tv' })
+        await writer.report({ id: String(round), position: REAL_POSITION + round, duration: 2 * REAL_POSITION, device: 'tv' })
       ).progress
-      const { kind, business, oid, progress: heard } = await next()
-      const expected = { kind: 'REPORTED', business: audit.business, oid: String(round), progress }
-      expectEqual(`the event of report ${round + 1}`, { kind, business, oid, progress: heard }, expected)
+      const { kind, business, subject } = await next()
+      const expected = { kind: 'REPORTED', business: audit.business, progress }
+      expectEqual(`the event of report ${round + 1}`, { kind, business, progress: subject && progressOf(subject) }, expected)
     }
   })
 }
@@ -85,9 +85,9 @@ export const subscriptions: readonly Check[] = [
       const viewer = await audit.ownViewer()
       await whileFollowing(audit, viewer, viewer, async (next) => {
         for (let round = 0; round < 10; round++) {
-          const reported = viewer.report({ oid: '1', position: REAL_POSITION + round })
-          const { progress } = await next()
-          expectEqual('the point lookup after the event', await viewer.lookUp('1'), progress)
+          const reported = viewer.report({ id: '1', position: REAL_POSITION + round })
+          const { subject } = await next()
+          expectEqual('the point lookup after the event', await viewer.lookUp('1'), subject && progressOf(subject))
           await reported
         }
       })
@@ -99,12 +99,14 @@ export const subscriptions: readonly Check[] = [
     async check(audit) {
       const viewer = await audit.ownViewer()
       await whileFollowing(audit, viewer, viewer, async (next) => {
-        await viewer.report({ oid: '1', position: REAL_POSITION })
+        await viewer.report({ id: '1', position: REAL_POSITION })
         await next()
         await viewer.deleteHistory(['1'])
-        expectFields('the event of the deletion', await next(), { kind: 'DELETED', business: audit.business, oid: '1', progress: null })
+        const { business, entity } = audit
+        const subject = { __typename: entity, id: '1', business, viewerProgress: null }
+        expectFields('the event of the deletion', await next(), { kind: 'DELETED', business, subject })
         await viewer.clearHistory()
-        expectFields('the event of the clearing', await next(), { kind: 'CLEARED', business: audit.business, oid: null, progress: null })
+        expectFields('the event of the clearing', await next(), { kind: 'CLEARED', business, subject: null })
       })
     },
   },
@@ -115,16 +117,16 @@ export const subscriptions: readonly Check[] = [
       const viewer = await audit.ownViewer()
       let token = ''
       await whileFollowing(audit, viewer, viewer, async (next) => {
-        await viewer.report({ oid: 'heard', position: REAL_POSITION })
+        await viewer.report({ id: 'heard', position: REAL_POSITION })
         token = (await next()).token
       })
-      for (const oid of ['1', '2', '3']) await viewer.report({ oid, position: REAL_POSITION })
+      for (const id of ['1', '2', '3']) await viewer.report({ id, position: REAL_POSITION })
       const changes = await viewer.openChanges(token)
       try {
         const missed = [await nextOf(audit, changes), await nextOf(audit, changes), await nextOf(audit, changes)]
         expectEqual(
           'the events after the reconnect',
-          missed.map((change) => change.oid),
+          missed.map((change) => change.subject?.id),
           ['1', '2', '3'],
         )
       } finally {
@@ -141,11 +143,11 @@ export const subscriptions: readonly Check[] = [
       const changes = await viewer.openChanges()
       try {
         await sayHello(audit, viewer, changes)
-        for (let round = 0; round < 3; round++) await other.report({ oid: `other ${round}`, position: REAL_POSITION })
+        for (let round = 0; round < 3; round++) await other.report({ id: `other ${round}`, position: REAL_POSITION })
         await other.deleteHistory(['other 1'])
         await wait(SILENCE_MS)
         for (let change = await changes.next(0); change !== undefined; change = await changes.next(0)) {
-          expectEqual('the subject of an event', change.oid, HELLO)
+          expectEqual('the subject of an event', change.subject?.id, HELLO)
         }
       } finally {
         changes.end()

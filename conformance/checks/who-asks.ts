@@ -6,23 +6,23 @@ import { REAL_POSITION, type Audit } from '../audited.ts'
 import type { Check } from '../check.ts'
 import { headersOf } from '../identity.ts'
 import { CheckSkipped, expectEqual, expectFields, expectThat } from '../outcome.ts'
-import { BATCH, CLEAR, DELETE, LOOKUP, PAUSE, REPORT, RESUME, SETTINGS, historyQuery } from '../operations.ts'
+import { BATCH, CLEAR, DELETE, HISTORY, LOOKUP, PAUSE, REPORT, RESUME, SETTINGS } from '../operations.ts'
 
 const HOUR = 3_600_000
 
 function readsOf(audit: Audit): [string, Record<string, unknown>][] {
   return [
-    [historyQuery(audit.entity), {}],
+    [HISTORY, {}],
     [LOOKUP, { business: audit.business, ids: ['1'] }],
     [SETTINGS, {}],
   ]
 }
 
 function changesOf(audit: Audit): [string, Record<string, unknown>][] {
-  const input = { business: audit.business, oid: '1', position: REAL_POSITION }
+  const input = { business: audit.business, id: '1', position: REAL_POSITION }
   return [
     [REPORT, { input }],
-    [BATCH, { inputs: [input] }],
+    [BATCH, { reports: [input] }],
     [DELETE, { business: audit.business, ids: ['1'] }],
     [CLEAR, { business: audit.business }],
     [PAUSE, {}],
@@ -113,7 +113,7 @@ export const whoAsks: readonly Check[] = [
       const owner = await audit.ownViewer()
       const other = await audit.ownViewer()
       const viewedAt = audit.now() - HOUR
-      await owner.reportBatch(['1', '2', '3'].map((oid, index) => ({ oid, position: REAL_POSITION, viewedAt: viewedAt - index })))
+      await owner.reportBatch(['1', '2', '3'].map((id, index) => ({ id, position: REAL_POSITION, viewedAt: viewedAt - index })))
       const after = (await owner.history({ first: 1 })).pageInfo.endCursor
       expectEqual('the point lookup of another viewer', await other.lookUpMany(['1', '2', '3']), [null, null, null])
       expectEqual("another viewer's history", await other.oids(), [])
@@ -126,7 +126,7 @@ export const whoAsks: readonly Check[] = [
     async check(audit) {
       const owner = await audit.ownViewer()
       const other = await audit.ownViewer()
-      await owner.report({ oid: '1', position: REAL_POSITION, viewedAt: audit.now() - HOUR })
+      await owner.report({ id: '1', position: REAL_POSITION, viewedAt: audit.now() - HOUR })
       expectEqual('deletedIds of another viewer', await other.deleteHistory(['1']), [])
       await other.clearHistory()
       await other.pause()
@@ -140,8 +140,8 @@ export const whoAsks: readonly Check[] = [
     async check(audit) {
       const owner = await audit.ownViewer()
       const other = await audit.ownViewer()
-      const answer = await other.report({ viewer: owner.id, oid: '1', position: REAL_POSITION })
-      expectFields('the answer', answer, { outcome: 'REJECTED', code: 'FORBIDDEN', progress: null })
+      const answer = await other.report({ viewer: owner.id, id: '1', position: REAL_POSITION })
+      expectFields('the answer', answer, { outcome: 'REJECTED', code: 'FORBIDDEN', path: ['input', 'viewer'], progress: null })
       expectThat((answer.message ?? '').includes(SCOPE_WRITE_ANY), `a message that names the scope ${SCOPE_WRITE_ANY}`, answer.message)
       expectEqual('both histories', [await owner.oids(), await other.oids()], [[], []])
     },
@@ -152,7 +152,7 @@ export const whoAsks: readonly Check[] = [
     async check(audit) {
       const owner = await audit.ownViewer()
       const other = await audit.ownViewer([SCOPE_WRITE_ANY])
-      expectFields('the answer', await other.report({ viewer: owner.id, oid: '1', position: REAL_POSITION }), { outcome: 'ACCEPTED' })
+      expectFields('the answer', await other.report({ viewer: owner.id, id: '1', position: REAL_POSITION }), { outcome: 'ACCEPTED' })
       expectEqual('both histories', [await owner.oids(), await other.oids()], [['1'], []])
     },
   },

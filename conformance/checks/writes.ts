@@ -16,9 +16,9 @@ const CLOCK_DOUBT_MS = 30_000
 const INPUTS_MAX = 500
 
 /** A report with every field, and the progress that it stores. */
-function fullReport(audit: Audit, oid: string, round: number): { input: ReportInput; stored: Progress } {
+function fullReport(audit: Audit, id: string, round: number): { input: ReportInput; stored: Progress } {
   const named = {
-    oid,
+    id,
     position: REAL_POSITION + round,
     duration: 3 * REAL_POSITION,
     viewedAt: audit.now() - HOUR + round,
@@ -27,12 +27,12 @@ function fullReport(audit: Audit, oid: string, round: number): { input: ReportIn
   return { input: named, stored: { ...named, business: audit.business, finished: false } }
 }
 
-async function reportAndRead(audit: Audit, writer: AuditViewer, read: (oid: string) => Promise<unknown>, what: string): Promise<void> {
-  const oid = audit.newOid()
+async function reportAndRead(audit: Audit, writer: AuditViewer, read: (id: string) => Promise<unknown>, what: string): Promise<void> {
+  const id = audit.newOid()
   for (let round = 0; round < ROUNDS; round++) {
-    const { input, stored } = fullReport(audit, oid, round)
+    const { input, stored } = fullReport(audit, id, round)
     expectFields(`the answer to report ${round + 1}`, await writer.report(input), { outcome: 'ACCEPTED', code: null })
-    expectEqual(`${what} right after report ${round + 1} was acknowledged`, await read(oid), stored)
+    expectEqual(`${what} right after report ${round + 1} was acknowledged`, await read(id), stored)
   }
 }
 
@@ -47,7 +47,7 @@ export const writes: readonly Check[] = [
     sentence: 'The point lookup returns an acknowledged report at once.',
     async check(audit) {
       const viewer = await audit.anyViewer()
-      await reportAndRead(audit, viewer, (oid) => viewer.lookUp(oid), 'the point lookup')
+      await reportAndRead(audit, viewer, (id) => viewer.lookUp(id), 'the point lookup')
     },
   },
   {
@@ -60,11 +60,19 @@ export const writes: readonly Check[] = [
   },
   {
     id: 'write-then-entity',
-    sentence: "The subject's viewerProgress returns an acknowledged report at once.",
+    sentence: 'The subject in the answer to a report has the acknowledged report as its viewerProgress.',
     async check(audit) {
-      const viewer = await audit.ownViewer()
-      const read = async () => (await viewer.history({ first: 1 })).edges[0]?.node.subject.viewerProgress
-      await reportAndRead(audit, viewer, read, 'viewerProgress of the subject')
+      const viewer = await audit.anyViewer()
+      const id = audit.newOid()
+      const type = { __typename: audit.entity, id, business: audit.business }
+      for (let round = 0; round < 2; round++) {
+        const { input, stored } = fullReport(audit, id, round)
+        const { subject } = await viewer.report(input)
+        expectFields(`the subject of answer ${round + 1}`, subject, type)
+        expectEqual(`viewerProgress of the subject of answer ${round + 1}`, subject && progressOf(subject), stored)
+      }
+      const [batch] = await viewer.reportBatch([fullReport(audit, id, 2).input])
+      expectEqual('position of the subject of a batch', batch?.subject?.viewerProgress?.position, REAL_POSITION + 2)
     },
   },
   {
@@ -73,8 +81,8 @@ export const writes: readonly Check[] = [
     async check(audit) {
       const viewer = await audit.anyViewer()
       const elsewhere = viewer.at(audit.second())
-      await reportAndRead(audit, viewer, (oid) => elsewhere.lookUp(oid), 'the point lookup of the second process')
-      await reportAndRead(audit, elsewhere, (oid) => viewer.lookUp(oid), 'the point lookup of the first process')
+      await reportAndRead(audit, viewer, (id) => elsewhere.lookUp(id), 'the point lookup of the second process')
+      await reportAndRead(audit, elsewhere, (id) => viewer.lookUp(id), 'the point lookup of the first process')
     },
   },
   {
@@ -88,7 +96,7 @@ export const writes: readonly Check[] = [
       const { input, stored } = fullReport(audit, audit.newOid(), ROUNDS)
       await elsewhere.report({ ...input, viewedAt: audit.now() })
       expectFields('the first entry of the first process', await firstEntry(viewer), {
-        oid: stored.oid,
+        id: stored.id,
         position: stored.position,
       })
     },
@@ -107,9 +115,9 @@ export const writes: readonly Check[] = [
     sentence: 'A report without time, duration and device is stored with the time of arrival, an unknown duration and no device.',
     async check(audit) {
       const viewer = await audit.anyViewer()
-      const oid = audit.newOid()
-      await viewer.report({ oid, position: REAL_POSITION })
-      const progress = await viewer.lookUp(oid)
+      const id = audit.newOid()
+      await viewer.report({ id, position: REAL_POSITION })
+      const progress = await viewer.lookUp(id)
       expectFields('the stored progress', progress, { position: REAL_POSITION, duration: 0, device: null, finished: false })
       const off = (progress?.viewedAt ?? 0) - audit.now()
       expectThat(Math.abs(off) < CLOCK_DOUBT_MS, 'viewedAt to be now', `${off} ms from now`)
@@ -128,7 +136,7 @@ export const writes: readonly Check[] = [
         answers.map((answer) => answer.progress),
         stored,
       )
-      expectEqual('the point lookup', await viewer.lookUpMany(stored.map((each) => each.oid)), stored)
+      expectEqual('the point lookup', await viewer.lookUpMany(stored.map((each) => each.id)), stored)
     },
   },
   {
@@ -136,7 +144,7 @@ export const writes: readonly Check[] = [
     sentence: 'A batch of 500 inputs is accepted.',
     async check(audit) {
       const viewer = await audit.ownViewer()
-      const inputs = Array.from({ length: INPUTS_MAX }, (_, index) => ({ oid: String(index), position: REAL_POSITION }))
+      const inputs = Array.from({ length: INPUTS_MAX }, (_, index) => ({ id: String(index), position: REAL_POSITION }))
       const accepted = (await viewer.reportBatch(inputs)).filter((answer) => answer.outcome === 'ACCEPTED').length
       expectEqual('the number of accepted inputs of 500', accepted, INPUTS_MAX)
     },
@@ -148,7 +156,7 @@ export const writes: readonly Check[] = [
       const viewer = await audit.ownViewer()
       const ids = ['7', '007', '-7', 'seven', 'ü'.repeat(32), 'x'.repeat(64), '9223372036854775807', '9223372036854775808', '0', ' ', '💫']
       const viewedAt = audit.now() - HOUR
-      await viewer.reportBatch(ids.map((oid, index) => ({ oid, position: REAL_POSITION + index, viewedAt: viewedAt - index })))
+      await viewer.reportBatch(ids.map((id, index) => ({ id, position: REAL_POSITION + index, viewedAt: viewedAt - index })))
       expectEqual('the history', await viewer.oids(), ids)
       const positions = (await viewer.lookUpMany(ids)).map((progress) => progress?.position)
       expectEqual(
@@ -166,8 +174,8 @@ export const writes: readonly Check[] = [
       const viewer = await audit.ownViewer()
       const viewedAt = audit.now() - HOUR
       await viewer.reportBatch([
-        { oid: '1', position: REAL_POSITION, viewedAt },
-        { business: other, oid: '1', position: REAL_POSITION + 1, viewedAt: viewedAt + 1 },
+        { id: '1', position: REAL_POSITION, viewedAt },
+        { business: other, id: '1', position: REAL_POSITION + 1, viewedAt: viewedAt + 1 },
       ])
       expectFields(`1 of ${audit.business}`, await viewer.lookUp('1'), { business: audit.business, position: REAL_POSITION })
       expectFields(`1 of ${other}`, await viewer.lookUp('1', other), { business: other, position: REAL_POSITION + 1 })
@@ -185,11 +193,11 @@ export const writes: readonly Check[] = [
       const viewer = await audit.anyViewer()
       const duration = 2 * REAL_POSITION
       const answers = await viewer.reportBatch([
-        { oid: audit.newOid(), position: duration, duration },
-        { oid: audit.newOid(), position: REAL_POSITION / 2, duration, finished: true },
-        { oid: audit.newOid(), position: REAL_POSITION / 2, duration },
-        { oid: audit.newOid(), position: duration, duration, finished: false },
-        { oid: audit.newOid(), position: duration },
+        { id: audit.newOid(), position: duration, duration },
+        { id: audit.newOid(), position: REAL_POSITION / 2, duration, finished: true },
+        { id: audit.newOid(), position: REAL_POSITION / 2, duration },
+        { id: audit.newOid(), position: duration, duration, finished: false },
+        { id: audit.newOid(), position: duration },
       ])
       const finished = answers.map((answer) => answer.progress?.finished)
       expectEqual('finished of: the end, finished: true, a quarter, finished: false, unknown duration', finished, [
@@ -208,7 +216,7 @@ export const writes: readonly Check[] = [
       const day = Math.floor(audit.now() / DAY)
       const viewer = await audit.ownViewer()
       const report = (of: AuditViewer, dayToken?: string) =>
-        of.report({ oid: audit.newOid(), position: REAL_POSITION, ...(dayToken === undefined ? {} : { dayToken }) })
+        of.report({ id: audit.newOid(), position: REAL_POSITION, ...(dayToken === undefined ? {} : { dayToken }) })
       const first = await report(viewer)
       const token = first.dayToken ?? undefined
       const later = await Promise.all([report(viewer), report(viewer), report(viewer, token)])

@@ -11,6 +11,7 @@ import {
   pretending,
   refusing,
   reporting,
+  watched,
   type PlannedFault,
 } from './fault-kinds.ts'
 import { EXISTENCE_FAULTS } from './audit-existence-faults.ts'
@@ -24,11 +25,11 @@ const REAL_POSITION = 600_000
 const wrongCode = refusing('refuses with another code', { code: 'INTERNAL' })
 const noSentence = refusing('refuses without a sentence', { message: 'Invalid' })
 const olderLookup = changing('looks up an older position', /AuditLookup/, (data) => {
-  for (const progress of data.progress) if (progress) progress.position -= 1
+  for (const { viewerProgress } of data.subjects) if (viewerProgress) viewerProgress.position -= 1
 })
 const withoutFirst = changing('lists all but the newest', /AuditHistory/, (data) => void data.viewerHistory.edges.shift())
 const olderPage = changing('lists older positions', /AuditHistory/, (data) => {
-  for (const { node } of data.viewerHistory.edges) node.position -= 1
+  for (const { node } of data.viewerHistory.edges) node.viewerProgress.position -= 1
 })
 const skipping = changing('skips an entry between pages', /AuditHistory/, (data, asked) => {
   if (asked.variables.after) data.viewerHistory.edges.shift()
@@ -40,18 +41,26 @@ const repeating = changing('repeats an entry on the next page', /AuditHistory/, 
 const byArrival = reporting('takes the later arrival for the newer view', (input) => ({ ...input, viewedAt: Date.now() }))
 const datedBack = reporting('dates reports back', (input) => ({ ...input, viewedAt: Date.now() - HOUR }))
 const lateAsNow = reporting('takes late reports for new ones', (input) => ({ ...input, viewedAt: undefined }))
+const deletedAnswer = ({ variables }: Asked, deletedIds: string[]) => ({
+  ...{ deletedIds, userErrors: [] },
+  subjects: variables.ids.map((id: string) => ({ ...watched({ id }), viewerProgress: null })),
+})
 const fakeDelete = pretending('pretends to delete', /AuditDelete/, (asked) => ({
-  deleteHistory: { deletedIds: asked.variables.ids.filter((id: string) => id !== 'never') },
+  deleteHistory: deletedAnswer(
+    asked,
+    asked.variables.ids.filter((id: string) => id !== 'never'),
+  ),
 }))
 const fakeClear = pretending('pretends to clear', /AuditClear\b/, (asked) => ({
-  clearHistory: { business: asked.variables.business, clearedAt: Date.now() },
+  clearHistory: { business: asked.variables.business, clearedAt: Date.now(), userErrors: [] },
 }))
-const fakePause = pretending('pretends to pause', /AuditPause/, () => ({ pauseHistory: { paused: true } }))
+const pausedAnswer = (paused: boolean) => ({ updateHistorySettings: { settings: { paused } } })
+const fakePause = pretending('pretends to pause', /AuditPause/, () => pausedAnswer(true))
 const fakeReport = pretending('acknowledges reports and loses them', /AuditReport/, ({ variables: { input } }) => ({
   reportProgress: accepted(input),
 }))
-const fakeBatch = pretending('acknowledges batches and loses them', /AuditBatch/, ({ variables: { inputs } }) => ({
-  reportProgressBatch: inputs.map(accepted),
+const fakeBatch = pretending('acknowledges batches and loses them', /AuditBatch/, ({ variables: { reports } }) => ({
+  reportProgressBatch: { results: reports.map(accepted), userErrors: [] },
 }))
 const silent: PlannedFault = { name: 'passes no event on', make: () => ({ passes: () => false }) }
 const forgetfulStream: PlannedFault = { name: 'forgets since', make: () => ({ open: (asked) => askedWith(asked, { variables: {} }) }) }
@@ -62,19 +71,19 @@ const BAD_REPORTS = [
 ]
 /** Corrects the invalid input and stores it, although it was rejected. */
 const halfWritten = halfDoing('stores rejected inputs', /AuditReport/, (asked) =>
-  askedWith(asked, { variables: { input: { business: 'video', oid: '1', position: REAL_POSITION + 9 } } }),
+  askedWith(asked, { variables: { input: { business: 'video', id: '1', position: REAL_POSITION + 9 } } }),
 )
 
 const BAD_QUERIES = [
   ...['first-0', 'first-101', 'first-negative', 'cursor-broken', 'cursor-cut', 'cursor-of-another-list', 'history-business-unknown'],
-  ...['lookup-business-unknown', 'clear-business-unknown', 'lookup-201-ids', 'lookup-id-empty', 'lookup-id-long', 'json-broken'],
+  ...['lookup-business-unknown', 'lookup-201-ids', 'json-broken'],
   ...['query-missing', 'body-as-text', 'graphql-broken', 'field-unknown', 'operation-unknown', 'variable-missing', 'query-too-deep'],
 ]
-const answersAll = pretending('answers requests it should refuse', /^/, () => ({ progress: [] }))
+const answersAll = pretending('answers requests it should refuse', /^/, () => ({ subjects: [] }))
 const oneReport = (asked: Asked): Asked => ({
   ...askedWith(asked, {
-    query: 'mutation ($input: ProgressInput!) { reportProgress(input: $input) { outcome } }',
-    variables: { input: { business: 'video', oid: '1', position: REAL_POSITION } },
+    query: 'mutation ($input: ReportProgressInput!) { reportProgress(input: $input) { outcome } }',
+    variables: { input: { business: 'video', id: '1', position: REAL_POSITION } },
     headers: { ...asked.headers, 'content-type': 'application/json' },
   }),
   method: 'POST',
@@ -87,21 +96,23 @@ export const FAULTS: Record<string, readonly PlannedFault[]> = {
     olderLookup,
     fakeReport,
     losing('loses one report of many', (input) => input.position === REAL_POSITION + 7),
-    changing('forgets the device', /AuditLookup/, (data) => data.progress.forEach((each: any) => each && (each.device = null))),
+    changing('forgets the device', /AuditLookup/, (data) => data.subjects.forEach((each: any) => (each.viewerProgress.device = null))),
   ],
   'write-then-page': [withoutFirst, olderPage, fakeReport],
   'write-then-entity': [
-    changing('knows no progress of the entity', /AuditHistory/, (data) =>
-      data.viewerHistory.edges.forEach(({ node }: any) => (node.subject.viewerProgress = null)),
-    ),
+    changing('returns the subject as before', /AuditReport/, (data) => (data.reportProgress.subject.viewerProgress = null)),
+    changing('returns another subject', /AuditReport/, (data) => (data.reportProgress.subject.id = 'other')),
+    changing('returns no subject in a batch', /AuditBatch/, (data) => (data.reportProgressBatch.results[0].subject = null)),
   ],
   'write-then-second-lookup': [inSecond(olderLookup), inSecond(fakeReport)],
   'write-then-second-page': [inSecond(withoutFirst), inSecond(fakeReport)],
   'answer-is-stored': [changing('answers without the device', /AuditReport/, (data) => (data.reportProgress.progress.device = null))],
   'report-defaults': [datedBack],
-  'batch-in-order': [changing('answers in another order', /AuditBatch/, (data) => data.reportProgressBatch.reverse()), fakeBatch],
-  'batch-500': [asking('takes 499', /AuditBatch/, (asked) => askedWith(asked, { variables: { inputs: asked.variables.inputs.slice(1) } }))],
-  'ids-as-sent': [reporting('reads ids as numbers', (input) => ({ ...input, oid: input.oid === '007' ? '7' : input.oid }))],
+  'batch-in-order': [changing('answers in another order', /AuditBatch/, (data) => data.reportProgressBatch.results.reverse()), fakeBatch],
+  'batch-500': [
+    asking('takes 499', /AuditBatch/, (asked) => askedWith(asked, { variables: { reports: asked.variables.reports.slice(1) } })),
+  ],
+  'ids-as-sent': [reporting('reads ids as numbers', (input) => ({ ...input, id: input.id === '007' ? '7' : input.id }))],
   'ids-of-two-businesses': [reporting('knows one business', (input) => ({ ...input, business: 'video' }))],
   'finished-at-the-end': [
     reporting('believes every finished', (input) => ({ ...input, finished: true })),
@@ -115,14 +126,16 @@ export const FAULTS: Record<string, readonly PlannedFault[]> = {
   'last-write-wins-in-batch': [
     byArrival,
     asking('goes through batches from behind', /AuditBatch/, (asked) =>
-      askedWith(asked, { variables: { inputs: [...new Map(asked.variables.inputs.map((input: any) => [input.oid, input])).values()] } }),
+      askedWith(asked, { variables: { reports: [...new Map(asked.variables.reports.map((input: any) => [input.id, input])).values()] } }),
     ),
   ],
   'last-write-wins-at-once': [dropping('loses the newest of many', (input) => input.position >= REAL_POSITION + 39), fakeReport],
   'last-write-wins-across-processes': [inSecond(fakeReport), inSecond(olderLookup)],
   'repeats-change-nothing': [
     asking('counts repetitions', /AuditBatch/, (asked) =>
-      askedWith(asked, { variables: { inputs: asked.variables.inputs.map((input: any) => ({ ...input, position: input.position + 1 })) } }),
+      askedWith(asked, {
+        variables: { reports: asked.variables.reports.map((input: any) => ({ ...input, position: input.position + 1 })) },
+      }),
     ),
   ],
   'equal-times-later-arrival': [
@@ -175,8 +188,14 @@ export const FAULTS: Record<string, readonly PlannedFault[]> = {
   ],
   'businesses-narrow': [asking('does not narrow', /AuditHistory/, (asked) => askedWith(asked, { variables: {} }))],
   'lookup-in-order': [
-    changing('answers in another order', /AuditLookup/, (data) => data.progress.reverse()),
-    changing('leaves missing subjects out', /AuditLookup/, (data) => (data.progress = data.progress.filter(Boolean))),
+    changing('answers in another order', /AuditLookup/, (data) => data.subjects.reverse()),
+    changing('leaves missing subjects out', /AuditLookup/, (data) => {
+      data.subjects = data.subjects.filter(({ viewerProgress }: any) => viewerProgress !== null)
+    }),
+    changing('mixes positions up', /AuditLookup/, ({ subjects }) => {
+      const positions = subjects.map(({ viewerProgress }: any) => viewerProgress).reverse()
+      subjects.forEach((each: any, at: number) => (each.viewerProgress = positions[at]))
+    }),
   ],
   'reads-agree': [olderLookup, olderPage],
   'delete-at-once': [
@@ -185,6 +204,9 @@ export const FAULTS: Record<string, readonly PlannedFault[]> = {
       askedWith(asked, { variables: { ...asked.variables, ids: [...asked.variables.ids, '2'] } }),
     ),
     changing('lists ids that never were', /AuditDelete/, (data, asked) => (data.deleteHistory.deletedIds = asked.variables.ids)),
+    changing('returns deleted subjects as before', /AuditDelete/, (data) => {
+      for (const each of data.deleteHistory.subjects) each.viewerProgress = watched({ id: each.id }).viewerProgress
+    }),
   ],
   'delete-late-report': [lateAsNow, fakeDelete],
   'delete-then-view': [fakeReport, datedBack],
@@ -193,38 +215,42 @@ export const FAULTS: Record<string, readonly PlannedFault[]> = {
   'clear-at-once': [
     fakeClear,
     changing('clears up to long ago', /AuditClear\b/, (data) => (data.clearHistory.clearedAt -= HOUR)),
-    changing('keeps one entry', /AuditLookup/, (data) => (data.progress[1] = accepted({ oid: '2' }).progress)),
+    changing('keeps one entry', /AuditLookup/, (data) => (data.subjects[1] = watched({ id: '2' }))),
   ],
   'clear-one-business': [
     asking('clears everything', /AuditClear\b/, (asked) =>
       askedWith(asked, {
-        query: asked.query.replace('{ clearHistory', '{ also: clearHistory(business: "article") { clearedAt } clearHistory'),
+        query: asked.query.replace('clearHistory', 'also: clearHistory(input: { business: "article" }) { clearedAt } clearHistory'),
       }),
     ),
   ],
   'clear-late-report': [lateAsNow, fakeClear],
   'clear-then-view': [fakeClear, fakeReport],
   'pause-drops': [fakePause, changing('does not say paused', /AuditSettings/, (data) => (data.historySettings.paused = false))],
-  'pause-lets-delete': [fakeDelete, fakeClear, pretending('deletes nothing', /AuditDelete/, () => ({ deleteHistory: { deletedIds: [] } }))],
+  'pause-lets-delete': [
+    fakeDelete,
+    fakeClear,
+    pretending('deletes nothing', /AuditDelete/, (asked) => ({ deleteHistory: deletedAnswer(asked, []) })),
+  ],
   'pause-across-processes': [
     inSecond(changing('does not mind the pause', /AuditReport/, (data) => (data.reportProgress.outcome = 'ACCEPTED'))),
     inSecond(changing('does not say paused', /AuditSettings/, (data) => (data.historySettings.paused = false))),
   ],
-  'resume-counts-again': [pretending('pretends to resume', /AuditResume/, () => ({ resumeHistory: { paused: false } })), fakePause],
+  'resume-counts-again': [pretending('pretends to resume', /AuditResume/, () => pausedAnswer(false)), fakePause],
   ...Object.fromEntries(BAD_REPORTS.map((id) => [`report-${id}`, [wrongCode, noSentence, halfWritten]])),
   'batch-good-inputs-count': [
     wrongCode,
     asking('stops at the first bad input', /AuditBatch/, (asked) => {
-      const bad = asked.variables.inputs.findIndex((input: any) => input.oid === 'bad' || input.oid === '')
-      const inputs = asked.variables.inputs.map((input: any, index: number) => (index > bad ? { ...input, business: 'none' } : input))
-      return askedWith(asked, { variables: { inputs } })
+      const bad = asked.variables.reports.findIndex((input: any) => input.id === 'bad' || input.id === '')
+      const reports = asked.variables.reports.map((input: any, index: number) => (index > bad ? { ...input, business: 'none' } : input))
+      return askedWith(asked, { variables: { reports } })
     }),
     {
       name: 'acknowledges the good ones and stores none',
       make: () => ({
         async answer(asked, forward) {
           const answer = await forward(asked)
-          const clear = { query: 'mutation { clearHistory(business: "video") { clearedAt } }', variables: {} }
+          const clear = { query: 'mutation { clearHistory(input: { business: "video" }) { clearedAt } }', variables: {} }
           if (/AuditBatch/.test(asked.query)) await forward(askedWith(asked, clear))
           return answer
         },
@@ -234,7 +260,7 @@ export const FAULTS: Record<string, readonly PlannedFault[]> = {
   'batch-501': [
     wrongCode,
     halfDoing('stores the first 500', /AuditBatch/, (asked) =>
-      askedWith(asked, { variables: { inputs: asked.variables.inputs.slice(0, 500) } }),
+      askedWith(asked, { variables: { reports: asked.variables.reports.slice(0, 500) } }),
     ),
   ],
   'delete-201-ids': [
@@ -245,10 +271,23 @@ export const FAULTS: Record<string, readonly PlannedFault[]> = {
     wrongCode,
     halfDoing('deletes some', /AuditDelete/, (asked) => askedWith(asked, { variables: { business: 'video', ids: ['1'] } })),
   ],
+  'clear-business-unknown': [
+    wrongCode,
+    noSentence,
+    pretending('answers requests it should refuse', /AuditClear\b/, () => ({
+      clearHistory: { business: 'video', clearedAt: 1, userErrors: [] },
+    })),
+  ],
+  ...Object.fromEntries(
+    ['lookup-id-empty', 'lookup-id-long'].map((id) => [
+      id,
+      [wrongCode, noSentence, answersAll, changing('refuses the other ids too', /AuditLookup/, (data) => (data.subjects = null))],
+    ]),
+  ),
   'input-of-wrong-type': [
     wrongCode,
     halfDoing('stores the good one', /AuditBatch/, (asked) =>
-      askedWith(asked, { variables: { inputs: asked.variables.inputs.slice(0, 1) } }),
+      askedWith(asked, { variables: { reports: asked.variables.reports.slice(0, 1) } }),
     ),
   ],
   'mutation-too-wide': [wrongCode, halfDoing('runs one of it', /AuditWide/, oneReport)],
@@ -288,7 +327,10 @@ export const FAULTS: Record<string, readonly PlannedFault[]> = {
     }),
     reporting('stores it for the caller', (input) => ({ ...input, viewer: undefined })),
   ],
-  'hears-reports': [silent, { name: 'loses some events', make: () => ({ passes: (event) => event?.data?.progressChanged?.oid !== '3' }) }],
+  'hears-reports': [
+    silent,
+    { name: 'loses some events', make: () => ({ passes: (event) => event?.data?.progressChanged?.subject?.id !== '3' }) },
+  ],
   'hears-across-processes': [inSecond(silent)],
   'heard-is-readable': [olderLookup],
   'hears-deletions': [
@@ -323,10 +365,10 @@ export const FAULTS: Record<string, readonly PlannedFault[]> = {
   'written-stays': [olderPage, olderLookup, fakeBatch],
   'long-history-stays': [
     changing('ends where the hot timeline ends', /AuditHistory/, ({ viewerHistory: { edges, pageInfo } }) => {
-      if (edges.some(({ node }: any) => node.oid === '999')) pageInfo.hasNextPage = false
+      if (edges.some(({ node }: any) => node.id === '999')) pageInfo.hasNextPage = false
     }),
     changing('looks up in the hot timeline only', /AuditLookup/, (data, asked) => {
-      if (asked.variables.ids[0] === '1499') data.progress = [null]
+      if (asked.variables.ids[0] === '1499') data.subjects[0].viewerProgress = null
     }),
   ],
   'deleted-stays-deleted': [fakeDelete, fakeClear, lateAsNow],
@@ -343,13 +385,13 @@ function everybodyIsSomebodyElse(): PlannedFault {
   return changing(
     'shows the history of others',
     /AuditLookup/,
-    (data) => (data.progress = data.progress.map(() => accepted({ oid: '1' }).progress)),
+    (data) => (data.subjects = data.subjects.map(({ id }: any) => watched({ id }))),
   )
 }
 
 /** A process that looks deletions up in its own outdated copy. */
 function olderThanDeletion(): PlannedFault {
   return changing('has not heard of the deletion', /AuditLookup/, (data, asked) => {
-    data.progress = asked.variables.ids.map((oid: string) => accepted({ oid, business: 'video', position: REAL_POSITION }).progress)
+    data.subjects = asked.variables.ids.map((id: string) => watched({ id, position: REAL_POSITION }))
   })
 }

@@ -100,7 +100,7 @@ describe('a service that keeps its promises', () => {
 
   test('with one token it changes only the data of its own writes', async () => {
     const viewer = 'has watched before'
-    await ask(service.url, viewer, 'mutation { reportProgress(input: { business: "video", oid: "mine", position: 600000 }) { outcome } }')
+    await ask(service.url, viewer, 'mutation { reportProgress(input: { business: "video", id: "mine", position: 600000 }) { outcome } }')
     const { SignJWT } = await import('jose')
     const token = await new SignJWT({})
       .setProtectedHeader({ alg: 'HS256' })
@@ -111,8 +111,8 @@ describe('a service that keeps its promises', () => {
     expect(lines.filter((line) => line.startsWith('FAILED'))).toEqual([])
     expect(ok).toBe(true)
     expect(lines.filter((line) => line.startsWith('ok')).length).toBeGreaterThan(30)
-    const { data } = await ask(service.url, viewer, '{ viewerHistory(first: 100) { edges { node { oid } } } historySettings { paused } }')
-    expect(data).toEqual({ viewerHistory: { edges: [{ node: { oid: 'mine' } }] }, historySettings: { paused: false } })
+    const { data } = await ask(service.url, viewer, '{ viewerHistory(first: 100) { edges { node { id } } } historySettings { paused } }')
+    expect(data).toEqual({ viewerHistory: { edges: [{ node: { id: 'mine' } }] }, historySettings: { paused: false } })
   })
 
   test('the error names the process whose metrics show the progress of the write-back', async () => {
@@ -126,8 +126,8 @@ describe('a service that keeps its promises', () => {
     const audited = await makeAudit(optionsOf())
     const viewer = await audited.ownViewer()
     await viewer.reportBatch([
-      { oid: '1', position: 600_000 },
-      { oid: '2', business: 'article', position: 1 },
+      { id: '1', position: 600_000 },
+      { id: '2', business: 'article', position: 1 },
     ])
     await viewer.pause()
     expect(await audited.cleanUp()).toBe(0)

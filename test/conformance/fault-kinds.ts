@@ -27,8 +27,8 @@ export function asking(name: string, operation: RegExp, change: (asked: Asked) =
 /** Changes the inputs of reports, single or in a batch. */
 export function reporting(name: string, change: (input: any) => any): PlannedFault {
   return asking(name, /Audit(Report|Batch)/, (asked) => {
-    const { input, inputs } = asked.variables
-    return askedWith(asked, { variables: input ? { input: change(input) } : { inputs: inputs.map(change) } })
+    const { input, reports } = asked.variables
+    return askedWith(asked, { variables: input ? { input: change(input) } : { reports: reports.map(change) } })
   })
 }
 
@@ -95,8 +95,14 @@ export function refusing(name: string, change: { code: string } | { message: str
 }
 
 export function accepted(input: any) {
-  const progress = { duration: 0, device: null, viewedAt: Date.now(), finished: false, ...input }
-  return { outcome: 'ACCEPTED', code: null, message: null, progress, dayToken: 'd', firstOfDay: false }
+  const subject = watched(input)
+  return { outcome: 'ACCEPTED', userErrors: [], subject, progress: subject.viewerProgress, dayToken: 'd', firstOfDay: false }
+}
+
+/** The subject of a report, as if it were stored. */
+export function watched({ id, business = 'video', ...report }: any) {
+  const { position = 0, duration = 0, device = null, viewedAt = Date.now(), finished = false } = report
+  return { __typename: 'Video', id, business, viewerProgress: { position, duration, device, viewedAt, finished } }
 }
 
 export function dropping(name: string, drops: (input: any) => boolean): PlannedFault {
@@ -122,7 +128,7 @@ export function losing(name: string, drops: (input: any, earlier: any) => boolea
         async answer(asked, forward) {
           const { input } = asked.variables
           if (!/AuditReport/.test(asked.query)) return forward(asked)
-          const key = `${asked.headers['x-viewer-id']} ${input.oid}`
+          const key = `${asked.headers['x-viewer-id']} ${input.id}`
           const earlier = seen.get(key)
           seen.set(key, input)
           return earlier !== undefined && drops(input, earlier) ? told({ data: { reportProgress: accepted(input) } }) : forward(asked)
