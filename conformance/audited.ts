@@ -71,7 +71,7 @@ export async function makeAudit(options: AuditOptions) {
   const [main, other] = probes
   const { business } = main
   const ahead = main.serverNow - Date.now()
-  const { edges } = await main.viewer.history({ first: 1 })
+  const { edges } = await main.viewer.history({ businesses: [business], first: 1 })
   const entity = edges[0]?.node.__typename
   if (entity === undefined)
     throw new TidemarkError('INTERNAL', `${url} acknowledged a report but shows an empty history: check that all stores run`)
