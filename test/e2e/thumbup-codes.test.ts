@@ -1,35 +1,29 @@
-/** The descriptions of schema/thumbup.graphql name the codes of each field. The running gateway answers with these and with no others. */
+/** docs/api/likes.md lists the codes of each field. The running gateway answers with these and with no others. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { parse, visit } from 'graphql'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { ask, makeServiceFolder, startService, type Service } from '../../harness/deployment/service.ts'
 
-const SDL = parse(readFileSync(join(import.meta.dirname, '..', '..', 'schema', 'thumbup.graphql'), 'utf8'))
-const CODE = /[A-Z]{2,}(?:_[A-Z]+)+|FORBIDDEN|UNAUTHENTICATED/g
-/** Only with a store down: test/subgraphs/thumbup/outages.test.ts. */
-const OF_OUTAGES = new Set(['RECORD_STORE_UNAVAILABLE', 'HOT_STORE_UNAVAILABLE', 'STORE_FULL'])
+const [, ...TABLES] = readFileSync(join(import.meta.dirname, '..', '..', 'docs', 'api', 'likes.md'), 'utf8')
+  .replace(/^.*\n## Errors\n/s, '')
+  .split(/^\|---\|---\|$/m)
 
-/** The codes behind "Errors:" of a field, or in the whole of a description about codes. */
-function named(place: string): string[] {
-  let text = ''
-  let type = ''
-  visit(SDL, {
-    ObjectTypeDefinition(node) {
-      type = node.name.value
-    },
-    FieldDefinition(node) {
-      if (`${type}.${node.name.value}` === place) text = node.description?.value ?? ''
-    },
-  })
-  const codes = (text.split('Errors:')[1] ?? text).match(CODE) ?? []
-  return codes.filter((code) => !OF_OUTAGES.has(code)).toSorted()
+/** The codes in the rows that name the field. `table`: 0 of userErrors, 1 of GraphQL errors. */
+function named(table: number, field: string): string[] {
+  const rows = [...(TABLES[table] ?? '').matchAll(/^\| (.*) \| (.*) \|$/gm)].filter(([, fields]) => fields?.includes(`\`${field}\``))
+  return rows.flatMap(([, , codes]) => [...(codes ?? '').matchAll(/`([A-Z_]+)`/g)].map(([, code]) => code as string)).toSorted()
 }
 
 const list = (count: number, item: unknown = 'a') => Array.from({ length: count }, () => item)
-const MARK = 'mutation ($i: [MarkInput!]!) { markBatch(inputs: $i) { code } }'
-const ONE = 'mutation ($b: String = "video", $i: ID = "a", $m: Mark!) { setMark(input: { business: $b, id: $i, mark: $m }) { code } }'
-const REGISTER = 'mutation ($b: String, $i: [SubjectInput!]!) { registerSubjects(business: $b, inputs: $i) { code } }'
+const ONE = 'mutation ($i: SetMarkInput!) { setMark(input: $i) { userErrors { code } } }'
+/** More marks in a second than the business allows. */
+const MANY = `mutation ($i: SetMarkInput!) { ${list(4)
+  .map((_, at) => `m${at}: setMark(input: $i) { userErrors { code } }`)
+  .join(' ')} }`
+const BATCH =
+  'mutation ($i: [SetMarkInput!]!) { setMarkBatch(input: { marks: $i }) { userErrors { code } results { userErrors { code } } } }'
+const REGISTER = `mutation ($i: [RegisterSubjectInput!]!) {
+  registerSubjects(input: { business: "video", subjects: $i }) { userErrors { code } results { userErrors { code } } } }`
 const REGISTERER = { 'x-viewer-scopes': 'subjects:register' }
 const RECOUNT = 'query ($b: String = "video", $i: [ID!] = ["a"]) { reconcile(business: $b, ids: $i) { checked } }'
 const OPERATOR = { 'x-viewer-scopes': 'operator' }
@@ -37,20 +31,37 @@ const READ = (fields: string) => `query ($b: String = "video", $i: [ID!] = ["a"]
 const LIKES = (args: string) => `{ thumbupUser { likes(${args}) { edges { cursor } } } }`
 
 type Try = [query: string, variables?: Record<string, unknown>, headers?: Record<string, string>, viewer?: string | null]
-const mark = (more: object, ...others: object[]): Try => [
-  MARK,
-  { i: [more, ...others].map((each) => ({ business: 'video', id: 'a', mark: 'LIKE', ...each })) },
+const BAD_MARKS = [
+  ...[{ business: 'nope' }, { business: 'gone' }, { id: '' }, { markedAt: -1 }, { source: 'x'.repeat(65) }, { viewer: '8' }],
+  { business: 'article', mark: 'DISLIKE' },
 ]
-const subjects = (...inputs: object[]): Try => [REGISTER, { b: 'video', i: inputs }, REGISTERER]
+const filled = (more: object) => ({ business: 'video', id: 'a', mark: 'LIKE', ...more })
+const one = (more: object): Try => [ONE, { i: filled(more) }]
+const batch = (...more: object[]): Try => [BATCH, { i: more.map(filled) }]
+const subjects = (...i: object[]): Try => [REGISTER, { i }, REGISTERER]
 
-const TRIES: Record<string, Try[]> = {
-  'Query.subjects': [
-    [READ('id'), { b: 'nope' }],
-    [READ('id'), { i: list(201) }],
-    [READ('id'), { i: [''] }],
+const USER_ERRORS: Record<string, Try[]> = {
+  setMark: [...BAD_MARKS.map(one), [MANY, { i: filled({ business: 'article' }) }]],
+  setMarkBatch: [
+    ...BAD_MARKS.map((each) => batch(each)),
+    batch(...(list(4, { business: 'article' }) as object[])),
+    batch(...(list(501, {}) as object[])),
   ],
-  'Query.thumbupUser': [['{ thumbupUser(id: "") { id } }'], ['{ thumbupUser { id } }', {}, {}, null]],
-  'Query.reconcile': [
+  registerSubjects: [
+    ...[subjects({ business: 'nope', id: 'a', owner: '1' }), subjects({ business: 'gone', id: 'a', owner: '1' })],
+    ...[subjects({ id: '', owner: '1' }), subjects({ id: 'a', owner: '1' }, { id: 'a', owner: '2' })],
+    subjects(...(list(501, { id: 'a', owner: '1' }) as object[])),
+  ],
+}
+
+const ERRORS: Record<string, Try[]> = {
+  subjects: [
+    [READ('id likeCount'), { b: 'nope' }],
+    [READ('id likeCount'), { i: list(201) }],
+    [READ('id likeCount'), { i: [''] }],
+  ],
+  thumbupUser: [['{ thumbupUser(id: "") { id } }'], ['{ thumbupUser { id } }', {}, {}, null]],
+  reconcile: [
     [RECOUNT, { b: 'nope' }, OPERATOR],
     [RECOUNT, { b: 'gone' }, OPERATOR],
     [RECOUNT, { i: list(201) }, OPERATOR],
@@ -58,31 +69,25 @@ const TRIES: Record<string, Try[]> = {
     [RECOUNT],
     [RECOUNT, {}, {}, null],
   ],
-  'Mutation.mark': [
-    [ONE, { m: 'LIKE' }, {}, null],
-    [ONE, { m: 'LOVE' }],
-  ],
-  'Mutation.markBatch': [
-    [MARK, { i: list(501, { business: 'video', id: 'a', mark: 'LIKE' }) }],
-    [MARK, { i: [] }, {}, null],
-  ],
-  'Mutation.registerSubjects': [
-    [REGISTER, { i: list(501, { id: 'a', owner: '1' }) }, REGISTERER],
+  setMark: [[ONE, { i: filled({}) }, {}, null]],
+  setMarkBatch: [[BATCH, { i: [] }, {}, null]],
+  registerSubjects: [
     [REGISTER, { i: [] }],
     [REGISTER, { i: [] }, {}, null],
   ],
-  'Thumbup.likeCount': [[READ('likeCount'), { b: 'gone' }]],
-  'Thumbup.viewerMark': [
+  likeCount: [[READ('likeCount'), { b: 'gone' }]],
+  dislikeCount: [[READ('dislikeCount'), { b: 'gone' }]],
+  viewerMark: [
     [READ('viewerMark'), { b: 'gone' }],
     [READ('viewerMark'), {}, {}, null],
   ],
-  'Thumbup.likers': [
+  likers: [
     [READ('likers { edges { cursor } }'), { b: 'gone' }],
     [READ('likers { edges { cursor } }'), {}, {}, null],
     [READ('likers(first: 0) { edges { cursor } }')],
     [READ('likers(after: "x") { edges { cursor } }')],
   ],
-  'User.likes': [
+  likes: [
     [LIKES('business: "nope"')],
     [LIKES('business: "gone"')],
     [LIKES('business: "video", first: 101')],
@@ -90,16 +95,7 @@ const TRIES: Record<string, Try[]> = {
     ['{ thumbupUser(id: "8") { likes(business: "video") { edges { cursor } } } }'],
     [LIKES('business: "video"'), {}, {}, null],
   ],
-  'User.likesReceived': [['{ thumbupUser { likesReceived(business: "nope") } }'], ['{ thumbupUser { likesReceived(business: "gone") } }']],
-  'MarkPayload.code': [
-    ...[mark({ business: 'nope' }), mark({ business: 'gone' }), mark({ id: '' }), mark({ markedAt: -1 }), mark({ source: 'x'.repeat(65) })],
-    ...[mark({ business: 'article', mark: 'DISLIKE' }), mark({ viewer: '8' })],
-    mark({ business: 'article' }, ...list(3, { business: 'article' }).map((each) => each as object)),
-  ],
-  'RegisterPayload.code': [
-    ...[subjects({ business: 'nope', id: 'a', owner: '1' }), subjects({ business: 'gone', id: 'a', owner: '1' })],
-    ...[subjects({ id: '', owner: '1' }), subjects({ id: 'a', owner: '1' }, { id: 'a', owner: '2' })],
-  ],
+  likesReceived: [['{ thumbupUser { likesReceived(business: "nope") } }'], ['{ thumbupUser { likesReceived(business: "gone") } }']],
 }
 
 const { folder, remove } = makeServiceFolder()
@@ -117,14 +113,47 @@ afterAll(async () => {
   remove()
 })
 
-test.each(Object.keys(TRIES))('%s', async (place) => {
-  const codes = new Set<string>()
-  for (const [query, variables = {}, headers = {}, viewer = '7'] of TRIES[place] as Try[]) {
-    const { data, errors = [] } = await ask(service.url, viewer ?? undefined, query, variables, headers)
-    const payloads = [data?.markBatch, data?.registerSubjects].flatMap((each) => each ?? []) as { code: string | null }[]
-    const told = [...errors.map(({ extensions }) => extensions.code), ...payloads.flatMap(({ code }) => code ?? [])]
-    expect({ query, variables, told }).toMatchObject({ told: expect.arrayContaining([expect.any(String)]) })
-    for (const code of told) codes.add(code)
+type UserErrors = { userErrors: { code: string }[]; results?: UserErrors[] }
+
+async function codesOf(tries: readonly Try[], codesIn: (answer: any) => string[]): Promise<string[]> {
+  const all = new Set<string>()
+  for (const [query, variables = {}, headers = {}, viewer = '7'] of tries) {
+    const codes = codesIn(await ask(service.url, viewer ?? undefined, query, variables, headers))
+    for (const code of codes) all.add(code)
+    expect({ query, variables, codes }).toMatchObject({ codes: expect.arrayContaining([expect.any(String)]) as unknown })
   }
-  expect([...codes].toSorted()).toEqual(named(place))
+  return [...all].toSorted()
+}
+
+test.each(Object.keys(USER_ERRORS))('the userErrors of %s', async (mutation) => {
+  const codes = await codesOf(USER_ERRORS[mutation] as Try[], ({ data, errors }) => {
+    expect(errors).toBeUndefined()
+    const payloads = Object.values<UserErrors>(data)
+    return payloads
+      .flatMap(({ userErrors, results = [] }) => [userErrors, ...results.map((each) => each.userErrors)].flat())
+      .map(({ code }) => code)
+  })
+  expect(codes).toEqual(named(0, mutation))
+})
+
+test.each(Object.keys(ERRORS))('the errors of %s', async (field) => {
+  const codes = await codesOf(ERRORS[field] as Try[], ({ data, errors }) => {
+    expect(data).toEqual(expect.any(Object))
+    expect(JSON.stringify(data)).toMatch(/null/)
+    return (errors as { extensions: { code: string } }[]).map(({ extensions }) => extensions.code)
+  })
+  expect(codes).toEqual(named(1, field))
+})
+
+test('UserErrorCode has the documented codes and no others', async () => {
+  const [, , text = ''] =
+    /(.*?)If they fail, a batch(.*?)GraphQL error/s.exec(
+      readFileSync(join(import.meta.dirname, '..', '..', 'docs', 'api', 'likes.md'), 'utf8'),
+    ) ?? []
+  const ofStores = [...text.matchAll(/`([A-Z_]+)`/g)].map(([, code]) => code as string)
+  const sdl = readFileSync(join(import.meta.dirname, '..', '..', 'schema', 'thumbup.graphql'), 'utf8')
+  const [, values = ''] = /^enum UserErrorCode \{\n(.*?)^\}/ms.exec(sdl) ?? []
+  const inSchema = [...values.matchAll(/^ {2}([A-Z_]+)$/gm)].map(([, code]) => code as string)
+  const documented = new Set([...Object.keys(USER_ERRORS).flatMap((mutation) => named(0, mutation)), ...ofStores])
+  expect(inSchema.toSorted()).toEqual([...documented].toSorted())
 })
