@@ -19,6 +19,7 @@ import type { DefinitionNode, DocumentNode, GraphQLSchema } from 'graphql'
 import { TidemarkError } from '../../core/errors.ts'
 import { CACHE_DIRECTIVE } from '../cache/cache-policy.ts'
 import { repairPlan, subgraphTypes } from './plan-repairs.ts'
+import { planSharedRoots, sharedRoots, type PlanDocument, type SharedRoots } from './shared-roots.ts'
 
 /** The object types that satisfy a type condition, including the named type and inaccessible types. */
 export type PossibleTypes = (name: string) => ReadonlySet<string>
@@ -39,6 +40,10 @@ export function makePlanner(supergraphSdl: string): Planner {
   const schema = apiSchema(native.consumerSchema)
   const supergraph = parse(supergraphSdl)
   const types = subgraphTypes(supergraph)
+  const shared = sharedRoots(supergraph)
+  const whole = planBy(native)
+  let owned: readonly PlanDocument[] | undefined
+  const plannersOf = ({ owned: supergraphs }: SharedRoots) => (owned ??= supergraphs.map((each) => planBy(openNative(print(each)))))
   return {
     schema,
     possible: possibleTypes(supergraph),
@@ -46,7 +51,7 @@ export function makePlanner(supergraphSdl: string): Planner {
     subgraphs: subgraphNames(supergraph),
     plan(document) {
       try {
-        const plan = native.plan(print(document), undefined, new Set(), 0).node ?? undefined
+        const plan = shared === undefined ? whole(document) : planSharedRoots(document, whole, shared, () => plannersOf(shared))
         return plan === undefined ? undefined : repairPlan(plan, types)
       } catch (cause) {
         throw new GraphQLError('The operation is valid, but the planner found no way to answer it.', {
@@ -56,6 +61,10 @@ export function makePlanner(supergraphSdl: string): Planner {
       }
     },
   }
+}
+
+function planBy(native: QueryPlanner): PlanDocument {
+  return (document) => native.plan(print(document), undefined, new Set(), 0).node ?? undefined
 }
 
 function openNative(supergraphSdl: string): QueryPlanner {
