@@ -26,7 +26,7 @@ const BATCH = 500
 const VIEWERS_AT_ONCE = 16
 const IDLE_MS = 3_000
 const FLUSH_MS = 5_000
-const REPORT = 'mutation ($inputs: [ProgressInput!]!) { reportProgressBatch(inputs: $inputs) { outcome } }'
+const REPORT = 'mutation ($reports: [ReportProgressInput!]!) { reportProgressBatch(input: { reports: $reports }) { results { outcome } } }'
 const UNSEEN = 'query ($ids: [ID!]!) { unseen(business: "video", candidates: $ids) { ids } }'
 
 type Row = { viewer: string; oid: string }
@@ -81,7 +81,7 @@ export async function bench({ quick, file, only, against = [], progress }: Bench
 /** Each viewer and subject once, because a repeated subject is already hidden. */
 async function readRows(file: string | undefined, max: number): Promise<Row[]> {
   const rows = new Map<string, Row>()
-  for await (const { viewer, oid } of makeReplaySource(file, max * HEARTBEATS * 2)()) {
+  for await (const { viewer, id: oid } of makeReplaySource(file, max * HEARTBEATS * 2)()) {
     rows.set(`${viewer} ${oid}`, { viewer, oid })
     if (rows.size === max) break
   }
@@ -93,8 +93,9 @@ async function countShownAgain(url: string, rows: readonly Row[], viewers: strin
   async function watch(): Promise<void> {
     for (let row = rows[next++]; row !== undefined; row = rows[next++]) {
       const viewer = viewerOf(viewers, row)
-      const { data } = await ask(url, viewer, REPORT, { inputs: [{ business: 'video', oid: row.oid, position: 60_000 }] })
-      if (data.reportProgressBatch[0].outcome !== 'ACCEPTED') throw new Error(`a report was ${data.reportProgressBatch[0].outcome}`)
+      const { data } = await ask(url, viewer, REPORT, { reports: [{ business: 'video', id: row.oid, position: 60_000 }] })
+      if (data.reportProgressBatch.results[0].outcome !== 'ACCEPTED')
+        throw new Error(`a report was ${data.reportProgressBatch.results[0].outcome}`)
       shownAgain += (await ask(url, viewer, UNSEEN, { ids: [row.oid] })).data.unseen.ids.length
     }
   }
@@ -150,12 +151,12 @@ function bodiesOf(rows: readonly Row[], viewers: string): string[] {
   const now = Date.now()
   const reports = Array.from({ length: HEARTBEATS }, (_, beat) =>
     rows.map((row, place) => ({
-      ...{ viewer: viewerOf(viewers, row), business: 'video', oid: row.oid, position: 15_000 * (beat + 1), duration: 300_000 },
+      ...{ viewer: viewerOf(viewers, row), business: 'video', id: row.oid, position: 15_000 * (beat + 1), duration: 300_000 },
       viewedAt: now - 3_000_000 + place + beat * 15_000,
     })),
   ).flat()
   return Array.from({ length: Math.ceil(reports.length / BATCH) }, (_, at) =>
-    JSON.stringify({ query: REPORT, variables: { inputs: reports.slice(at * BATCH, (at + 1) * BATCH) } }),
+    JSON.stringify({ query: REPORT, variables: { reports: reports.slice(at * BATCH, (at + 1) * BATCH) } }),
   )
 }
 

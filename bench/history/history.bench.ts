@@ -22,10 +22,11 @@ const BATCH = 500
 const WARM_UP_MS = 4_000
 const ACCEPTED = '"outcome":"ACCEPTED"'
 
-const BATCH_QUERY = 'mutation ($inputs: [ProgressInput!]!) { reportProgressBatch(inputs: $inputs) { outcome code } }'
-const SINGLE_QUERY = 'mutation ($input: ProgressInput!) { reportProgress(input: $input) { outcome code dayToken } }'
+const BATCH_QUERY =
+  'mutation ($reports: [ReportProgressInput!]!) { reportProgressBatch(input: { reports: $reports }) { results { outcome userErrors { code } } } }'
+const SINGLE_QUERY = 'mutation ($input: ReportProgressInput!) { reportProgress(input: $input) { outcome userErrors { code } dayToken } }'
 const PAGE_QUERY =
-  '{ viewerHistory(first: 50) { edges { cursor node { business oid position duration viewedAt device finished subject { __typename ... on Video { id } } } } pageInfo { hasNextPage endCursor } } }'
+  '{ viewerHistory(first: 50) { edges { cursor viewedAt node { __typename id business viewerProgress { position duration viewedAt device finished } } } pageInfo { hasNextPage endCursor } } }'
 
 export async function bench({ quick, progress }: BenchOptions): Promise<Measure[]> {
   const seconds = quick ? 2 : 15
@@ -77,7 +78,7 @@ function reportOf(index: number) {
   return {
     viewer: String(index % VIEWERS),
     business: 'video',
-    oid: String((index * 7_919) % SUBJECTS),
+    id: String((index * 7_919) % SUBJECTS),
     position: 10_000 + (clock % 1_000_000),
     duration: 3_600_000,
     viewedAt: clock,
@@ -94,7 +95,7 @@ function batches(service: Service, durationMs: number): LoadOptions {
     connections: 8,
     durationMs,
     headers: SCOPES,
-    body: () => JSON.stringify({ query: BATCH_QUERY, variables: { inputs: Array.from({ length: BATCH }, () => reportOf(index++)) } }),
+    body: () => JSON.stringify({ query: BATCH_QUERY, variables: { reports: Array.from({ length: BATCH }, () => reportOf(index++)) } }),
     check(body) {
       if (body.split(ACCEPTED).length !== BATCH + 1) throw new Error(`not all reports of a batch were accepted: ${body.slice(0, 300)}`)
     },
@@ -117,11 +118,11 @@ function singleReports(service: Service, durationMs: number): LoadOptions {
 
 /** Gives viewer 1 more entries than a page has. */
 async function fillPages(service: Service): Promise<void> {
-  const inputs = Array.from({ length: 100 }, (_, index) => Object.assign(reportOf(index), { viewer: '1', oid: String(10_000 + index) }))
+  const inputs = Array.from({ length: 100 }, (_, index) => Object.assign(reportOf(index), { viewer: '1', id: String(10_000 + index) }))
   const filled = await fetch(service.url, {
     method: 'POST',
     headers: { 'content-type': 'application/json', ...SCOPES },
-    body: JSON.stringify({ query: BATCH_QUERY, variables: { inputs } }),
+    body: JSON.stringify({ query: BATCH_QUERY, variables: { reports: inputs } }),
   })
   if ((await filled.text()).split(ACCEPTED).length !== inputs.length + 1) throw new Error('the pages could not be filled')
 }

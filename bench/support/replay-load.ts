@@ -37,12 +37,12 @@ async function* sample(reports: number): AsyncGenerator<WireReport> {
   const subjects = Math.ceil(rows / ROWS_PER_SUBJECT)
   for (let row = 0; row < rows; row++) {
     const viewer = String(1 + randomBelow(random, viewers))
-    const oid = String(1 + Math.floor(subjects * random() ** 3))
+    const id = String(1 + Math.floor(subjects * random() ** 3))
     for (let beat = 0; beat < HEARTBEATS; beat++) {
       yield {
         viewer,
         business: BUSINESS,
-        oid,
+        id,
         position: HEARTBEAT_MS * (beat + 1),
         duration: HEARTBEAT_MS * HEARTBEATS * 2,
         viewedAt: START + row * ROW_EVERY_MS + beat * HEARTBEAT_MS + (row % 7),

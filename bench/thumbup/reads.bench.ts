@@ -33,7 +33,7 @@ const QUIET_MAX_MS = 120_000
 const SETTINGS = { history: { timelineCap: TIMELINE_CAP }, thumbup: { flushAgeMaxMs: 500, windowMs: 1_000 } }
 
 const LIKES = `{ thumbupUser { likes(business: "${BUSINESS}", first: 100) { edges { node { id } } } } }`
-const HISTORY = '{ viewerHistory(first: 20) { edges { node { oid } } } }'
+const HISTORY = '{ viewerHistory(first: 20) { edges { node { id } } } }'
 const UNSEEN = `query ($ids: [ID!]!) { unseen(business: "${BUSINESS}", candidates: $ids) { ids } }`
 const MARK = `mutation ($id: ID!) { setMark(input: { business: "${BUSINESS}", id: $id, mark: LIKE }) { outcome } }`
 

@@ -23,7 +23,7 @@ export type Interaction = {
 
 const COLUMNS = {
   viewer: ['viewer', 'viewer_id', 'user_id', 'user'],
-  oid: ['oid', 'subject', 'subject_id', 'item_id', 'item'],
+  oid: ['id', 'subject', 'subject_id', 'item_id', 'item'],
   time: ['viewedAt', 'viewed_at', 'time', 'timestamp'],
 } as const
 

@@ -22,7 +22,7 @@ export type ReplayOptions = {
 export type WireReport = {
   viewer: string
   business: string
-  oid: string
+  id: string
   position: number
   duration: number
   viewedAt: number

@@ -5,11 +5,15 @@
 import { callApi } from '../../conformance/api-client.ts'
 import type { ReplayOptions, WireReport } from './options.ts'
 
-type Line = { business: string; oid: string; position: number; viewedAt: number }
-type Page = { viewerHistory: { edges: { node: Line }[]; pageInfo: { hasNextPage: boolean; endCursor: string | null } } }
+type Line = { business: string; id: string; position: number; viewedAt: number }
+type Edge = { node: { business: string; id: string; viewerProgress: { position: number; viewedAt: number } } }
+type Page = { viewerHistory: { edges: Edge[]; pageInfo: { hasNextPage: boolean; endCursor: string | null } } }
 
 const HISTORY = `query Verify($after: String) {
-  viewerHistory(first: 100, after: $after) { edges { node { business oid position viewedAt } } pageInfo { hasNextPage endCursor } }
+  viewerHistory(first: 100, after: $after) {
+    edges { node { business id viewerProgress { position viewedAt } } }
+    pageInfo { hasNextPage endCursor }
+  }
 }`
 
 export type TimelineVerification = { ok: boolean; sentence: string }
@@ -46,19 +50,19 @@ export async function verifyTimelines(
 
 async function readExpected(reports: AsyncGenerator<WireReport>): Promise<Map<string, Map<string, Line>>> {
   const expected = new Map<string, Map<string, Line>>()
-  for await (const { viewer, business, oid, position, viewedAt } of reports) {
+  for await (const { viewer, business, id, position, viewedAt } of reports) {
     let lines = expected.get(viewer)
     if (lines === undefined) expected.set(viewer, (lines = new Map()))
-    const subject = `${business}/${oid}`
+    const subject = `${business}/${id}`
     const before = lines.get(subject)
-    if (before === undefined || viewedAt >= before.viewedAt) lines.set(subject, { business, oid, position, viewedAt })
+    if (before === undefined || viewedAt >= before.viewedAt) lines.set(subject, { business, id, position, viewedAt })
   }
   return expected
 }
 
 /** Newest first; entries of one moment by their integer ids. The API documents this order for one business. */
 function sortedLines(lines: Map<string, Line>): Line[] {
-  return [...lines.values()].sort((a, b) => b.viewedAt - a.viewedAt || Number(a.oid) - Number(b.oid))
+  return [...lines.values()].sort((a, b) => b.viewedAt - a.viewedAt || Number(a.id) - Number(b.id))
 }
 
 async function readHistory(url: string, viewer: string): Promise<Line[]> {
@@ -66,7 +70,10 @@ async function readHistory(url: string, viewer: string): Promise<Line[]> {
   let after: string | null = null
   for (;;) {
     const { viewerHistory }: Page = await callApi<Page>(url, HISTORY, { after }, { viewer })
-    lines.push(...viewerHistory.edges.map((edge) => edge.node))
+    for (const { node } of viewerHistory.edges) {
+      const { position, viewedAt } = node.viewerProgress
+      lines.push({ business: node.business, id: node.id, position, viewedAt })
+    }
     after = viewerHistory.pageInfo.endCursor
     if (!viewerHistory.pageInfo.hasNextPage) return lines
   }

@@ -18,7 +18,8 @@ export type ReplayReport = SendReport & { rows: number }
 
 const DIRTY = 'tidemark_dirty_keys'
 const HEARTBEAT_MS = 15_000
-const REPORT = `mutation Replay($inputs: [ProgressInput!]!) { reportProgressBatch(inputs: $inputs) { outcome code message } }`
+const REPORT = `mutation Replay($reports: [ReportProgressInput!]!) { reportProgressBatch(input: { reports: $reports }) {
+  results { outcome userErrors { code message path } } } }`
 
 export async function replay(file: string, given: ReplayOptions, print: (line: string) => void): Promise<boolean> {
   const options = withAddresses(given)
@@ -71,7 +72,7 @@ function reportOf(row: Interaction, beat: number, options: Pick<ReplayOptions, '
   return {
     viewer: row.viewer,
     business: row.business ?? options.business,
-    oid: row.oid,
+    id: row.oid,
     position: (row.position ?? HEARTBEAT_MS) + advance,
     duration: row.duration ?? options.heartbeats * HEARTBEAT_MS * 2,
     viewedAt: row.viewedAt + advance,
@@ -85,9 +86,9 @@ async function sendAll(
   progress: (text: string) => void,
 ): Promise<ReplayReport> {
   const credentials = credentialsOf(options, SCOPE_WRITE_ANY)
-  const sent = await sendInBatches(reports, options, progress, async (inputs) => {
-    const data = await callApi<{ reportProgressBatch: Outcome[] }>(options.url, REPORT, { inputs }, credentials)
-    return data.reportProgressBatch
+  const sent = await sendInBatches(reports, options, progress, async (reports) => {
+    const data = await callApi<{ reportProgressBatch: { results: Outcome[] } }>(options.url, REPORT, { reports }, credentials)
+    return data.reportProgressBatch.results
   })
   return { ...sent, rows: Math.round(sent.sent / options.heartbeats) }
 }

@@ -20,7 +20,7 @@ export type SampleOptions = {
 export type SampleReport = {
   viewer: string
   business: string
-  oid: string
+  id: string
   position: number
   duration: number
   viewedAt: number
@@ -52,7 +52,7 @@ export function* sampleReports(options: SampleOptions): Generator<SampleReport> 
       for (let position = HEARTBEAT_MS; position < stop + HEARTBEAT_MS && written < options.reports; position += HEARTBEAT_MS) {
         now += HEARTBEAT_MS
         written++
-        yield { viewer, business, oid: String(subject), position: Math.min(position, stop), duration, viewedAt: now, device }
+        yield { viewer, business, id: String(subject), position: Math.min(position, stop), duration, viewedAt: now, device }
       }
     }
   }

@@ -21,9 +21,8 @@ const IDS = 20
 const CONNECTIONS = 16
 const PATIENCE_MS = 30_000
 
-const LOOK_UP =
-  'query Page($ids: [ID!]!) { progress(business: "video", ids: $ids) { position } subjects(business: "video", ids: $ids) { likeCount viewerMark } }'
-const REPORT = 'mutation Report($id: ID!, $at: Float!) { reportProgress(input: {business: "video", oid: $id, position: $at}) { outcome } }'
+const LOOK_UP = 'query Page($ids: [ID!]!) { subjects(business: "video", ids: $ids) { viewerProgress { position } likeCount viewerMark } }'
+const REPORT = 'mutation Report($id: ID!, $at: Float!) { reportProgress(input: {business: "video", id: $id, position: $at}) { outcome } }'
 const LIKE = 'mutation Like($id: ID!) { setMark(input: { business: "video", id: $id, mark: LIKE }) { outcome } }'
 const COUNTS = 'query Counts($ids: [ID!]!) { subjects(business: "video", ids: $ids) { likeCount } }'
 

@@ -39,8 +39,8 @@ export const KILL_SETTINGS = {
 
 type Written = { acknowledged: number; attempted: number }
 
-const REPORT = 'mutation ($inputs: [ProgressInput!]!) { reportProgressBatch(inputs: $inputs) { outcome } }'
-const HISTORY = '{ viewerHistory(first: 100) { edges { node { oid viewedAt position } } } }'
+const REPORT = 'mutation ($reports: [ReportProgressInput!]!) { reportProgressBatch(input: { reports: $reports }) { results { outcome } } }'
+const HISTORY = '{ viewerHistory(first: 100) { edges { node { id viewerProgress { viewedAt position } } } } }'
 const BATCH = 20
 /** Positions count the writes. They start above `glanceMax`. */
 const POSITION_BASE = 10_000
@@ -93,22 +93,22 @@ async function write(
         const count = nextCount()
         return {
           business: 'video',
-          oid: String(randomBelow(random, options.subjects)),
+          id: String(randomBelow(random, options.subjects)),
           position: POSITION_BASE + count,
           viewedAt: START + count,
         }
       })
-      for (const input of inputs) note(written, viewer, input.oid).attempted = input.position
+      for (const input of inputs) note(written, viewer, input.id).attempted = input.position
       try {
-        const { data } = await ask(service.url, viewer, REPORT, { inputs })
-        if (data.reportProgressBatch.some((each: { outcome: string }) => each.outcome !== 'ACCEPTED')) {
+        const { data } = await ask(service.url, viewer, REPORT, { reports: inputs })
+        if (data.reportProgressBatch.results.some((each: { outcome: string }) => each.outcome !== 'ACCEPTED')) {
           throw new Error(`round ${round}: a report newer than all others was not accepted`)
         }
       } catch (error) {
         if (service.process.exitCode !== null || service.process.signalCode !== null || isConnectionLoss(error)) return
         throw error
       }
-      for (const input of inputs) note(written, viewer, input.oid).acknowledged = input.position
+      for (const input of inputs) note(written, viewer, input.id).acknowledged = input.position
       acknowledged += inputs.length
     }
   })
@@ -133,9 +133,11 @@ async function findLost(service: Service, written: Map<string, Written>): Promis
   for (const viewer of viewers) {
     const { data } = await ask(service.url, viewer, HISTORY)
     const found = new Map<string, number>()
-    for (const { node } of data.viewerHistory.edges as { node: { oid: string; position: number; viewedAt: number } }[]) {
-      found.set(node.oid, node.position)
-      if (node.viewedAt - START !== node.position - POSITION_BASE) losses.push(`viewer ${viewer} has a torn record of ${node.oid}`)
+    type Edge = { node: { id: string; viewerProgress: { position: number; viewedAt: number } } }
+    for (const { node } of data.viewerHistory.edges as Edge[]) {
+      const { position, viewedAt } = node.viewerProgress
+      found.set(node.id, position)
+      if (viewedAt - START !== position - POSITION_BASE) losses.push(`viewer ${viewer} has a torn record of ${node.id}`)
     }
     for (const [key, { acknowledged, attempted }] of written) {
       if (!key.startsWith(`${viewer}/`)) continue

@@ -48,7 +48,7 @@ function write(name: string, text: string): string {
 }
 
 /** Reads the history entry and the mark of the viewer for video 5. */
-const READ = '{ viewerHistory(first: 1) { edges { node { oid } } } subjects(business: "video", ids: ["5"]) { viewerMark } }'
+const READ = '{ viewerHistory(first: 1) { edges { node { id } } } subjects(business: "video", ids: ["5"]) { viewerMark } }'
 
 const rowsOf = async (path: string) => {
   const rows = []
@@ -61,13 +61,13 @@ describe('interactions', () => {
     const expected = [{ viewer: '7', oid: 'a', viewedAt: 1_383_436_800_000 }]
     expect(await rowsOf(write('a.tsv', 'user_id\titem_id\ttime\n7\ta\t1383436800\n'))).toEqual(expected)
     expect(await rowsOf(write('b.tsv.gz', 'time\tviewer\tsubject\n1383436800000\t7\ta\n'))).toEqual(expected)
-    expect(await rowsOf(write('c.jsonl', '{"viewer": 7, "oid": "a", "viewedAt": 1383436800000}\n'))).toEqual(expected)
+    expect(await rowsOf(write('c.jsonl', '{"viewer": 7, "id": "a", "viewedAt": 1383436800000}\n'))).toEqual(expected)
   })
 
   test('with an id that was rounded by the JSON parser are refused with the line', async () => {
     const path = write(
       'large.jsonl',
-      '{"viewer": 7, "oid": "9007199254740993", "viewedAt": 1}\n{"viewer": 7, "oid": 9007199254740993, "viewedAt": 1}\n',
+      '{"viewer": 7, "id": "9007199254740993", "viewedAt": 1}\n{"viewer": 7, "id": 9007199254740993, "viewedAt": 1}\n',
     )
     await expect(rowsOf(path)).rejects.toThrow(/large.jsonl:2: the subject is the number 9007199254740992.*send ids as strings/)
   })
@@ -75,7 +75,7 @@ describe('interactions', () => {
   test.each([
     ['no-header.tsv', '1\t2\t3\n', 'no-header.tsv:1 is not a header'],
     ['no-time.tsv', 'viewer\tsubject\ttime\n1\t2\t\n1\t2\tx\n', 'no-time.tsv:'],
-    ['broken.jsonl', '{"viewer": 7, "oid": "a", "time": 1}\n{"viewer"\n', 'broken.jsonl:2 is not JSON'],
+    ['broken.jsonl', '{"viewer": 7, "id": "a", "time": 1}\n{"viewer"\n', 'broken.jsonl:2 is not JSON'],
   ])('%s is refused with its line', async (name, text, sentence) => {
     await expect(rowsOf(write(name, text))).rejects.toThrow(sentence)
   })
@@ -100,10 +100,10 @@ describe('sample', () => {
 
   test('follows the Zipf law: the first subject is watched about twice as often as the second', () => {
     const sessions = new Map<string, Set<string>>()
-    for (const { oid, viewer, viewedAt, position } of all({ reports: 200_000 })) {
-      if (position <= 15_000) sessions.set(oid, (sessions.get(oid) ?? new Set()).add(`${viewer}@${viewedAt}`))
+    for (const { id, viewer, viewedAt, position } of all({ reports: 200_000 })) {
+      if (position <= 15_000) sessions.set(id, (sessions.get(id) ?? new Set()).add(`${viewer}@${viewedAt}`))
     }
-    const times = (oid: string) => sessions.get(oid)?.size ?? 0
+    const times = (id: string) => sessions.get(id)?.size ?? 0
     expect(times('1') / times('2')).toBeGreaterThan(1.4)
     expect(times('1') / times('2')).toBeLessThan(2.8)
     expect(times('1')).toBeGreaterThan(times('10') * 5)
@@ -113,15 +113,15 @@ describe('sample', () => {
     const { out } = await run('sample', '--reports', '50')
     const lines = out.trim().split('\n')
     expect(lines).toHaveLength(50)
-    const inputs = lines.map((line) => JSON.parse(line))
+    const reports = lines.map((line) => JSON.parse(line))
     const { data } = await ask(
       service.url,
       'x',
-      'mutation ($inputs: [ProgressInput!]!) { reportProgressBatch(inputs: $inputs) { outcome } }',
-      { inputs },
+      'mutation ($reports: [ReportProgressInput!]!) { reportProgressBatch(input: { reports: $reports }) { results { outcome } } }',
+      { reports },
       { 'x-viewer-scopes': 'progress:write-any' },
     )
-    expect(new Set(data.reportProgressBatch.map((each: { outcome: string }) => each.outcome))).toEqual(new Set(['ACCEPTED']))
+    expect(new Set(data.reportProgressBatch.results.map((each: { outcome: string }) => each.outcome))).toEqual(new Set(['ACCEPTED']))
   })
 })
 
@@ -142,7 +142,7 @@ describe('replay', () => {
   test('--verify fails if a timeline differs from the file', async () => {
     const tampered = write('tampered.tsv', 'viewer\tsubject\ttime\nt1\t5\t1000000000\n')
     await run('replay', tampered, '--url', service.url, '--no-wait')
-    await ask(service.url, 't1', 'mutation { deleteHistory(business: "video", ids: ["5"]) { deletedIds } }')
+    await ask(service.url, 't1', 'mutation { deleteHistory(input: { business: "video", ids: ["5"] }) { deletedIds } }')
     const { status, out } = await run('replay', tampered, '--url', service.url, '--no-wait', '--verify')
     expect(out).toContain('NOT EQUAL')
     expect(status).toBe(1)
@@ -208,8 +208,8 @@ describe('replay', () => {
 
 describe('inspect', () => {
   test('shows the stored data of a viewer, beside the running service', async () => {
-    const input = { business: 'video', oid: 'seen', position: 60_000, viewedAt: 1_600_000_000_000 }
-    await ask(service.url, 'inspected', 'mutation ($input: ProgressInput!) { reportProgress(input: $input) { outcome } }', { input })
+    const input = { business: 'video', id: 'seen', position: 60_000, viewedAt: 1_600_000_000_000 }
+    await ask(service.url, 'inspected', 'mutation ($input: ReportProgressInput!) { reportProgress(input: $input) { outcome } }', { input })
     const { out } = await run('inspect', 'viewer', 'inspected', '--data', join(folder, 'data'))
     expect(out).toMatch(/viewer inspected, region \d+ of 100, history on/)
     expect(out).toMatch(/2020-09-13T12:26:40.000Z {2}video\/seen {2}60000 of 0 {2}(dirty|persisted)/)

@@ -33,7 +33,7 @@ beforeAll(() => {
   mkdirSync(join(folder, 'operations'))
   writeFileSync(
     join(folder, 'operations', 'all.graphql'),
-    'query All { viewerHistory(first: 1) { edges { node { oid } } } subjects(business: "video", ids: ["5"]) { viewerMark } }\n',
+    'query All { viewerHistory(first: 1) { edges { node { id } } } subjects(business: "video", ids: ["5"]) { viewerMark } }\n',
   )
 })
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
@@ -62,14 +62,14 @@ test('compose prints the graph that check, persist --schema and start accept', a
   for (const workers of [1, 2]) {
     const service = await startService({ folder, program, workers, settings: { server: { supergraph: 'graph.graphql' } } })
     try {
-      const report = 'mutation { reportProgress(input: {business: "video", oid: "5", position: 1000}) { outcome } }'
+      const report = 'mutation { reportProgress(input: {business: "video", id: "5", position: 1000}) { outcome } }'
       expect(await ask(service.url, '7', report)).toEqual({ data: { reportProgress: { outcome: 'ACCEPTED' } } })
       const read =
-        '{ viewerHistory(first: 1) { edges { node { oid } } } subjects(business: "video", ids: ["5"]) { viewerMark } unseen(business: "video", candidates: ["6"]) { ids } }'
+        '{ viewerHistory(first: 1) { edges { node { id } } } subjects(business: "video", ids: ["5"]) { viewerMark } unseen(business: "video", candidates: ["6"]) { ids } }'
       const { data, errors } = await ask(service.url, '7', read)
       expect(errors).toBeUndefined()
       expect(data).toEqual({
-        viewerHistory: { edges: [{ node: { oid: '5' } }] },
+        viewerHistory: { edges: [{ node: { id: '5' } }] },
         subjects: [{ viewerMark: 'NONE' }],
         unseen: { ids: ['6'] },
       })

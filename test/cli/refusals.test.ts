@@ -61,7 +61,7 @@ test('a missing supergraph and missing manifests are reported together with inva
 })
 
 test('persist --out with a folder and sample --skew without a number are refused with a sentence', async () => {
-  writeFileSync(join(folder, 'a.graphql'), 'query Own { viewerHistory(first: 1) { edges { node { oid } } } }')
+  writeFileSync(join(folder, 'a.graphql'), 'query Own { viewerHistory(first: 1) { edges { node { id } } } }')
   const persisted = await run('persist', '.', '--out', '.')
   expect(persisted).toMatchObject({ status: 1, error: expect.stringMatching(/^CONFIG_INVALID: .*correct --out\n$/) })
   expect(await run('sample', '--skew', 'x')).toMatchObject({ status: 1, error: expect.stringContaining('give a number from 0 to 100') })

@@ -7,10 +7,9 @@ const PER_SECOND = 2_000
 
 const FAILURES: readonly ((index: number) => string)[] = [
   (index) => `{"query":"{ nothing${index} }"}`,
-  (index) => `{"query":"{ progress(business: \\"none${index}\\", ids: [\\"1\\"]) { position } }"}`,
-  (index) =>
-    `{"query":"query ($ids: [ID!]!) { progress(business: \\"video\\", ids: $ids) { position } }","variables":{"ids":[${index}.5]}}`,
-  (index) => `{"query":"{ progress(business: \\"video\\", ids: [\\"${'x'.repeat(65)}${index}\\"]) { position } }"}`,
+  (index) => `{"query":"{ subjects(business: \\"none${index}\\", ids: [\\"1\\"]) { id } }"}`,
+  (index) => `{"query":"query ($ids: [ID!]!) { subjects(business: \\"video\\", ids: $ids) { id } }","variables":{"ids":[${index}.5]}}`,
+  (index) => `{"query":"{ subjects(business: \\"video\\", ids: [\\"${'x'.repeat(65)}${index}\\"]) { id } }"}`,
   (index) => `{"query": broken ${index}`,
   (index) => `{"documentId":"sha256:${String(index).padStart(64, '0')}"}`,
 ]

@@ -15,8 +15,8 @@ function publicText(index: number): string {
 /** Needs three subgraphs, and a token. */
 function guardedText(index: number): string {
   const subject =
-    '... on Video { id likeCount viewerMark viewerSeen viewerProgress { position duration device } likers(first: 1) { edges { node { id } } } } ... on Article { id likeCount viewerSeen } ... on Comic { id likeCount viewerMark }'
-  const entry = `edges { node { business oid position duration viewedAt device finished subject { ${subject} } } }`
+    'business viewerProgress { position duration viewedAt device finished } ... on Video { id likeCount viewerMark viewerSeen likers(first: 1) { edges { node { id } } } } ... on Article { id likeCount viewerSeen } ... on Comic { id likeCount viewerMark }'
+  const entry = `edges { viewedAt node { ${subject} } }`
   return `query N${index} { ${range(33, (at) => `h${index}_${at}: viewerHistory(first: 1) { ${entry} }`)} }`
 }
 

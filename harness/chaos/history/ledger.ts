@@ -23,7 +23,7 @@ export type Ledger = {
   deleted: Deleted[]
   viewers(): string[]
   /** The next report of this subject, newer than all others. */
-  attempt(viewer: string, oid: string): { business: string; oid: string; position: number; viewedAt: number }
+  attempt(viewer: string, oid: string): { business: string; id: string; position: number; viewedAt: number }
   acknowledge(viewer: string, oid: string, position: number, isFirm: boolean): void
   acknowledgedCount(): number
 }
@@ -59,7 +59,7 @@ export function makeLedger(): Ledger {
     attempt(viewer, oid) {
       const position = POSITION_BASE + ++count
       entryOf(viewer, oid).attempted = position
-      return { business: REPORTED, oid, position, viewedAt: START + count }
+      return { business: REPORTED, id: oid, position, viewedAt: START + count }
     },
     acknowledge(viewer, oid, position, isFirm) {
       const entry = entryOf(viewer, oid)

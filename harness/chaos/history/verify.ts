@@ -16,10 +16,13 @@ const VIDEO = 1
 const ARTICLE = 2
 const CALLS_AT_ONCE = 4
 
-type Page = { edges: { node: Found & { oid: string } }[]; pageInfo: { hasNextPage: boolean; endCursor: string | null } }
+type Page = { edges: { node: { id: string; viewerProgress: Found } }[]; pageInfo: { hasNextPage: boolean; endCursor: string | null } }
 
 const PAGE = `query ($businesses: [String!], $after: String) {
-  viewerHistory(businesses: $businesses, first: 100, after: $after) { edges { node { oid position viewedAt } } pageInfo { hasNextPage endCursor } }
+  viewerHistory(businesses: $businesses, first: 100, after: $after) {
+    edges { node { id viewerProgress { position viewedAt } } }
+    pageInfo { hasNextPage endCursor }
+  }
 }`
 
 export async function verify(gateways: readonly Role[], records: RecordStore, ledger: Ledger): Promise<Verification> {
@@ -76,7 +79,7 @@ async function readHistory(gateway: Role, viewer: string, business: string): Pro
     if (end.kind !== 'answered') throw new Error(`the history of viewer ${viewer} cannot be read: ${JSON.stringify(end)}`)
     if (end.degraded.size > 0) throw new Error(`after the load the answers still lack ${[...end.degraded].join(', ')}`)
     const { edges, pageInfo }: Page = end.data.viewerHistory
-    nodes.push(...edges.map((edge) => edge.node))
+    nodes.push(...edges.map(({ node }) => ({ oid: node.id, ...node.viewerProgress })))
     if (!pageInfo.hasNextPage) return nodes
     after = pageInfo.endCursor
   }

@@ -32,15 +32,18 @@ export type Writers = {
 const BATCH = 20
 const LOOKUPS_MAX = 50
 
-const REPORT_BATCH = 'mutation ($inputs: [ProgressInput!]!) { reportProgressBatch(inputs: $inputs) { outcome code message } }'
-const REPORT_ONE = 'mutation ($input: ProgressInput!) { reportProgress(input: $input) { outcome code message } }'
-const DELETE = 'mutation ($ids: [ID!]!) { deleteHistory(business: "article", ids: $ids) { deletedIds } }'
-const LOOK_UP = 'query ($ids: [ID!]!) { progress(business: "video", ids: $ids) { position } }'
+const ANSWERED = '{ outcome userErrors { code message } subject { viewerProgress { position } } }'
+const REPORT_BATCH = `mutation ($reports: [ReportProgressInput!]!) { reportProgressBatch(input: { reports: $reports }) { results ${ANSWERED} } }`
+const REPORT_ONE = `mutation ($input: ReportProgressInput!) { reportProgress(input: $input) ${ANSWERED} }`
+const DELETE = 'mutation ($ids: [ID!]!) { deleteHistory(input: { business: "article", ids: $ids }) { deletedIds userErrors { code } } }'
+const LOOK_UP = 'query ($ids: [ID!]!) { subjects(business: "video", ids: $ids) { viewerProgress { position } } }'
 /** More entries than the hot timeline holds. The rest is in the record store. */
-const PAGE = 'query ($businesses: [String!]) { viewerHistory(businesses: $businesses, first: 100) { edges { node { oid position } } } }'
+const PAGE =
+  'query ($businesses: [String!]) { viewerHistory(businesses: $businesses, first: 100) { edges { node { id viewerProgress { position } } } } }'
 
-type Outcome = { outcome: string; code: string | null; message: string | null }
-type Page = { viewerHistory: { edges: { node: { oid: string; position: number } }[] } }
+type Subject = { viewerProgress: { position: number } | null }
+type Outcome = { outcome: string; userErrors: { code: string; message: string }[]; subject: Subject | null }
+type Page = { viewerHistory: { edges: { node: Subject & { id: string } }[] } }
 
 export function startWriters(gateways: readonly Role[], ledger: Ledger, options: WriterOptions): Writers {
   const lanes = Array.from({ length: options.lanes }, (_, number) => startLane(makeLane(gateways, number, options), ledger, options))
@@ -58,13 +61,17 @@ function startLane(lane: Lane, ledger: Ledger, options: WriterOptions): RunningL
   async function report(viewer: string, size: number): Promise<void> {
     const inputs = Array.from({ length: size }, () => ledger.attempt(viewer, String(randomBelow(lane.random, options.subjects))))
     const { outcomes, degraded } = size === 1 ? await reportOne(viewer, inputs) : await reportBatch(viewer, inputs)
-    outcomes.forEach(({ outcome, code, message }, index) => {
-      const { oid, position } = inputs[index] as (typeof inputs)[number]
+    outcomes.forEach(({ outcome, userErrors: [mistake], subject }, index) => {
+      const { id, position } = inputs[index] as (typeof inputs)[number]
       // A repeated batch, here or in the service, meets its own newer report of the subject.
-      const isSuperseded = inputs.findLastIndex((input) => input.oid === oid) > index
-      if (outcome === 'ACCEPTED') ledger.acknowledge(viewer, oid, position, !degraded.has('hotStore'))
-      else if (outcome !== 'STALE' || !isSuperseded)
-        options.onWrong(`viewer ${viewer}, subject ${oid}: the newest report was ${outcome}: ${code ?? ''} ${message ?? ''}`)
+      const isSuperseded = inputs.findLastIndex((input) => input.id === id) > index
+      if (outcome === 'ACCEPTED') {
+        ledger.acknowledge(viewer, id, position, !degraded.has('hotStore'))
+        complain(viewer, id, position, subject?.viewerProgress?.position, 'the answer')
+      } else if (outcome !== 'STALE' || !isSuperseded)
+        options.onWrong(
+          `viewer ${viewer}, subject ${id}: the newest report was ${outcome}: ${mistake?.code ?? ''} ${mistake?.message ?? ''}`,
+        )
     })
   }
 
@@ -74,15 +81,17 @@ function startLane(lane: Lane, ledger: Ledger, options: WriterOptions): RunningL
   }
 
   async function reportBatch(viewer: string, inputs: readonly object[]) {
-    const { data, degraded } = await insist<{ reportProgressBatch: Outcome[] }>('batch', viewer, REPORT_BATCH, { inputs })
-    return { outcomes: data.reportProgressBatch, degraded }
+    const { data, degraded } = await insist<{ reportProgressBatch: { results: Outcome[] } }>('batch', viewer, REPORT_BATCH, {
+      reports: inputs,
+    })
+    return { outcomes: data.reportProgressBatch.results, degraded }
   }
 
   async function reportAndDelete(viewer: string): Promise<void> {
     const oid = `${lane.number}.${deletions++}`
     const written = { viewer, oid, acknowledged: false }
     ledger.deleted.push(written)
-    await insist('report', viewer, REPORT_ONE, { input: { business: DELETED, oid, position: 1 } })
+    await insist('report', viewer, REPORT_ONE, { input: { business: DELETED, id: oid, position: 1 } })
     await insist('delete', viewer, DELETE, { ids: [oid] })
     written.acknowledged = true
   }
@@ -91,11 +100,11 @@ function startLane(lane: Lane, ledger: Ledger, options: WriterOptions): RunningL
     const known = ledger.entriesOf(viewer).map(({ oid, firm }) => ({ oid, firm }))
     const asked = known.slice(0, LOOKUPS_MAX)
     if (asked.length === 0) return
-    const { data, degraded } = await insist<{ progress: ({ position: number } | null)[] }>('lookup', viewer, LOOK_UP, {
+    const { data, degraded } = await insist<{ subjects: Subject[] }>('lookup', viewer, LOOK_UP, {
       ids: asked.map(({ oid }) => oid),
     })
     if (degraded.size > 0) return
-    asked.forEach(({ oid, firm }, index) => complain(viewer, oid, firm, data.progress[index]?.position, 'a lookup'))
+    asked.forEach(({ oid, firm }, index) => complain(viewer, oid, firm, data.subjects[index]?.viewerProgress?.position, 'a lookup'))
   }
 
   async function readPage(viewer: string): Promise<void> {
@@ -103,7 +112,7 @@ function startLane(lane: Lane, ledger: Ledger, options: WriterOptions): RunningL
     const { data, degraded } = await insist<Page>('page', viewer, PAGE, { businesses: [REPORTED] })
     if (degraded.size > 0) return
     const nodes = data.viewerHistory.edges.map((edge) => edge.node)
-    const found = new Map(nodes.map((node) => [node.oid, node.position]))
+    const found = new Map(nodes.map((node) => [node.id, node.viewerProgress?.position]))
     if (found.size < nodes.length) options.onWrong(`viewer ${viewer}: a page shows a subject twice`)
     for (const { oid, firm } of known) complain(viewer, oid, firm, found.get(oid), 'a page')
   }

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { openLmdbJournals } from '../../../writeback/stores/lmdb/journal.ts'
 import { ask, makeServiceFolder, startService, type Service, type ServiceOptions } from '../../../harness/deployment/service.ts'
 
-const REPORT = 'mutation { reportProgress(input: {business: "video", oid: "5", position: 1000}) { outcome } }'
+const REPORT = 'mutation { reportProgress(input: {business: "video", id: "5", position: 1000}) { outcome } }'
 const LIKE = 'mutation { setMark(input: { business: "article", id: "5", mark: LIKE }) { outcome } }'
 
 let folder: string

@@ -29,9 +29,10 @@ async function processWith(metrics: () => Readonly<Record<string, number>>): Pro
     let body = ''
     request.on('data', (chunk) => (body += chunk))
     request.on('end', () => {
-      const { variables } = JSON.parse(body) as { variables: { inputs: unknown[] } }
+      const { variables } = JSON.parse(body) as { variables: { reports: unknown[] } }
       response.setHeader('content-type', 'application/json')
-      response.end(JSON.stringify({ data: { reportProgressBatch: variables.inputs.map(() => ({ outcome: 'ACCEPTED' })) } }))
+      const results = variables.reports.map(() => ({ outcome: 'ACCEPTED', userErrors: [] }))
+      response.end(JSON.stringify({ data: { reportProgressBatch: { results } } }))
     })
   })
   servers.push(server)
