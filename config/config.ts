@@ -76,6 +76,12 @@ export const configSchema = z
           .default(5)
           .describe('The assumed length of a list if neither its arguments nor `@listSize` give one.'),
         introspection: z.boolean().default(true).describe('Whether clients may read the schema.'),
+        authorizationDirectives: z
+          .boolean()
+          .default(true)
+          .describe(
+            'Whether the published SDL of a subgraph has `@authenticated` and `@requiresScopes`. Set false for gateways that refuse them. The subgraph checks viewers and scopes in either case.',
+          ),
         trustProxy: z
           .union([count(0, 32), z.array(z.string().regex(/^[0-9a-fA-F:.]+(\/\d{1,3})?$/, 'write an address or a CIDR range')).min(1)], {
             errorMap: () => ({ message: 'give the number of proxies in a row, or a list of their addresses' }),

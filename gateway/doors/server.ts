@@ -21,17 +21,20 @@ import { makeApp, makeFailureOf } from './request-errors.ts'
 import { makeRequestHandler } from './request-handler.ts'
 import { makeRequestListener } from './request-listener.ts'
 import { addApiRoutes, addMetricsRoute } from './routes.ts'
+import { addSchemaRoute, type SchemaFileOptions } from './schema-file.ts'
 import { timeouts } from './slow-clients.ts'
 import { makeSse } from './sse.ts'
 import { serveWebSockets, type WebSockets } from './websocket/serve.ts'
 import { makeFront, type Collaborators } from '../request/front.ts'
 
 export const GRAPHQL_PATH = '/graphql'
+export const SCHEMA_PATH = `${GRAPHQL_PATH}/schema.graphql`
 
 export type ServerOptions = Pick<Config['server'], 'host' | 'port' | 'mode' | 'bodyBytesMax' | 'drainMaxMs'> & {
   /** Milliseconds. Default 0. */
   readonly drainDelayMs?: number | undefined
-} & HttpOptions & {
+} & HttpOptions &
+  SchemaFileOptions & {
     /** Milliseconds between two pings on a quiet WebSocket or event stream. Default 12000. */
     readonly pingEveryMs?: number
     /** The total cost that the subscriptions of one WebSocket may have. Default: unlimited. */
@@ -85,9 +88,10 @@ export function makeServer(
     serverFactory: (route: RequestListener) =>
       createServer(nodeOptions, makeRequestListener(front, inFlight, { isKnownHost, cors }, bodyBytesMax, fastLane, route)),
   }
-  const paths = { ...Object.fromEntries(apiPaths.map((path) => [path, ['GET', 'POST']])), ...HEALTH_PATHS }
+  const paths = { ...Object.fromEntries(apiPaths.map((path) => [path, ['GET', 'POST']])), [SCHEMA_PATH]: ['GET', 'HEAD'], ...HEALTH_PATHS }
   const app = makeApp(routing, { paths, advice: PATHS, bodyBytesMax }, failureOf)
   addApiRoutes(app, apiPaths, handle, mode === 'development' ? makeGraphiql(GRAPHQL_PATH) : undefined)
+  addSchemaRoute(app, SCHEMA_PATH, engine, options)
   addHealthRoutes(
     app,
     () => collaborators.ready(),
@@ -127,7 +131,7 @@ export function makeServer(
 
 const NO_WEB_SOCKETS: WebSockets = { drain: () => Promise.resolve(), terminate: () => undefined }
 
-const PATHS = `the API is at ${GRAPHQL_PATH}, health at /health/live and /health/ready, metrics at /metrics`
+const PATHS = `the API is at ${GRAPHQL_PATH}, its schema at ${SCHEMA_PATH}, health at /health/live and /health/ready, metrics at /metrics`
 
 /** The address at which a client on this machine reaches the server. */
 function urlOf(app: FastifyInstance, host: string): string {
