@@ -1,7 +1,14 @@
 /**
- * The write path of thumbup: check, put into the hot store, hand the keys to the aggregator, answer. When a call resolves, the marks are
- * durable, and every later read in every process sees them. Public counts follow within the job's window. While the hot store is down, a
- * mark is durable in the journal, and the caller's collector notes the outage.
+ * The service of thumbup. A mark goes through these steps:
+ *
+ *   inputs.ts        checks it
+ *   quotas.ts        counts it; quota-check.ts asks the stores if the business is full
+ *   by-stores.ts     splits the batch per set of stores
+ *   writes.ts        puts it into the hot store
+ *   mark-answers.ts  passes its key to the aggregator, and answers
+ *
+ * When a call resolves, the marks are durable, and every later read in every process sees them. Public counts follow within the job's
+ * window. While the hot store is down, a mark is durable in the journal, and the caller's collector notes the outage.
  *
  * A business may have stores of its own (`pipeline.ts`). A batch is then split per set of stores, and a failure rejects only the inputs of
  * that set.
@@ -62,7 +69,8 @@ export function makeThumbupService(
     const checked = await refuseNewOfFull(admitted, quotas, pipelineOf, degraded)
     const answers: MarkAnswer[] = await answerByStores(pipelineOf, checked, async (pipeline, writes) => {
       const put = (some: readonly CheckedMark[]): Promise<MarkWriteOutcome[]> => pipeline.writes.put(some, now, degraded)
-      const outcomes = await putOvertaken(writes, await put(writes), OVERTAKEN_MARKS, put)
+      const decided = await put(writes)
+      const outcomes = await putOvertaken(writes, decided, OVERTAKEN_MARKS, put)
       const [first] = outcomes
       if (first?.status === 'unreadable' && outcomes.every(({ status }) => status === 'unreadable')) throw first.error
       return outcomes.map((outcome, index) => answerOf(pipeline, writes[index] as CheckedMark, outcome))
