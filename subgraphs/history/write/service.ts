@@ -98,7 +98,8 @@ export function makeHistoryService(
     const checked = inputs.map((input) => checkOrReject(input, viewer, now, ahead))
     const reports = checked.filter((each) => 'record' in each)
     const put = (some: readonly CheckedReport[]): Promise<WriteOutcome[]> => writes.put(some, now, degraded)
-    const outcomes = reports.length > 0 ? await putOvertaken(reports, await put(reports), overtakenReports(businesses), put) : []
+    const decided = reports.length > 0 ? await put(reports) : []
+    const outcomes = await putOvertaken(reports, decided, overtakenReports(businesses), put)
     await stageOutcomes(reports, outcomes, stageWritten)
     const rewards: RewardEvent[] = []
     let next = 0
