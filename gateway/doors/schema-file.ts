@@ -6,8 +6,7 @@ import type { FastifyInstance, FastifyReply } from 'fastify'
 import { printSchema, type GraphQLSchema } from 'graphql'
 import { TidemarkError } from '../../core/errors.ts'
 import { JSON_TYPE } from './accept.ts'
-import { NOT_STORED } from './fast-lane.ts'
-import { refusal } from './http.ts'
+import { NOT_STORED, refusal } from './answers.ts'
 
 export type SchemaFileOptions = {
   /** The setting that hides the schema from clients, such as `server.introspection: false`. Absent: clients may read it. */

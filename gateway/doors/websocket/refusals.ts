@@ -4,8 +4,7 @@ import type { Duplex } from 'node:stream'
 import { WebSocket } from 'ws'
 import type { TidemarkError } from '../../../core/errors.ts'
 import { JSON_TYPE } from '../accept.ts'
-import { endWith } from '../fast-lane.ts'
-import { RETRY_AFTER_SECONDS, refusal } from '../http.ts'
+import { RETRY_AFTER_SECONDS, endWith, refusal } from '../answers.ts'
 import { badRequest } from '../request-errors.ts'
 
 /** The protocol's limit for the reason of a close frame, in bytes. */

@@ -7,8 +7,7 @@ import { TidemarkError, isTidemarkError } from '../../../core/errors.ts'
 import type { OpenConnection } from '../../limits/open-limits.ts'
 import type { Front } from '../../request/front.ts'
 import { JSON_TYPE } from '../accept.ts'
-import { endWith } from '../fast-lane.ts'
-import { refusal } from '../http.ts'
+import { endWith, refusal } from '../answers.ts'
 import { badRequest } from '../request-errors.ts'
 import { makeSocketClass, refuseFull, refuseHandshake } from './refusals.ts'
 
@@ -37,7 +36,7 @@ export function acceptUpgrades(
     // The library has checked the handshake here. An invalid one must not cut another socket to make room.
     verifyClient({ req: request }, proceed) {
       const { socket } = request
-      const address = front.addressOf(socket.remoteAddress, request.headers)
+      const address = front.callerChecks.addressOf(socket.remoteAddress, request.headers)
       const open = front.openLimits.connect(address, { cut: () => socket.destroy() }, subscriptionsCostMax)
       if (isTidemarkError(open)) return refuseFull(socket, open)
       socket.once('close', () => open.close())
