@@ -6,9 +6,9 @@ import { composeServices, compositionHasErrors } from '@theguild/federation-comp
 import { Kind, parse, type DocumentNode, type GraphQLError } from 'graphql'
 import { TidemarkError } from '../../core/errors.ts'
 import { withCacheHints, withoutCacheHints } from '../cache/composed-hints.ts'
-import { expandRequires } from './expand-requires.ts'
-import { repairSupergraph } from './supergraph-repairs.ts'
-import { kindConflicts } from './type-kinds.ts'
+import { expandRequires } from './composition/expand-requires.ts'
+import { repairSupergraph } from './composition/supergraph-repairs.ts'
+import { kindConflicts } from './composition/type-kinds.ts'
 
 /** `url` is the address for requests. Absent: the subgraph runs in this process. */
 export type SubgraphSdl = { readonly name: string; readonly sdl: string; readonly url?: string }
