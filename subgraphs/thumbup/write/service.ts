@@ -2,7 +2,7 @@
  * The service of thumbup. A mark goes through these steps:
  *
  *   inputs.ts        checks it
- *   quotas.ts        counts it; quota-check.ts asks the stores if the business is full
+ *   quota-check.ts   checks the quotas of its business
  *   by-stores.ts     splits the batch per set of stores
  *   writes.ts        puts it into the hot store
  *   mark-answers.ts  passes its key to the aggregator, and answers
@@ -14,7 +14,7 @@
  * that set.
  */
 import type { Clock } from '../../../core/clock.ts'
-import { orderAhead, putOvertaken, type OvertakenRules, type TimesAhead } from '../../../core/clock-differences.ts'
+import { orderAhead, putOvertaken, type OvertakenRules } from '../../../core/clock-differences.ts'
 import { type Degraded, noteOrThrow } from '../../../core/outage/degraded.ts'
 import type { BusinessNumber } from '../../../core/domain.ts'
 import { checkIds, checkInputCount } from '../../../core/input-limits.ts'
@@ -25,7 +25,7 @@ import { answerByStores } from './by-stores.ts'
 import { answerOf, type MarkAnswer } from './mark-answers.ts'
 import { makeMarkFigures, type ThumbupFigures } from './mark-figures.ts'
 import type { Pipeline } from './pipeline.ts'
-import { refuseNewOfFull } from './quota-check.ts'
+import { checkQuotas } from './quota-check.ts'
 import type { Quotas } from './quotas.ts'
 import { reconcile, type Reconciliation } from '../persist/reconciler.ts'
 import { registerSubjects, type RegisterAnswer } from './registration.ts'
@@ -65,9 +65,9 @@ export function makeThumbupService(
       inputs.map(({ markedAt }) => markedAt),
       now,
     )
-    const admitted = inputs.map((input) => orReject(() => checkAndAdmit(input, viewer, now, ahead)))
-    const checked = await refuseNewOfFull(admitted, quotas, pipelineOf, degraded)
-    const answers: MarkAnswer[] = await answerByStores(pipelineOf, checked, async (pipeline, writes) => {
+    const checked = inputs.map((input) => orReject(() => checkMark(input, viewer, businesses, now, ahead)))
+    const admitted = await checkQuotas(checked, quotas, pipelineOf, degraded)
+    const answers: MarkAnswer[] = await answerByStores(pipelineOf, admitted, async (pipeline, writes) => {
       const put = (some: readonly CheckedMark[]): Promise<MarkWriteOutcome[]> => pipeline.writes.put(some, now, degraded)
       const decided = await put(writes)
       const outcomes = await putOvertaken(writes, decided, OVERTAKEN_MARKS, put)
@@ -77,12 +77,6 @@ export function makeThumbupService(
     })
     answers.forEach((each, index) => figures.count(each, inputs[index] as MarkInput))
     return answers
-  }
-
-  function checkAndAdmit(input: MarkInput, viewer: Viewer, now: number, ahead: TimesAhead | undefined): CheckedMark {
-    const write = checkMark(input, viewer, businesses, now, ahead)
-    quotas.admit(write)
-    return write
   }
 
   return {
