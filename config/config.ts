@@ -88,7 +88,9 @@ export const configSchema = z
           })
           .default(0)
           .describe('The proxies with a trusted `x-forwarded-for`: their number in a row, or their addresses.'),
-        cors: corsSchema.optional().describe('Web pages of other origins that may call the API. Default: none.'),
+        cors: corsSchema
+          .optional()
+          .describe('Web pages of other origins that may call the API. Default: none in production, pages of this machine in development.'),
         hosts: z
           .array(z.string().regex(/^[A-Za-z0-9.-]{1,253}$/, 'write a name such as dev.example, without a port'))
           .default([])

@@ -52,7 +52,14 @@ export function refusal(error: unknown, contentType: string): Answer {
   if (!isTidemarkError(error)) throw error
   const { status } = ERRORS[error.code]
   const body = JSON.stringify({ errors: [graphqlErrorOf(error)] })
-  return status === 401 ? { status, contentType, body, headers: { 'www-authenticate': 'Bearer' } } : { status, contentType, body }
+  const headers = STATUS_HEADERS[status]
+  return headers === undefined ? { status, contentType, body } : { status, contentType, body, headers }
+}
+
+/** Headers that HTTP asks for with a status. 415: the encodings that a body may have. */
+const STATUS_HEADERS: Readonly<Record<number, Readonly<Record<string, string>>>> = {
+  401: { 'www-authenticate': 'Bearer' },
+  415: { 'accept-encoding': 'identity' },
 }
 
 export function mutationByGet(contentType: string): Answer {

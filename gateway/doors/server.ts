@@ -8,15 +8,16 @@ import type { FastifyInstance } from 'fastify'
 import { systemClock, type Clock } from '../../core/clock.ts'
 import type { Config } from '../../config/config.ts'
 import type { Engine } from '../operation/engine.ts'
-import { makeCors, makeOriginCheck, type CorsOptions } from './cors.ts'
+import { makeCors, type CorsOptions } from './cors.ts'
 import { drain } from './drain.ts'
 import { makeFastLane } from './fast-lane.ts'
 import { makeGraphiql } from './graphiql.ts'
 import { addHealthRoutes, HEALTH_PATHS } from './health.ts'
-import { makeHostCheck } from './hosts.ts'
+import { hostRefused, makeHostCheck } from './hosts.ts'
 import { makeHttp, type HttpOptions } from './http.ts'
 import { makeInFlight } from './in-flight.ts'
 import { listenErrorOf } from './listen-error.ts'
+import { makeOriginCheck, originRefused } from './origins.ts'
 import { makeApp, makeFailureOf } from './request-errors.ts'
 import { makeRequestHandler } from './request-handler.ts'
 import { makeRequestListener } from './request-listener.ts'
@@ -39,7 +40,7 @@ export type ServerOptions = Pick<Config['server'], 'host' | 'port' | 'mode' | 'b
     readonly pingEveryMs?: number
     /** The total cost that the subscriptions of one WebSocket may have. Default: unlimited. */
     readonly subscriptionsCostMax?: number
-    /** The origins whose web pages may call the API. Absent: none. */
+    /** The origins whose web pages may call the API. Absent: none in production, those of origins.ts in development. */
     readonly cors?: CorsOptions | undefined
     /** Further host names that a process in development answers; see hosts.ts. Default: empty. */
     readonly hosts?: readonly string[]
@@ -70,7 +71,7 @@ export function makeServer(
   const { log } = collaborators
   const apiPaths = options.atRoot === true ? [GRAPHQL_PATH, '/'] : [GRAPHQL_PATH]
   const isKnownHost = mode === 'development' ? makeHostCheck([options.host, ...(options.hosts ?? [])]) : undefined
-  const cors = options.cors === undefined ? undefined : makeCors(options.cors)
+  const cors = makeCors(options.cors, mode, log)
 
   const inFlight = makeInFlight()
   const front = makeFront(engine, mode, collaborators)
@@ -100,7 +101,7 @@ export function makeServer(
   )
   addMetricsRoute(app, front.metrics, collaborators.metricsOfAll)
 
-  const isAllowedOrigin = mode === 'development' ? makeOriginCheck(options.cors?.origins ?? []) : undefined
+  const isAllowedOrigin = mode === 'development' ? makeOriginCheck(options.cors?.origins ?? [], mode) : undefined
   const webSockets =
     options.webSockets === false
       ? NO_WEB_SOCKETS
@@ -110,7 +111,10 @@ export function makeServer(
           pingEveryMs,
           subscriptionsCostMax: options.subscriptionsCostMax,
           underWayCostMax: collaborators.operationCostMax,
-          isAllowed: (origin, host) => isKnownHost?.(host) !== false && isAllowedOrigin?.(origin, host) !== false,
+          refusePage(origin, host) {
+            if (isKnownHost?.(host) === false) return hostRefused(host)
+            return isAllowedOrigin?.(origin, host) === false ? originRefused(origin ?? '') : undefined
+          },
         })
 
   async function listen(): Promise<{ readonly url: string }> {

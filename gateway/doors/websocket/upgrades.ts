@@ -17,8 +17,8 @@ export type UpgradeOptions = {
   readonly messageBytesMax: number
   /** The total cost that the subscriptions of one socket may have. Default: unlimited. */
   readonly subscriptionsCostMax?: number | undefined
-  /** Decides whether a page of this origin may connect to this host. Absent: all may. */
-  readonly isAllowed?: ((origin: string | undefined, host: string | undefined) => boolean) | undefined
+  /** The error for a page of this origin that may not connect to this host. Absent: all may. */
+  readonly refusePage?: ((origin: string | undefined, host: string | undefined) => TidemarkError | undefined) | undefined
 }
 
 export function acceptUpgrades(
@@ -28,7 +28,7 @@ export function acceptUpgrades(
   options: UpgradeOptions,
   accept: (socket: WebSocket, request: IncomingMessage, open: OpenConnection) => void,
 ): void {
-  const { path, messageBytesMax, subscriptionsCostMax = Infinity, isAllowed } = options
+  const { path, messageBytesMax, subscriptionsCostMax = Infinity, refusePage } = options
   const opened = new WeakMap<IncomingMessage, OpenConnection>()
   // The message intake answers pings, at a bounded rate.
   const upgrades = new WebSocketServer({
@@ -53,19 +53,13 @@ export function acceptUpgrades(
     const asked = request.url?.split('?', 1)[0]
     if (asked !== path && asked !== `${path}/`) return endWith(duplex, badRequest(404, `there is no WebSocket here: open it at ${path}`))
     const { origin, host } = request.headers
-    if (isAllowed?.(origin, host) === false) {
-      front.log.warn(
-        { origin, host },
-        'a WebSocket of a foreign page was refused: to allow it, add its origin to server.cors.origins, or its host to server.hosts',
-      )
-      return endWith(duplex, FOREIGN_PAGE)
+    const refused = refusePage?.(origin, host)
+    if (refused !== undefined) {
+      front.log.warn({ origin, host }, `a WebSocket was refused: ${refused.message}`)
+      return endWith(duplex, refusal(refused, JSON_TYPE))
     }
     upgrades.handleUpgrade(request, duplex, head, (socket, upgraded) => accept(socket, upgraded, opened.get(upgraded) as OpenConnection))
   })
 }
 
 const SHUTTING_DOWN = refusal(new TidemarkError('SHUTTING_DOWN', 'this process drains: connect again'), JSON_TYPE)
-const FOREIGN_PAGE = refusal(
-  new TidemarkError('FORBIDDEN', 'pages of this origin may not connect: add it to server.cors.origins, or add the host to server.hosts'),
-  JSON_TYPE,
-)
