@@ -2,14 +2,15 @@
  * `tidemark persist FOLDER` makes a manifest of persisted operations from a folder of `.graphql` files. It checks them against a schema, if
  * given: a file (the SDL of an API, a supergraph, or settings that name one), or the address of a service.
  */
-import { mkdirSync, readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs'
-import { dirname, join, relative, sep } from 'node:path'
+import { readFileSync, readdirSync, statSync } from 'node:fs'
+import { join, relative, sep } from 'node:path'
 import type { GraphQLSchema } from 'graphql'
 import { TidemarkError } from '../core/errors.ts'
 import { buildManifest, manifestText, type SourceFile } from '../gateway/persisted/build-manifest.ts'
 import { fetchApiSchema } from '../gateway/supergraph/introspect.ts'
 import { apiUrl } from '../conformance/api-client.ts'
 import { loadApi } from './graph-files.ts'
+import { writeOut } from './out-file.ts'
 import { readSettings } from './process/settings.ts'
 
 export type PersistFlags = {
@@ -35,12 +36,7 @@ export async function persist(folder: string, flags: PersistFlags, print: (text:
     throw new TidemarkError('CONFIG_INVALID', "--client needs --format apollo: Relay's form has no client names")
   const text = manifestText(operations, flags.format, flags.client)
   if (flags.out === undefined) return print(text.trimEnd())
-  try {
-    mkdirSync(dirname(flags.out), { recursive: true })
-    writeFileSync(flags.out, text)
-  } catch (cause) {
-    throw new TidemarkError('CONFIG_INVALID', `${flags.out} cannot be written (${(cause as Error).message}): correct --out`, { cause })
-  }
+  writeOut(flags.out, text)
   print(`${flags.out}: ${operations.length} operations of ${files.length} files`)
 }
 

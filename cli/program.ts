@@ -19,6 +19,10 @@ const SUPERGRAPH = [
   "supergraph.yaml with partners' subgraphs, or a composed supergraph (TIDEMARK_SUPERGRAPH)",
 ] as const
 const CONFIG = ['--config <file>', 'configuration file (TIDEMARK_CONFIG, default tidemark.yaml if it exists)'] as const
+const WITHOUT_AUTHORIZATION = [
+  '--without-authorization-directives',
+  'leave @authenticated and @requiresScopes out of the published SDL (server.authorizationDirectives: false). The subgraph still checks viewers and scopes',
+] as const
 const GRAPH = ['--config <file>', 'supergraph.yaml in the form of rover, or a tidemark.yaml that names one'] as const
 const GRAPH_BESIDE = ['--supergraph <file>', 'supergraph.yaml, if --config is a tidemark.yaml'] as const
 
@@ -55,6 +59,7 @@ function addServing(program: Command): void {
     .option(...PORT)
     .option(...HOST)
     .option(...DATA)
+    .option(...WITHOUT_AUTHORIZATION)
     .option(...CONFIG)
     .action(async (name: string, flags) => (await import('./subgraph.ts')).subgraph(name, flags))
 
@@ -134,6 +139,16 @@ function addGraph(program: Command): void {
     .option(...GRAPH_BESIDE)
     .option('--out <file>', 'write to this file')
     .action(async (flags) => (await import('./compose.ts')).compose(flags, console.log, console.error))
+
+  program
+    .command('schema')
+    .description('Print the SDL of the API that clients see, or of one subgraph. A process serves the same at /graphql/schema.graphql')
+    .option(...GRAPH)
+    .option(...GRAPH_BESIDE)
+    .option('--subgraph <name>', "only this subgraph of Tidemark's, as other composers read it")
+    .option(...WITHOUT_AUTHORIZATION)
+    .option('--out <file>', 'write to this file')
+    .action(async (flags) => (await import('./schema.ts')).schema(flags, console.log))
 
   program
     .command('check')

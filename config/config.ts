@@ -77,13 +77,21 @@ export const configSchema = z
           .default(5)
           .describe('The assumed length of a list if neither its arguments nor `@listSize` give one.'),
         introspection: z.boolean().default(true).describe('Whether clients may read the schema.'),
+        authorizationDirectives: z
+          .boolean()
+          .default(true)
+          .describe(
+            'Whether the published SDL of a subgraph has `@authenticated` and `@requiresScopes`. Set false for gateways that refuse them. The subgraph checks viewers and scopes in either case.',
+          ),
         trustProxy: z
           .union([count(0, 32), z.array(z.string().regex(/^[0-9a-fA-F:.]+(\/\d{1,3})?$/, 'write an address or a CIDR range')).min(1)], {
             errorMap: () => ({ message: 'give the number of proxies in a row, or a list of their addresses' }),
           })
           .default(0)
           .describe('The proxies with a trusted `x-forwarded-for`: their number in a row, or their addresses.'),
-        cors: corsSchema.optional().describe('Web pages of other origins that may call the API. Default: none.'),
+        cors: corsSchema
+          .optional()
+          .describe('Web pages of other origins that may call the API. Default: none in production, pages of this machine in development.'),
         hosts: z
           .array(z.string().regex(/^[A-Za-z0-9.-]{1,253}$/, 'write a name such as dev.example, without a port'))
           .default([])

@@ -136,6 +136,10 @@ export const corsSchema = z
       .min(1)
       .describe('The origins of these pages. `*` allows all of them, without credentials.'),
     credentials: z.boolean().default(false).describe('Whether browsers may send cookies and client certificates.'),
+    headers: z
+      .array(z.string().regex(/^[A-Za-z0-9-]{1,64}$/, 'write a header name such as traceparent'))
+      .optional()
+      .describe('The request headers that these pages may send. Default: every header that a page asks for.'),
   })
   .strict()
 

@@ -49,6 +49,11 @@ export const ERRORS = {
   IDENTITY_UNAVAILABLE: { status: 503, retryable: true, meaning: 'The keys that verify tokens cannot be fetched from the issuer.' },
   RATE_LIMITED: { status: 429, retryable: true, meaning: 'The caller has exceeded a rate limit. Retry after `extensions.retryAfterMs`.' },
   FORBIDDEN: { status: 403, retryable: false, meaning: 'The token lacks the scope to act for another viewer or to call this field.' },
+  ORIGIN_FORBIDDEN: {
+    status: 403,
+    retryable: false,
+    meaning: 'Web pages of this origin may not use the API. The operator allows origins in `server.cors.origins`.',
+  },
   BAD_REQUEST: { status: 400, retryable: false, meaning: 'The request does not follow GraphQL over HTTP.' },
   GRAPHQL_PARSE_FAILED: { status: 400, retryable: false, meaning: 'The document has a syntax error.' },
   GRAPHQL_VALIDATION_FAILED: { status: 400, retryable: false, meaning: 'The operation is not valid in the schema.' },

@@ -11,6 +11,7 @@ import { ApolloServerPluginInlineTrace } from '@apollo/server/plugin/inlineTrace
 import type { DocumentNode, ExecutionResult, GraphQLError, GraphQLSchema } from 'graphql'
 import { createHash } from 'node:crypto'
 import { takeEntitiesInTurns } from './entity-batches.ts'
+import { publishSdl } from './published-sdl.ts'
 
 /** Routers that trace send this header to ask for timings. */
 export const TRACE_HEADER = 'apollo-federation-include-trace'
@@ -28,8 +29,10 @@ const CARRIED = Symbol('carried')
 type Carried = { errors?: readonly GraphQLError[] }
 type Context = { [CARRIED]?: Carried }
 
-export async function startStandalone(schema: GraphQLSchema): Promise<Standalone> {
+/** `sdl`: the answer of `_service`. Absent: that of buildSubgraphSchema. */
+export async function startStandalone(schema: GraphQLSchema, sdl?: string): Promise<Standalone> {
   takeEntitiesInTurns(schema)
+  if (sdl !== undefined) publishSdl(schema, sdl)
   const documents = makeDocumentsUnderWay()
   const server = new ApolloServer<Context>({
     schema,

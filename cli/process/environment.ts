@@ -18,6 +18,7 @@ export const VARIABLES: Readonly<Record<string, Variable>> = {
   HOST: { key: 'server.host', read: asText },
   TIDEMARK_MODE: { key: 'server.mode', read: asText },
   TIDEMARK_WORKERS: { key: 'server.workers', read: numberOrText },
+  TIDEMARK_CORS_ORIGINS: { key: 'server.cors.origins', read: asList },
   TIDEMARK_SUPERGRAPH: { key: 'server.supergraph', read: asText },
   TIDEMARK_JWT_SECRET: { key: 'auth.secret', read: asText },
   TIDEMARK_JWKS_URL: { key: 'auth.jwksUrl', read: asText },

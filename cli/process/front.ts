@@ -26,6 +26,7 @@ export function openFront(config: Config, { stores, registry, log }: FrontParts,
     memory,
     settings: {
       ...server,
+      schemaHiddenBy: schemaHiddenBy(config, subgraph !== undefined),
       // Half of the shutdown time, so that a client with an open request does not delay the flush.
       drainMaxMs: server.drainMaxMs / 2,
       drainDelayMs: server.drainDelayMs ?? (server.mode === 'production' ? 2_000 : 0),
@@ -43,4 +44,10 @@ export function openFront(config: Config, { stores, registry, log }: FrontParts,
     /** Closes the counters of rate limits. */
     close: () => counting?.close(),
   }
+}
+
+/** A subgraph alone knows no manifests. */
+function schemaHiddenBy({ server, persisted }: Config, isAlone: boolean): string | undefined {
+  if (!server.introspection) return 'server.introspection: false'
+  return persisted.mode === 'enforce' && !isAlone ? 'persisted.mode: enforce' : undefined
 }

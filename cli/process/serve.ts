@@ -15,6 +15,7 @@ import { openSupergraph } from '../../gateway/supergraph/supergraph.ts'
 import { findTracing, traceHeaders } from '../../gateway/request/tracing.ts'
 import { remoteTransport } from '../../gateway/transports/remote-transport.ts'
 import type { RequestLoaders } from '../../loaders/request.ts'
+import { publishedSdl } from '../../subgraphs/published-sdl.ts'
 import { openFront, type FrontParts } from './front.ts'
 import { environment } from './settings.ts'
 
@@ -91,20 +92,25 @@ export async function serve(config: Config, { subgraphs, ...parts }: Opened, met
   const persistedOptions = { ...config.persisted, tokensMax: server.operationTokensMax }
   const persisted = makePersisted(supergraph.engine, persistedOptions, log, registry, systemClock, memory)
   supergraph.addCheck(checkPersisted(persisted, supergraph.engine))
-  const gateway = makeServer(supergraph.engine, front.settings, {
-    ...front.collaborators,
-    openLimits: config.limits,
-    forwardHeaders: server.forwardHeaders,
-    remoteErrorCodes,
-    makeContext(viewer, lasting, { forwarded }) {
-      const degraded: Degraded = new Set()
-      const makeLoaders = () => Object.assign({}, ...subgraphs.map((each) => each.makeLoaders(degraded, lasting))) as RequestLoaders
-      if (lasting) return lastingContext({ viewer, forwarded, degraded }, makeLoaders)
-      return { viewer, forwarded, degraded, loaders: makeLoaders() }
+  const subgraphSdls = new Map(subgraphs.map(({ name, sdl }) => [name, publishedSdl(sdl, server)]))
+  const gateway = makeServer(
+    supergraph.engine,
+    { ...front.settings, subgraphSdls },
+    {
+      ...front.collaborators,
+      openLimits: config.limits,
+      forwardHeaders: server.forwardHeaders,
+      remoteErrorCodes,
+      makeContext(viewer, lasting, { forwarded }) {
+        const degraded: Degraded = new Set()
+        const makeLoaders = () => Object.assign({}, ...subgraphs.map((each) => each.makeLoaders(degraded, lasting))) as RequestLoaders
+        if (lasting) return lastingContext({ viewer, forwarded, degraded }, makeLoaders)
+        return { viewer, forwarded, degraded, loaders: makeLoaders() }
+      },
+      persisted,
+      ...(metricsOfAll === undefined ? {} : { metricsOfAll }),
     },
-    persisted,
-    ...(metricsOfAll === undefined ? {} : { metricsOfAll }),
-  })
+  )
   function remoteOnesOfOurs(): string[] {
     const names = new Set(subgraphs.map(({ name }) => name))
     return supergraph.current().placements.flatMap(({ name, url }) => (url !== undefined && names.has(name) ? [name] : []))

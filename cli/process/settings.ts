@@ -22,6 +22,7 @@ export type Flags = {
   data?: string | undefined
   workers?: string | undefined
   supergraph?: string | undefined
+  withoutAuthorizationDirectives?: boolean | undefined
 }
 
 const DEFAULT_FILE = 'tidemark.yaml'
@@ -134,7 +135,7 @@ function isFileReference(value: unknown): value is { file: string } {
   return typeof value === 'object' && value !== null && 'file' in value && typeof value.file === 'string' && Object.keys(value).length === 1
 }
 
-export const FLAGS: readonly { name: string; flag: keyof Flags; key: string }[] = [
+export const FLAGS: readonly { name: string; flag: Exclude<keyof Flags, 'withoutAuthorizationDirectives'>; key: string }[] = [
   { name: '--port', flag: 'port', key: 'server.port' },
   { name: '--host', flag: 'host', key: 'server.host' },
   { name: '--workers', flag: 'workers', key: 'server.workers' },
@@ -145,7 +146,7 @@ export const FLAGS: readonly { name: string; flag: keyof Flags; key: string }[] 
 
 /** As for variables, an empty flag counts as absent, and a flag of blanks alone is a mistake. */
 function fromFlags(flags: Flags): ConfigSource {
-  const given = (flag: keyof Flags): string | undefined => (isBlank(flags[flag]) ? undefined : flags[flag])
+  const given = (flag: (typeof FLAGS)[number]['flag']): string | undefined => (isBlank(flags[flag]) ? undefined : flags[flag])
   return {
     name: 'flags',
     values: {
@@ -155,6 +156,7 @@ function fromFlags(flags: Flags): ConfigSource {
         workers: asNumber(given('workers')),
         supergraph: given('supergraph'),
         operationCostMax: asNumber(given('costMax')),
+        authorizationDirectives: flags.withoutAuthorizationDirectives === true ? false : undefined,
       }),
       stores: present({ data: given('data') }),
     },

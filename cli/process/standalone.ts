@@ -8,6 +8,7 @@ import { makeJudge } from '../../gateway/limits/judge.ts'
 import type { RequestContext } from '../../gateway/operation/prepared-operation.ts'
 import { makeStandaloneServer } from '../../gateway/standalone/standalone-server.ts'
 import type { GatewayServer } from '../../gateway/doors/server.ts'
+import { publishedSdl } from '../../subgraphs/published-sdl.ts'
 import { startStandalone, TRACE_HEADER } from '../../subgraphs/standalone.ts'
 import { openFront } from './front.ts'
 import type { AskedStores } from './readiness.ts'
@@ -29,13 +30,16 @@ export async function serveAlone(
   log: Logger,
 ): Promise<GatewayServer> {
   const { server } = config
-  const apollo = await startStandalone(served.schema)
+  const sdl = publishedSdl(served.sdl, server)
+  const apollo = await startStandalone(served.schema, sdl)
   const front = openFront(config, { stores, registry, log }, served.name)
   const alone = makeStandaloneServer(
     served.schema,
     (document, variables, context: Context) => apollo.execute(document, variables, context, context.forwarded?.[TRACE_HEADER]),
     {
       ...front.settings,
+      apiSdl: sdl,
+      subgraphSdls: new Map([[served.name, sdl]]),
       sdl: served.sdl,
       tokensMax: server.operationTokensMax,
       judge: makeJudge(server),

@@ -15,7 +15,7 @@ export function textOf(bytes: Buffer, { 'content-encoding': encoding }: Incoming
   if (encoding !== undefined && encoding !== '' && encoding.toLowerCase() !== 'identity') {
     return new TidemarkError(
       'BODY_ENCODED',
-      `the body is compressed (${encoding.slice(0, 40)}): send it uncompressed, or send the operation by its id`,
+      `the body is compressed (${encoding.slice(0, 40)}): send it uncompressed and without content-encoding, or send the operation by its id`,
     )
   }
   const mistake = shapeMistake(bytes)

@@ -2,65 +2,80 @@
  * Cross-origin resource sharing: the web pages that may call the API from a browser. The headers are set on Node's response before the
  * request is routed, so that every answer has them: on the fast lane, on the routes, on errors and on event streams.
  *
- * The answer to an origin that is not listed has no CORS header, so the browser refuses it. "*" is answered as "*", and never with
- * credentials: the configuration refuses the two together.
+ * A preflight of another origin is refused with a sentence that names the setting. Other requests of that origin are answered without a
+ * CORS header, so the browser hides the answer. They are not refused: behind a proxy that changes the host, the API's own pages look like
+ * them.
+ *
+ * "*" is answered as "*", and never with credentials: the configuration refuses the two together.
+ *
+ * A page may send any header, unless the operator lists them. The list of origins is the protection. A closed list of headers only broke
+ * front ends whose libraries add headers, such as those for tracing.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Log } from '../request/error-format.ts'
+import { JSON_TYPE } from './accept.ts'
+import { refusal, writeAnswer } from './answers.ts'
+import { makeOriginCheck, originRefused, type Mode } from './origins.ts'
 
-export type CorsOptions = { readonly origins: readonly string[]; readonly credentials: boolean }
+export type CorsOptions = {
+  readonly origins: readonly string[]
+  readonly credentials: boolean
+  /** The request headers that pages may send. Absent: all. */
+  readonly headers?: readonly string[] | undefined
+}
 
 /** Returns true if the request was a preflight. It is answered then. */
 export type Cors = (request: IncomingMessage, response: ServerResponse) => boolean
 
-const HEADERS = [
-  ...['authorization', 'content-type', 'x-on-behalf-of', 'x-viewer-id', 'x-viewer-scopes'],
-  ...['graphql-client-name', 'graphql-client-version', 'apollographql-client-name', 'apollographql-client-version'],
-  ...['x-client-name', 'apollo-require-preflight', 'traceparent', 'tracestate', 'last-event-id'],
-].join(', ')
 /** The time that a browser may remember a preflight. Chromium allows at most this. */
 const MAX_AGE_SECONDS = '7200'
+/** Refused origins in the log, so that pages cannot fill it. */
+const LOGGED_MAX = 100
 
-export function makeCors({ origins, credentials }: CorsOptions): Cors {
+/** `options` absent: no origin is configured. */
+export function makeCors(options: CorsOptions | undefined, mode: Mode, log: Pick<Log, 'warn'>): Cors {
+  const { origins = [], credentials = false, headers } = options ?? {}
+  const isAllowed = makeOriginCheck(origins, mode)
   const any = origins.includes('*')
-  const listed = new Set(origins.map((origin) => origin.toLowerCase()))
+  const varies = !any && (origins.length > 0 || mode === 'development')
+  const logged = new Set<string>()
 
   return function cors(request, response) {
-    const { origin } = request.headers
-    if (!any) response.setHeader('vary', 'Origin')
-    const allowed = origin !== undefined && (any || listed.has(origin.toLowerCase()))
-    if (allowed) {
-      response.setHeader('access-control-allow-origin', any ? '*' : origin)
-      if (credentials && !any) response.setHeader('access-control-allow-credentials', 'true')
-      response.setHeader('access-control-expose-headers', 'retry-after')
+    const { origin, host, 'access-control-request-method': method, 'access-control-request-headers': asked } = request.headers
+    if (varies) response.setHeader('vary', 'Origin')
+    if (origin === undefined) return false
+    const isPreflight = request.method === 'OPTIONS' && method !== undefined
+    if (!isAllowed(origin, host)) {
+      if (isPreflight) refuse(origin, response)
+      return isPreflight
     }
-    if (request.method !== 'OPTIONS' || request.headers['access-control-request-method'] === undefined) return false
-    if (allowed) {
-      response.setHeader('access-control-allow-methods', 'GET, POST')
-      response.setHeader('access-control-allow-headers', HEADERS)
-      response.setHeader('access-control-max-age', MAX_AGE_SECONDS)
-    }
+    response.setHeader('access-control-allow-origin', any ? '*' : origin)
+    if (credentials && !any) response.setHeader('access-control-allow-credentials', 'true')
+    response.setHeader('access-control-expose-headers', 'retry-after')
+    if (!isPreflight) return false
+    response.setHeader('access-control-allow-methods', 'GET, POST')
+    response.setHeader('access-control-allow-headers', (headers ?? namesIn(asked)).join(', '))
+    response.setHeader('access-control-max-age', MAX_AGE_SECONDS)
     response.writeHead(204).end()
     return true
   }
-}
 
-/**
- * Decides whether a page of this origin may open a WebSocket. Browsers send no preflight for a WebSocket, and in development a header alone
- * names the viewer. Without this check, any page that a developer visits could read and write through the developer's machine. A request
- * without an origin does not come from a page. In production a token is needed, and a foreign page has none.
- */
-export function makeOriginCheck(origins: readonly string[]): (origin: string | undefined, host: string | undefined) => boolean {
-  const any = origins.includes('*')
-  const listed = new Set(origins.map((origin) => origin.toLowerCase()))
-
-  return function isAllowed(origin, host) {
-    if (origin === undefined || any || listed.has(origin.toLowerCase())) return true
-    if (!URL.canParse(origin)) return false
-    const page = new URL(origin)
-    if (LOCAL.test(page.hostname)) return true
-    const own = `${page.protocol}//${host ?? ''}`
-    return page.host !== '' && URL.canParse(own) && new URL(own).host === page.host
+  function refuse(origin: string, response: ServerResponse): void {
+    const error = originRefused(origin)
+    if (logged.size < LOGGED_MAX && !logged.has(origin)) {
+      logged.add(origin)
+      log.warn({ origin }, error.message)
+    }
+    writeAnswer(response, refusal(error, JSON_TYPE))
   }
 }
 
-const LOCAL = /^((.+\.)?localhost|127\.0\.0\.1|\[::1\])$/
+const NAMES_MAX = 100
+/** A token of HTTP. */
+const NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
+
+/** The names of the headers that a preflight asks for. */
+function namesIn(asked = ''): string[] {
+  const names = asked.split(',').map((name) => name.trim())
+  return names.filter((name) => NAME.test(name)).slice(0, NAMES_MAX)
+}

@@ -6,6 +6,7 @@
  * Names that cannot be registered are allowed: addresses, localhost, names without a dot (of containers), and *.internal.
  */
 import { isIP } from 'node:net'
+import { TidemarkError } from '../../core/errors.ts'
 
 export type IsKnownHost = (host: string | undefined) => boolean
 
@@ -29,6 +30,10 @@ function nameOf(host: string): string {
     .replace(/^\[(.*)\]$/, '$1')
 }
 
-export function unknownHostSentence(host: string): string {
-  return `in development the host "${host.slice(0, 100)}" is not answered: use localhost or an address, or add the name to server.hosts`
+export function hostRefused(host = ''): TidemarkError {
+  const shown = host.slice(0, 100)
+  return new TidemarkError(
+    'FORBIDDEN',
+    `in development the host "${shown}" is not answered: use localhost or an address, or add the name to server.hosts`,
+  )
 }

@@ -18,32 +18,20 @@
  * A required header on GET requests would add nothing, and would break links, CDNs and the protocol's audits.
  */
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
-import type { GraphQLError } from 'graphql'
-import { createHandler, type Response } from 'graphql-http'
+import { createHandler } from 'graphql-http'
 import { cacheHeaders } from '../cache/cache-headers.ts'
-import { ERRORS, TidemarkError, isTidemarkError } from '../../core/errors.ts'
+import { TidemarkError, isTidemarkError } from '../../core/errors.ts'
 import { JSON_TYPE, negotiate, type ContentType } from './accept.ts'
+import { answerOf, mutationByGet, refusal, requestErrors, sentenceOf, statusFor, type Answer, type Subscription } from './answers.ts'
 import { callerKey, type Caller } from '../request/caller.ts'
-import { graphqlErrorOf, statusOf } from '../request/error-format.ts'
+import { graphqlErrorOf } from '../request/error-format.ts'
 import type { Front } from '../request/front.ts'
 import { subscriptionRefused, type Refusal } from '../request/refusal.ts'
 import { releaseBody } from '../limits/held-bytes.ts'
 import { LARGE_BODY } from '../limits/message-intake.ts'
 import { isPromise } from '../execution/run.ts'
-import { plainOperation, readParameters, type HttpRequest, type Parameters } from './parameters.ts'
+import { hasId, idOf, isMap, parseMap, readParameters, type HttpRequest, type Parameters } from './parameters.ts'
 import type { OperationRequest } from '../request/operation-request.ts'
-
-export type Answer = {
-  readonly status: number
-  readonly contentType: string
-  readonly headers?: Readonly<Record<string, string>>
-  readonly body: string | Buffer
-  /** The operation is a subscription, which only a stream can answer. The answer is for clients that cannot read one. */
-  readonly subscription?: Subscription
-}
-
-/** A request that was let in and parsed. */
-export type Subscription = { readonly caller: Caller; readonly operation: OperationRequest }
 
 export type HttpOptions = {
   /** Reads plain POSTs without graphql-http. Default true. False only serves to compare the two ways. */
@@ -110,6 +98,104 @@ export function makeHttp(front: Front, options: HttpOptions = {}): (request: Htt
 /** The answer to a client that has left. */
 const LEFT: Answer = { status: 408, contentType: JSON_TYPE, body: '' }
 
+/**
+ * Finds the caller before the body is parsed. A large body waits for its turn of the event loop, so that other requests are answered in
+ * between. Callers take turns. A body in chunks is charged here, when its length is known.
+ */
+export async function letIn(
+  front: Front,
+  { headers, address, body }: HttpRequest,
+  response: ServerResponse,
+  contentType: string,
+): Promise<Caller | Answer> {
+  try {
+    const caller = await front.callerChecks.callerOf(headers, address)
+    if ('errors' in caller) return requestErrors(caller.errors, contentType)
+    if (body.length <= LARGE_BODY) {
+      const refused = front.callerChecks.waiting(caller)
+      return refused === undefined ? caller : requestErrors(refused.errors, contentType)
+    }
+    await front.bodyTurns(callerKey(caller), response)
+    // The response to a pipelined request has no socket yet and reports no close.
+    if (response.destroyed || response.req.socket.destroyed) return LEFT
+    const refused = declaredBytes(headers) === undefined ? await front.callerChecks.chargeBody(caller, body.length) : undefined
+    return refused === undefined ? caller : requestErrors(refused.errors, contentType)
+  } catch (error) {
+    return refusal(error, contentType)
+  } finally {
+    releaseBody(response)
+  }
+}
+
+function isPlainJson(contentType: string | undefined): boolean {
+  return (
+    contentType === 'application/json' ||
+    contentType === 'application/json; charset=utf-8' ||
+    contentType === 'application/json;charset=UTF-8'
+  )
+}
+
+/** The parameters of a plain body. Undefined for any other body: graphql-http reads it and reports its mistakes. */
+function plainOperation(body: string): OperationRequest | undefined {
+  const data = parseMap(body)
+  return data === undefined ? undefined : plainParameters(data)
+}
+
+function plainParameters(data: Record<string, unknown>): OperationRequest | undefined {
+  const { query, operationName, variables, extensions, documentId, doc_id: relayId } = data
+  const called = documentId !== undefined || relayId !== undefined
+  if (typeof query !== 'string' && !((query === undefined || query === null) && hasId(data))) return undefined
+  if (operationName !== undefined && operationName !== null && typeof operationName !== 'string') return undefined
+  if (variables !== undefined && variables !== null && !isMap(variables)) return undefined
+  if (extensions !== undefined && extensions !== null && !isMap(extensions)) return undefined
+  if (called && !isPlainId(documentId, relayId)) return undefined
+  return {
+    query: typeof query === 'string' ? query : undefined,
+    operationName: operationName ?? undefined,
+    variables: variables ?? undefined,
+    extensions: extensions ?? undefined,
+    documentId: called ? idOf(documentId, relayId) : undefined,
+  }
+}
+
+function isPlainId(documentId: unknown, relayId: unknown): boolean {
+  return (relayId === undefined && typeof documentId === 'string') || (documentId === undefined && typeof relayId === 'string')
+}
+
+async function answer(
+  front: Front,
+  request: HttpRequest,
+  operation: OperationRequest,
+  contentType: ContentType,
+  caller: Caller,
+): Promise<Answer> {
+  const known = front.preparation.prepare(operation, caller)
+  const prepared = isPromise(known) ? await known : known
+  if ('errors' in prepared) return requestErrors(prepared.errors, contentType)
+  if (prepared.kind === 'subscription')
+    return { ...requestErrors([subscriptionRefused()], contentType), subscription: { caller, operation } }
+  if (prepared.kind === 'mutation' && request.method === 'GET') return mutationByGet(contentType)
+  const admission = front.preparation.admit(prepared, operation, caller)
+  const refused = admission === undefined ? undefined : await admission
+  if (refused !== undefined) return requestErrors(refused.errors, contentType)
+  const { json, executed, status, complete, refused: refusedLate } = await front.operationRuns.executeToJson(prepared, operation, caller)
+  if (refusedLate !== undefined) return requestErrors(refusedLate, contentType)
+  const given = { status: executed ? 200 : statusFor(contentType, status), contentType, body: json }
+  if (request.method !== 'GET') return given
+  return { ...given, headers: cacheHeaders(complete ? prepared.cache : undefined, request.headers, caller, front.varyOnClient()) }
+}
+
+/** The operation in the parameters that graphql-http has read. */
+export function operationOf({ query, operationName, variables, extensions, documentId }: Parameters): OperationRequest {
+  return {
+    query,
+    operationName: operationName ?? undefined,
+    variables: variables ?? undefined,
+    extensions: extensions ?? undefined,
+    documentId,
+  }
+}
+
 /** Such a request goes through `refuseUnread` before its body is read. A body that is too large is refused unread anyway. */
 export function isLargeOrUnknown(headers: IncomingHttpHeaders, bodyBytesMax: number): boolean {
   const bytes = declaredBytes(headers) ?? bodyBytesMax
@@ -123,10 +209,11 @@ export function isLargeOrUnknown(headers: IncomingHttpHeaders, bodyBytesMax: num
 export async function refuseUnread(front: Front, { headers, socket }: IncomingMessage): Promise<Answer | undefined> {
   const { contentType = JSON_TYPE } = negotiate(headers.accept)
   try {
-    const caller = await front.callerOf(headers, socket.remoteAddress)
+    const caller = await front.callerChecks.callerOf(headers, socket.remoteAddress)
     if ('errors' in caller) return unreadAnswer(caller, contentType)
     const bytes = declaredBytes(headers)
-    const refused = front.waiting(caller) ?? (bytes === undefined ? undefined : await front.chargeBody(caller, bytes))
+    const refused =
+      front.callerChecks.waiting(caller) ?? (bytes === undefined ? undefined : await front.callerChecks.chargeBody(caller, bytes))
     return refused && unreadAnswer(refused, contentType)
   } catch (error) {
     return refusal(error, contentType)
@@ -142,148 +229,4 @@ function unreadAnswer({ errors, isBlocked }: Refusal, contentType: string): Answ
 /** Undefined for a body in chunks. */
 function declaredBytes(headers: IncomingHttpHeaders): number | undefined {
   return headers['transfer-encoding'] === undefined ? Number(headers['content-length'] ?? 0) : undefined
-}
-
-/**
- * Finds the caller before the body is parsed. A large body waits for its turn of the event loop, so that other requests are answered in
- * between. Callers take turns. A body in chunks is charged here, when its length is known.
- */
-export async function letIn(
-  front: Front,
-  { headers, address, body }: HttpRequest,
-  response: ServerResponse,
-  contentType: string,
-): Promise<Caller | Answer> {
-  try {
-    const caller = await front.callerOf(headers, address)
-    if ('errors' in caller) return requestErrors(caller.errors, contentType)
-    if (body.length <= LARGE_BODY) {
-      const refused = front.waiting(caller)
-      return refused === undefined ? caller : requestErrors(refused.errors, contentType)
-    }
-    await front.bodyTurns(callerKey(caller), response)
-    // The response to a pipelined request has no socket yet and reports no close.
-    if (response.destroyed || response.req.socket.destroyed) return LEFT
-    const refused = declaredBytes(headers) === undefined ? await front.chargeBody(caller, body.length) : undefined
-    return refused === undefined ? caller : requestErrors(refused.errors, contentType)
-  } catch (error) {
-    return refusal(error, contentType)
-  } finally {
-    releaseBody(response)
-  }
-}
-
-async function answer(
-  front: Front,
-  request: HttpRequest,
-  operation: OperationRequest,
-  contentType: ContentType,
-  caller: Caller,
-): Promise<Answer> {
-  const known = front.prepare(operation, caller)
-  const prepared = isPromise(known) ? await known : known
-  if ('errors' in prepared) return requestErrors(prepared.errors, contentType)
-  if (prepared.kind === 'subscription')
-    return { ...requestErrors([subscriptionRefused()], contentType), subscription: { caller, operation } }
-  if (prepared.kind === 'mutation' && request.method === 'GET') return mutationByGet(contentType)
-  const admission = front.admit(prepared, operation, caller)
-  const refused = admission === undefined ? undefined : await admission
-  if (refused !== undefined) return requestErrors(refused.errors, contentType)
-  const { json, executed, status, complete, refused: refusedLate } = await front.executeToJson(prepared, operation, caller)
-  if (refusedLate !== undefined) return requestErrors(refusedLate, contentType)
-  const given = { status: executed ? 200 : statusFor(contentType, status), contentType, body: json }
-  if (request.method !== 'GET') return given
-  return { ...given, headers: cacheHeaders(complete ? prepared.cache : undefined, request.headers, caller, front.varyOnClient()) }
-}
-
-/** Limits of open connections and subscriptions. */
-const LIMITS = ['CONNECTIONS_TOO_MANY', 'SUBSCRIPTIONS_TOO_MANY', 'CAPACITY_REACHED'] as const
-/** Seconds for Retry-After after a refusal for open connections: connections last for minutes. */
-export const RETRY_AFTER_SECONDS = 10
-
-/** Nothing was executed. The status follows the media type, as the protocol asks. */
-export function requestErrors(errors: readonly GraphQLError[], contentType: string): Answer {
-  const retryAfterMs = errors[0]?.extensions['code'] === 'RATE_LIMITED' ? errors[0].extensions['retryAfterMs'] : undefined
-  const limit = LIMITS.find((code) => errors[0]?.extensions['code'] === code)
-  if (limit !== undefined) {
-    const headers = { 'retry-after': String(RETRY_AFTER_SECONDS) }
-    return { status: ERRORS[limit].status, contentType, headers, body: JSON.stringify({ errors }) }
-  }
-  if (typeof retryAfterMs === 'number') {
-    // Proxies and clients must see this status with either media type.
-    const headers = { 'retry-after': String(Math.ceil(retryAfterMs / 1_000)) }
-    return { status: ERRORS.RATE_LIMITED.status, contentType, headers, body: JSON.stringify({ errors }) }
-  }
-  return { status: statusFor(contentType, statusOf(errors)), contentType, body: JSON.stringify({ errors }) }
-}
-
-/** Clients of `application/json` take any other status than 200 for a broken server. Only the newer media type has other statuses. */
-function statusFor(contentType: string, status: number): number {
-  return contentType === JSON_TYPE ? 200 : status
-}
-
-/** The answer to a request that is refused before its GraphQL is read. Rethrows an error that is not a TidemarkError. */
-export function refusal(error: unknown, contentType: string): Answer {
-  if (!isTidemarkError(error)) throw error
-  const { status } = ERRORS[error.code]
-  const body = JSON.stringify({ errors: [graphqlErrorOf(error)] })
-  return status === 401 ? { status, contentType, body, headers: { 'www-authenticate': 'Bearer' } } : { status, contentType, body }
-}
-
-export function mutationByGet(contentType: string): Answer {
-  const error = graphqlErrorOf(new TidemarkError('BAD_REQUEST', 'a GET request must not change anything: send mutations by POST'))
-  return { status: 405, contentType, headers: { allow: 'POST' }, body: JSON.stringify({ errors: [error] }) }
-}
-
-/** The answer for a response of graphql-http. If the response has no body, the answer gets a sentence. */
-export function answerOf([body, init]: Response): Answer {
-  const { 'content-type': contentType = JSON_TYPE, ...headers } = init.headers ?? {}
-  const text =
-    body ??
-    JSON.stringify({
-      errors: [graphqlErrorOf(new TidemarkError('BAD_REQUEST', STATUS_SENTENCES[init.status] ?? 'the request is not GraphQL over HTTP'))],
-    })
-  return { status: init.status, contentType, headers, body: text }
-}
-
-const STATUS_SENTENCES: Readonly<Record<number, string>> = {
-  405: 'this method is not GraphQL over HTTP: use POST, or GET for queries',
-  406: 'no media type of the accept header can be served: accept application/graphql-response+json or application/json',
-  415: 'the body is not JSON in UTF-8: send content-type: application/json',
-}
-
-const SENTENCES: Readonly<Record<string, string>> = {
-  'Missing body': 'the body is empty: send a JSON object with "query"',
-  'Unparsable JSON body': 'the body is not valid JSON: send a JSON object with "query"',
-  'JSON body must be an object': 'the body is not a JSON object: send {"query": "…", "variables": {…}}',
-  'Unparsable URL': '"variables" or "extensions" of the URL is not valid JSON: send JSON objects, percent-encoded',
-  'Missing query': '"query" is missing: send the text of the operation, or its id as "documentId"',
-  'Invalid query': '"query" is not a string: send the text of the operation',
-  'Invalid variables': '"variables" is not an object: send a JSON object, or leave it out',
-  'Invalid operationName': '"operationName" is not a string: send the name of an operation of the document, or leave it out',
-  'Invalid extensions': '"extensions" is not an object: send a JSON object, or leave it out',
-}
-
-/** The operation in the parameters that graphql-http has read. */
-export function operationOf({ query, operationName, variables, extensions, documentId }: Parameters): OperationRequest {
-  return {
-    query,
-    operationName: operationName ?? undefined,
-    variables: variables ?? undefined,
-    extensions: extensions ?? undefined,
-    documentId,
-  }
-}
-
-/** A message of graphql-http about parameters, with advice. */
-export function sentenceOf(message: string): string {
-  return SENTENCES[message] ?? `the request is not GraphQL over HTTP: ${message}`
-}
-
-function isPlainJson(contentType: string | undefined): boolean {
-  return (
-    contentType === 'application/json' ||
-    contentType === 'application/json; charset=utf-8' ||
-    contentType === 'application/json;charset=UTF-8'
-  )
 }

@@ -2,9 +2,7 @@
  * The parameters of a request over HTTP. `graphql-http` reports every mistake in them, but it does not know calls by id. A request may name
  * its operation by `documentId` (the draft of GraphQL over HTTP), `doc_id` (Relay), the path /graphql/p/:id or `extensions.persistedQuery`
  * (Apollo). Ids are therefore read first, and a request with an id is passed to the library with an empty text. The operation of an id is
- * found later, in one place for HTTP, event streams and WebSockets.
- *
- * The main case is read here: a POST of plain JSON in which every parameter has the right type.
+ * found later, in one place for HTTP, event streams and WebSockets. http.ts reads the main case itself.
  */
 import type { IncomingHttpHeaders } from 'node:http'
 import { parseRequestParams, type RequestParams, type Response } from 'graphql-http'
@@ -76,29 +74,6 @@ function idOfBody({ body, url, pathId }: HttpRequest): Called | undefined {
   return { documentId: idOf(documentId, relayId), body: async () => ({ ...data, query: query ?? '' }) }
 }
 
-/** The parameters of a plain body. Undefined for any other body: graphql-http reads it and reports its mistakes. */
-export function plainOperation(body: string): OperationRequest | undefined {
-  const data = parseMap(body)
-  return data === undefined ? undefined : plainParameters(data)
-}
-
-function plainParameters(data: Record<string, unknown>): OperationRequest | undefined {
-  const { query, operationName, variables, extensions, documentId, doc_id: relayId } = data
-  const called = documentId !== undefined || relayId !== undefined
-  if (typeof query !== 'string' && !((query === undefined || query === null) && hasId(data))) return undefined
-  if (operationName !== undefined && operationName !== null && typeof operationName !== 'string') return undefined
-  if (variables !== undefined && variables !== null && !isMap(variables)) return undefined
-  if (extensions !== undefined && extensions !== null && !isMap(extensions)) return undefined
-  if (called && !isPlainId(documentId, relayId)) return undefined
-  return {
-    query: typeof query === 'string' ? query : undefined,
-    operationName: operationName ?? undefined,
-    variables: variables ?? undefined,
-    extensions: extensions ?? undefined,
-    documentId: called ? idOf(documentId, relayId) : undefined,
-  }
-}
-
 /**
  * The parameters of a message over WebSocket. `graphql-ws` has checked their types, but it does not know ids. Returns BAD_REQUEST if an id
  * is wrong.
@@ -128,16 +103,12 @@ export function withText(message: string): string {
   return JSON.stringify({ ...data, payload: { ...payload, query: '' } })
 }
 
-function hasId({ documentId, doc_id: relayId, extensions }: Record<string, unknown>): boolean {
+export function hasId({ documentId, doc_id: relayId, extensions }: Record<string, unknown>): boolean {
   if ((documentId ?? relayId ?? undefined) !== undefined) return true
   return isMap(extensions) && (extensions['persistedQuery'] ?? undefined) !== undefined
 }
 
-function isPlainId(documentId: unknown, relayId: unknown): boolean {
-  return (relayId === undefined && typeof documentId === 'string') || (documentId === undefined && typeof relayId === 'string')
-}
-
-function idOf(documentId: unknown, relayId: unknown): string | undefined {
+export function idOf(documentId: unknown, relayId: unknown): string | undefined {
   const id = documentId ?? relayId ?? undefined
   if (id === undefined) return undefined
   if (typeof id !== 'string') throw bad('"documentId" is not a string: send the id of an operation')
@@ -158,7 +129,7 @@ function refuseMalformed(search: string): void {
   }
 }
 
-function parseMap(text: string): Record<string, unknown> | undefined {
+export function parseMap(text: string): Record<string, unknown> | undefined {
   try {
     const data: unknown = JSON.parse(text)
     return isMap(data) ? data : undefined
@@ -167,7 +138,7 @@ function parseMap(text: string): Record<string, unknown> | undefined {
   }
 }
 
-function isMap(value: unknown): value is Record<string, unknown> {
+export function isMap(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 

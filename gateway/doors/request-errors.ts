@@ -7,8 +7,7 @@ import Fastify, { type FastifyHttpOptions, type FastifyInstance, type FastifyRep
 import { TidemarkError, isTidemarkError } from '../../core/errors.ts'
 import { JSON_TYPE } from './accept.ts'
 import type { FormatError } from '../request/error-format.ts'
-import { NOT_STORED, writeAnswer } from './fast-lane.ts'
-import { refusal, type Answer } from './http.ts'
+import { NOT_STORED, refusal, writeAnswer, type Answer } from './answers.ts'
 import { refuseConnection } from './slow-clients.ts'
 
 /** The longest operation id in a path. */

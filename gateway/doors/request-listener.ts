@@ -1,18 +1,18 @@
 /** The checks of a request before it is routed: its host, its origin and its declared size. */
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
-import { TidemarkError } from '../../core/errors.ts'
 import { holdBody } from '../limits/held-bytes.ts'
 import type { Front } from '../request/front.ts'
 import { JSON_TYPE } from './accept.ts'
 import type { Cors } from './cors.ts'
-import { writeAnswer, type FastLane } from './fast-lane.ts'
-import { unknownHostSentence, type IsKnownHost } from './hosts.ts'
-import { isLargeOrUnknown, refusal, refuseUnread, type Answer } from './http.ts'
+import { refusal, writeAnswer } from './answers.ts'
+import type { FastLane } from './fast-lane.ts'
+import { hostRefused, type IsKnownHost } from './hosts.ts'
+import { isLargeOrUnknown, refuseUnread } from './http.ts'
 import type { InFlight } from './in-flight.ts'
 import { badRequest } from './request-errors.ts'
 
-/** `isKnownHost` absent: all hosts are answered. `cors` absent: web pages of other origins are not answered. */
-export type RequestChecks = { readonly isKnownHost: IsKnownHost | undefined; readonly cors: Cors | undefined }
+/** `isKnownHost` absent: all hosts are answered. */
+export type RequestChecks = { readonly isKnownHost: IsKnownHost | undefined; readonly cors: Cors }
 
 /** `route`: takes the requests that the fast lane leaves. */
 export function makeRequestListener(
@@ -28,8 +28,8 @@ export function makeRequestListener(
     holdBody(front.heldBytes, request, response, bodyBytesMax)
     const { host } = request.headers
     if (host === undefined && request.httpVersion === '1.1') return writeAnswer(response, NO_HOST)
-    if (isKnownHost?.(host) === false) return writeAnswer(response, unknownHost(host))
-    if (cors?.(request, response) === true) return
+    if (isKnownHost?.(host) === false) return writeAnswer(response, refusal(hostRefused(host), JSON_TYPE))
+    if (cors(request, response)) return
     const read = (): void => {
       if (!fastLane(request, response)) route(request, response)
     }
@@ -47,7 +47,3 @@ export function makeRequestListener(
 }
 
 const NO_HOST = badRequest(400, 'the header "host" is missing: send the name of this server')
-
-function unknownHost(host = ''): Answer {
-  return refusal(new TidemarkError('FORBIDDEN', unknownHostSentence(host)), JSON_TYPE)
-}

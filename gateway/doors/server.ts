@@ -8,35 +8,39 @@ import type { FastifyInstance } from 'fastify'
 import { systemClock, type Clock } from '../../core/clock.ts'
 import type { Config } from '../../config/config.ts'
 import type { Engine } from '../operation/engine.ts'
-import { makeCors, makeOriginCheck, type CorsOptions } from './cors.ts'
+import { makeCors, type CorsOptions } from './cors.ts'
 import { drain } from './drain.ts'
 import { makeFastLane } from './fast-lane.ts'
 import { makeGraphiql } from './graphiql.ts'
 import { addHealthRoutes, HEALTH_PATHS } from './health.ts'
-import { makeHostCheck } from './hosts.ts'
+import { hostRefused, makeHostCheck } from './hosts.ts'
 import { makeHttp, type HttpOptions } from './http.ts'
 import { makeInFlight } from './in-flight.ts'
 import { listenErrorOf } from './listen-error.ts'
+import { makeOriginCheck, originRefused } from './origins.ts'
 import { makeApp, makeFailureOf } from './request-errors.ts'
 import { makeRequestHandler } from './request-handler.ts'
 import { makeRequestListener } from './request-listener.ts'
 import { addApiRoutes, addMetricsRoute } from './routes.ts'
+import { addSchemaRoute, type SchemaFileOptions } from './schema-file.ts'
 import { timeouts } from './slow-clients.ts'
 import { makeSse } from './sse.ts'
 import { serveWebSockets, type WebSockets } from './websocket/serve.ts'
 import { makeFront, type Collaborators } from '../request/front.ts'
 
 export const GRAPHQL_PATH = '/graphql'
+export const SCHEMA_PATH = `${GRAPHQL_PATH}/schema.graphql`
 
 export type ServerOptions = Pick<Config['server'], 'host' | 'port' | 'mode' | 'bodyBytesMax' | 'drainMaxMs'> & {
   /** Milliseconds. Default 0. */
   readonly drainDelayMs?: number | undefined
-} & HttpOptions & {
+} & HttpOptions &
+  SchemaFileOptions & {
     /** Milliseconds between two pings on a quiet WebSocket or event stream. Default 12000. */
     readonly pingEveryMs?: number
     /** The total cost that the subscriptions of one WebSocket may have. Default: unlimited. */
     readonly subscriptionsCostMax?: number
-    /** The origins whose web pages may call the API. Absent: none. */
+    /** The origins whose web pages may call the API. Absent: none in production, those of origins.ts in development. */
     readonly cors?: CorsOptions | undefined
     /** Further host names that a process in development answers; see hosts.ts. Default: empty. */
     readonly hosts?: readonly string[]
@@ -67,7 +71,7 @@ export function makeServer(
   const { log } = collaborators
   const apiPaths = options.atRoot === true ? [GRAPHQL_PATH, '/'] : [GRAPHQL_PATH]
   const isKnownHost = mode === 'development' ? makeHostCheck([options.host, ...(options.hosts ?? [])]) : undefined
-  const cors = options.cors === undefined ? undefined : makeCors(options.cors)
+  const cors = makeCors(options.cors, mode, log)
 
   const inFlight = makeInFlight()
   const front = makeFront(engine, mode, collaborators)
@@ -85,9 +89,10 @@ export function makeServer(
     serverFactory: (route: RequestListener) =>
       createServer(nodeOptions, makeRequestListener(front, inFlight, { isKnownHost, cors }, bodyBytesMax, fastLane, route)),
   }
-  const paths = { ...Object.fromEntries(apiPaths.map((path) => [path, ['GET', 'POST']])), ...HEALTH_PATHS }
+  const paths = { ...Object.fromEntries(apiPaths.map((path) => [path, ['GET', 'POST']])), [SCHEMA_PATH]: ['GET', 'HEAD'], ...HEALTH_PATHS }
   const app = makeApp(routing, { paths, advice: PATHS, bodyBytesMax }, failureOf)
   addApiRoutes(app, apiPaths, handle, mode === 'development' ? makeGraphiql(GRAPHQL_PATH) : undefined)
+  addSchemaRoute(app, SCHEMA_PATH, engine, options)
   addHealthRoutes(
     app,
     () => collaborators.ready(),
@@ -96,7 +101,7 @@ export function makeServer(
   )
   addMetricsRoute(app, front.metrics, collaborators.metricsOfAll)
 
-  const isAllowedOrigin = mode === 'development' ? makeOriginCheck(options.cors?.origins ?? []) : undefined
+  const isAllowedOrigin = mode === 'development' ? makeOriginCheck(options.cors?.origins ?? [], mode) : undefined
   const webSockets =
     options.webSockets === false
       ? NO_WEB_SOCKETS
@@ -106,7 +111,10 @@ export function makeServer(
           pingEveryMs,
           subscriptionsCostMax: options.subscriptionsCostMax,
           underWayCostMax: collaborators.operationCostMax,
-          isAllowed: (origin, host) => isKnownHost?.(host) !== false && isAllowedOrigin?.(origin, host) !== false,
+          refusePage(origin, host) {
+            if (isKnownHost?.(host) === false) return hostRefused(host)
+            return isAllowedOrigin?.(origin, host) === false ? originRefused(origin ?? '') : undefined
+          },
         })
 
   async function listen(): Promise<{ readonly url: string }> {
@@ -127,7 +135,7 @@ export function makeServer(
 
 const NO_WEB_SOCKETS: WebSockets = { drain: () => Promise.resolve(), terminate: () => undefined }
 
-const PATHS = `the API is at ${GRAPHQL_PATH}, health at /health/live and /health/ready, metrics at /metrics`
+const PATHS = `the API is at ${GRAPHQL_PATH}, its schema at ${SCHEMA_PATH}, health at /health/live and /health/ready, metrics at /metrics`
 
 /** The address at which a client on this machine reaches the server. */
 function urlOf(app: FastifyInstance, host: string): string {

@@ -6,8 +6,7 @@ import type { ServerOptions } from 'node:http'
 import type { Socket } from 'node:net'
 import { TidemarkError } from '../../core/errors.ts'
 import { JSON_TYPE } from './accept.ts'
-import { endWith } from './fast-lane.ts'
-import { refusal, type Answer } from './http.ts'
+import { endWith, refusal, type Answer } from './answers.ts'
 
 /** Options of node:http. */
 export function timeouts(

@@ -24,7 +24,8 @@ import type { Refusal } from '../request/refusal.ts'
 import type { OperationRequest } from '../request/operation-request.ts'
 import { JSON_TYPE } from './accept.ts'
 import { makeEventStreams, type HeldStream, type Results } from './event-stream.ts'
-import { answerOf, letIn, mutationByGet, operationOf, refusal, requestErrors, sentenceOf, type Answer, type Subscription } from './http.ts'
+import { answerOf, mutationByGet, refusal, requestErrors, sentenceOf, type Answer, type Subscription } from './answers.ts'
+import { letIn, operationOf } from './http.ts'
 import { readParameters, type HttpRequest } from './parameters.ts'
 
 export type SseOptions = {
@@ -58,9 +59,9 @@ export function makeSse(front: Front, options: SseOptions): Sse {
     if ('status' in caller) return caller
     const operation = known?.operation ?? (await readOperation(request))
     if ('status' in operation) return operation
-    const prepared = await front.prepare(operation, caller)
+    const prepared = await front.preparation.prepare(operation, caller)
     if (!('errors' in prepared) && prepared.kind === 'mutation' && request.method === 'GET') return mutationByGet(JSON_TYPE)
-    const refused = 'errors' in prepared ? prepared : await front.admit(prepared, operation, caller)
+    const refused = 'errors' in prepared ? prepared : await front.preparation.admit(prepared, operation, caller)
     if (refused?.errors?.[0]?.extensions['code'] === 'RATE_LIMITED') return requestErrors(refused.errors, JSON_TYPE)
     const held = hold(prepared, operation, caller, request.body.length)
     if (isTidemarkError(held)) return requestErrors([graphqlErrorOf(held)], JSON_TYPE)
@@ -86,7 +87,9 @@ export function makeSse(front: Front, options: SseOptions): Sse {
 
   async function begun(prepared: PreparedOperation | ExecutionResult, operation: OperationRequest, caller: Caller): Promise<Results> {
     if (!('kind' in prepared)) return prepared
-    return prepared.kind === 'subscription' ? front.subscribe(prepared, operation, caller) : front.execute(prepared, operation, caller)
+    return prepared.kind === 'subscription'
+      ? front.operationRuns.subscribe(prepared, operation, caller)
+      : front.operationRuns.execute(prepared, operation, caller)
   }
 
   return { open, endAll: streams.endAll }

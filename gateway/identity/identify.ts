@@ -52,9 +52,9 @@ export function makeIdentify(
   return async function identify(credentials) {
     const claimed = credentials['x-viewer-id'] ?? credentials['viewerId'] ?? undefined
     const scopes = credentials['x-viewer-scopes'] ?? credentials['viewerScopes'] ?? undefined
-    if ((claimed !== undefined || scopes !== undefined) && mode === 'production') {
-      throw unauthenticated('x-viewer-id and x-viewer-scopes are for development: in production send "Authorization: Bearer" and a token')
-    }
+    const forDevelopment = mode === 'production' ? CLAIMS.find((name) => (credentials[name] ?? undefined) !== undefined) : undefined
+    if (forDevelopment !== undefined)
+      throw unauthenticated(`${forDevelopment} works in development only: in production send authorization: "Bearer <token>"`)
     const onBehalfOf = credentials['x-on-behalf-of'] ?? credentials['onBehalfOf'] ?? undefined
     const viewer = await viewerOf(credentials, claimed, scopes)
     return onBehalfOf === undefined ? viewer : representedBy(viewer, onBehalfOf)
@@ -68,6 +68,9 @@ export function makeIdentify(
     return claimed === undefined ? undefined : claimedViewer(claimed, scopes)
   }
 }
+
+/** In production, only a token names a viewer. */
+const CLAIMS = ['x-viewer-id', 'viewerId', 'x-viewer-scopes', 'viewerScopes']
 
 const NAMING = ['authorization', 'Authorization', 'x-viewer-id', 'viewerId']
 
@@ -122,8 +125,4 @@ function tokenOf(value: unknown, name: string): string {
 }
 
 const verifyNothing: Verify = () =>
-  Promise.reject(
-    unauthenticated(
-      'this server verifies no tokens: set auth.secret (TIDEMARK_JWT_SECRET), auth.publicKey or auth.jwksUrl, or send x-viewer-id',
-    ),
-  )
+  Promise.reject(unauthenticated('this server has no key for tokens: set TIDEMARK_JWT_SECRET or auth.jwksUrl, or send no token'))

@@ -45,7 +45,7 @@ export function rateLimitedError({ who, retryAfterMs, blocked }: Refused): Graph
   const seconds = Math.ceil(retryAfterMs / 1_000)
   const reason = blocked ? `too many refused requests: this ${who} is blocked` : `this ${who} asked for too much in too short a time`
   const advice = who === 'anonymous address' ? ', or send a token' : ''
-  return new GraphQLError(`${reason}; ask again in ${seconds} s, and not before${advice}`, {
+  return new GraphQLError(`${reason}; wait ${seconds} s${advice}`, {
     extensions: { code: 'RATE_LIMITED' satisfies ErrorCode, retryAfterMs: Math.ceil(retryAfterMs) },
   })
 }

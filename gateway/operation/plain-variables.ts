@@ -1,86 +1,89 @@
 /**
- * Passes variables that need no coercion: texts, numbers, booleans, enum values, and lists and input objects of them. graphql-js makes a
- * path and a call for each item of a list and each field of an input object. For a page of fifty ids that costs as much as answering some
- * of them, and for a batch of reports as much as storing them. graphql-js handles all other values (a number as an ID, a null in a
- * non-null place, a default) and all errors.
+ * Passes variables that need no coercion. graphql-js makes a path and a call for each item and each field, and a copy of each input
+ * object. For a batch of 500 reports that takes a fifth of the CPU time. graphql-js handles all other values (a number as an ID, one value for
+ * a list, an absent field with a default) and all errors.
  */
-import { GraphQLScalarType, isEnumType, isInputObjectType, isListType, isNonNullType, isRequiredInputField, typeFromAST } from 'graphql'
+import { isInputObjectType, isLeafType, isListType, isNonNullType, typeFromAST } from 'graphql'
 import type { GraphQLInputObjectType, GraphQLInputType, GraphQLSchema, VariableDefinitionNode } from 'graphql'
 import type { VariableValues } from './conditions.ts'
 
+/** True if graphql-js would return an equal value. May throw what a scalar throws. */
 type IsPlain = (value: unknown) => boolean
 
-/** Undefined if the definitions need coercion. The returned function gives undefined for values that need it. */
+/** The returned function gives undefined for values that need coercion or have a mistake. */
 export function compilePlainVariables(
   schema: GraphQLSchema,
   definitions: readonly VariableDefinitionNode[],
-): ((given: VariableValues | undefined) => VariableValues | undefined) | undefined {
-  const checks: { name: string; isPlain: IsPlain }[] = []
-  for (const { variable, type, defaultValue } of definitions) {
-    const isPlain = defaultValue === undefined ? plainnessOf(typeFromAST(schema, type) as GraphQLInputType | undefined, []) : undefined
-    if (isPlain === undefined) return undefined
-    checks.push({ name: variable.name.value, isPlain })
-  }
-  return (given) => {
+): (given: VariableValues | undefined) => VariableValues | undefined {
+  const known = new Map<GraphQLInputObjectType, IsPlain>()
+  const variables = definitions.map(({ variable, type: node, defaultValue }) => {
+    const type = typeFromAST(schema, node) as GraphQLInputType | undefined
+    const mayBeAbsent = defaultValue === undefined && !isNonNullType(type)
+    return { name: variable.name.value, isPlain: type === undefined ? isNever : plainnessOf(type, known), mayBeAbsent }
+  })
+
+  function plainVariables(given: VariableValues): VariableValues | undefined {
     const values: Record<string, unknown> = {}
-    for (const { name, isPlain } of checks) {
-      const value = given?.[name]
-      // graphql-js decides whether an absent variable is an error.
-      if (value === undefined || !isPlain(value)) return undefined
+    for (const { name, isPlain, mayBeAbsent } of variables) {
+      if (!Object.hasOwn(given, name)) {
+        if (mayBeAbsent) continue
+        return undefined
+      }
+      const value = given[name]
+      if (!isPlain(value)) return undefined
       values[name] = value
     }
     return values
   }
+
+  return (given) => {
+    try {
+      return given === undefined ? undefined : plainVariables(given)
+    } catch {
+      // A scalar refused a value. graphql-js finds the same mistake and reports it.
+      return undefined
+    }
+  }
 }
 
-/** `above`: the input objects around the type. A type that contains itself is left to graphql-js. */
-function plainnessOf(type: GraphQLInputType | undefined, above: readonly string[]): IsPlain | undefined {
-  if (type === undefined) return undefined
-  if (isNonNullType(type)) return plainnessOf(type.ofType, above)
+function plainnessOf(type: GraphQLInputType, known: Map<GraphQLInputObjectType, IsPlain>): IsPlain {
+  if (isNonNullType(type)) return presenceOf(type.ofType, known)
+  const isPresent = presenceOf(type, known)
+  return (value) => value === null || isPresent(value)
+}
+
+/** The check of a value that is neither null nor undefined. */
+function presenceOf(type: GraphQLInputType, known: Map<GraphQLInputObjectType, IsPlain>): IsPlain {
   if (isListType(type)) {
-    const isPlain = plainnessOf(type.ofType, above)
-    return isPlain && ((value) => Array.isArray(value) && value.every(isPlain))
+    const isPlain = plainnessOf(type.ofType, known)
+    return (value) => Array.isArray(value) && value.every(isPlain)
   }
-  if (isInputObjectType(type)) return plainnessOfObject(type, above)
-  if (isEnumType(type)) return (value) => typeof value === 'string' && type.getValue(value)?.value === value
-  return SCALARS.get(type.name) ?? (type.parseValue === UNCHANGED ? isLeaf : undefined)
+  if (isLeafType(type)) return (value) => value !== undefined && value !== null && type.parseValue(value) === value
+  return isInputObjectType(type) ? objectPlainnessOf(type, known) : isNever
 }
 
-function plainnessOfObject(type: GraphQLInputObjectType, above: readonly string[]): IsPlain | undefined {
-  if (type.isOneOf || above.includes(type.name)) return undefined
-  const fields = new Map<string, { isPlain: IsPlain; isOptional: boolean; isNullable: boolean }>()
-  for (const field of Object.values(type.getFields())) {
-    const isPlain = plainnessOf(field.type, [...above, type.name])
-    if (isPlain === undefined) return undefined
-    const isOptional = !isRequiredInputField(field) && field.defaultValue === undefined
-    fields.set(field.name, { isPlain, isOptional, isNullable: !isNonNullType(field.type) })
-  }
-  const needed = [...fields].flatMap(([name, { isOptional }]) => (isOptional ? [] : [name]))
-  return (value) => {
+function objectPlainnessOf(type: GraphQLInputObjectType, known: Map<GraphQLInputObjectType, IsPlain>): IsPlain {
+  const compiled = known.get(type)
+  if (compiled !== undefined) return compiled
+  const all = Object.values(type.getFields())
+  // graphql-js reads inherited values of such names.
+  if (type.isOneOf || all.some(({ name }) => name in Object.prototype)) return isNever
+  const fields = new Map<string, IsPlain>()
+  const needed = all.filter((field) => field.defaultValue !== undefined || isNonNullType(field.type)).map(({ name }) => name)
+  const isPlainObject: IsPlain = (value) => {
     if (typeof value !== 'object' || value === null || Array.isArray(value)) return false
-    for (const [name, inner] of Object.entries(value)) {
-      const field = fields.get(name)
-      if (field === undefined || !(inner === null ? field.isNullable : field.isPlain(inner))) return false
+    for (const name in value) {
+      const isPlain = fields.get(name)
+      if (isPlain === undefined || !isPlain((value as Record<string, unknown>)[name])) return false
     }
     return needed.every((name) => Object.hasOwn(value, name))
   }
+  // A type may contain itself, so it is known before its fields are.
+  known.set(type, isPlainObject)
+  for (const field of all) fields.set(field.name, plainnessOf(field.type, known))
+  return isPlainObject
 }
 
-function isText(value: unknown): boolean {
-  return typeof value === 'string'
-}
-
-const SCALARS: ReadonlyMap<string, IsPlain> = new Map<string, IsPlain>([
-  ['String', isText],
-  ['ID', isText],
-  ['Boolean', (value) => typeof value === 'boolean'],
-  ['Float', Number.isFinite],
-  ['Int', (value) => Number.isInteger(value) && Math.abs(value as number) < 2 ** 31],
-])
-
-/** Scalars of a schema that has only SDL keep values as they are. */
-const UNCHANGED = new GraphQLScalarType({ name: 'Any' }).parseValue
-
-function isLeaf(value: unknown): boolean {
-  return typeof value === 'string' || typeof value === 'boolean' || Number.isFinite(value)
+function isNever(): boolean {
+  return false
 }

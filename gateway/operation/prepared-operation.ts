@@ -189,13 +189,13 @@ function emptyStream(): AsyncIterableIterator<ExecutionResult> {
 }
 
 /** The returned function gives the coerced variables, or the errors. */
-export function compileCoercion(schema: GraphQLSchema, { operation }: ReadOperation): (given: Variables) => Coerced {
+export function compileCoercion(schema: GraphQLSchema, { operation }: Pick<ReadOperation, 'operation'>): (given: Variables) => Coerced {
   const definitions = operation.variableDefinitions ?? []
   if (definitions.length === 0) return () => ({ variables: NO_VARIABLES })
   const plain = compilePlainVariables(schema, definitions)
   const findInexactId = compileExactIds(schema, definitions)
   return (given) => {
-    const values = plain?.(given)
+    const values = plain(given)
     if (values !== undefined) return { variables: values }
     const inexact = findInexactId?.(given)
     if (inexact !== undefined) return { errors: [inexact] }

@@ -1,9 +1,11 @@
 /** The errors of a lookup. Clients of Apollo's protocol get the fixed messages of that protocol. */
 import { TidemarkError } from '../../core/errors.ts'
+import { isSha256 } from './manifest.ts'
 import type { RequestId } from './request-id.ts'
 
 export function notFound({ id, automatic }: RequestId): TidemarkError {
-  const sentence = `no operation has the id ${id}: send it once with its text as "query", or add it to a manifest`
+  const byText = isSha256(id) ? 'send it once with its text as "query"' : 'send the text as "query" instead'
+  const sentence = `no operation has the id ${id}: ${byText}, or add the operation to a manifest by "tidemark persist"`
   return new TidemarkError('PERSISTED_QUERY_NOT_FOUND', automatic ? 'PersistedQueryNotFound' : sentence)
 }
 
@@ -15,7 +17,7 @@ export function notSupported({ automatic }: RequestId): TidemarkError {
 export function notInList(subject: string): TidemarkError {
   return new TidemarkError(
     'PERSISTED_QUERY_NOT_IN_LIST',
-    `${subject}: this client may run only operations of a manifest: add the operation to one`,
+    `${subject}, and this client may run only operations of manifests: add the operation by "tidemark persist" to a file of persisted.manifests`,
   )
 }
 

@@ -1,9 +1,10 @@
 /** Finds the prepared operation of a request by id, by text, or by both. persisted.ts has the rules of the modes. */
-import { TidemarkError } from '../../core/errors.ts'
+import { TidemarkError, isTidemarkError } from '../../core/errors.ts'
 import { isPromise } from '../execution/run.ts'
 import type { Engine } from '../operation/engine.ts'
 import type { Prepared, PreparedOperation } from '../operation/prepared-operation.ts'
 import type { Gate } from '../operation/preparing.ts'
+import { graphqlErrorOf } from '../request/error-format.ts'
 import type { OperationRequest } from '../request/operation-request.ts'
 import { hashMismatch, notFound, notInList, notRegistrable, notSupported } from './lookup-errors.ts'
 import { isSha256, scopedKey, sha256 } from './manifest.ts'
@@ -24,14 +25,27 @@ export type LookupParts = {
   modeOf(client: string | undefined): PersistedMode
 }
 
+/** Returns errors and never throws them. It asks `gate` before it prepares a new operation. */
 export type Lookup = (request: OperationRequest, client: string | undefined, gate: Gate) => Prepared | Promise<Prepared>
 
 const REGISTERED_LENGTH_MAX = 65_536
 
-/** A lookup throws TidemarkErrors; errors of the operation itself are in its result. */
-export function makeLookup({ engine, operations, registered, recorder, metrics, modeOf }: LookupParts): Lookup {
-  return find
+/** Finds operations by their text only. */
+export function textLookup(engine: Pick<Engine, 'prepareFor'>): Lookup {
+  return ({ query = '', operationName }, _client, gate) => engine.prepareFor(gate, query, operationName)
+}
 
+export function makeLookup({ engine, operations, registered, recorder, metrics, modeOf }: LookupParts): Lookup {
+  return function lookup(request, client, gate) {
+    try {
+      return find(request, client, gate)
+    } catch (error) {
+      if (!isTidemarkError(error)) throw error
+      return { errors: [graphqlErrorOf(error)] }
+    }
+  }
+
+  /** Throws TidemarkErrors; errors of the operation itself are in its result. */
   function find(request: OperationRequest, client: string | undefined, gate: Gate): Prepared | Promise<Prepared> {
     const { query, operationName } = request
     const mode = modeOf(client)

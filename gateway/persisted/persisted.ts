@@ -17,15 +17,11 @@
 import type { Registry } from '@prometheus-io/client'
 import type { Config } from '../../config/config.ts'
 import type { Clock } from '../../core/clock.ts'
-import { isTidemarkError } from '../../core/errors.ts'
 import { makeClientMemory, type ClientMemory } from '../memory/client-memory.ts'
 import type { Engine } from '../operation/engine.ts'
-import type { Prepared } from '../operation/prepared-operation.ts'
-import type { Gate } from '../operation/preparing.ts'
-import { graphqlErrorOf, type Log } from '../request/error-format.ts'
-import type { OperationRequest } from '../request/operation-request.ts'
+import type { Log } from '../request/error-format.ts'
 import { makeLiveSet, type LiveSet } from './live-set.ts'
-import { makeLookup } from './lookup.ts'
+import { makeLookup, type Lookup } from './lookup.ts'
 import { makePersistedMetrics } from './metrics.ts'
 import { makeModeOf } from './modes.ts'
 import type { PinningEngine } from './pinned-operations.ts'
@@ -33,8 +29,7 @@ import { makeRecorder } from './recorder.ts'
 import { makeRegisteredTexts } from './registered-texts.ts'
 
 export type Persisted = {
-  /** It returns errors and never throws them. */
-  prepare(request: OperationRequest, client: string | undefined, gate: Gate): Prepared | Promise<Prepared>
+  readonly lookup: Lookup
   /** Answers may depend on the name of the client. */
   readonly varyOnClient: boolean
   close(): Promise<void>
@@ -68,19 +63,8 @@ export function makePersisted(
 
   const live = makeLiveSet(engine, { manifests: paths, tokensMax, watchEveryMs }, log, metrics, clock)
 
-  const lookup = makeLookup({ engine, operations: live.set, registered, recorder, metrics, modeOf })
-
-  function prepare(request: OperationRequest, client: string | undefined, gate: Gate): Prepared | Promise<Prepared> {
-    try {
-      return lookup(request, client, gate)
-    } catch (error) {
-      if (!isTidemarkError(error)) throw error
-      return { errors: [graphqlErrorOf(error)] }
-    }
-  }
-
   return {
-    prepare,
+    lookup: makeLookup({ engine, operations: live.set, registered, recorder, metrics, modeOf }),
     prepareWith: live.prepareWith,
     reload: live.reload,
     get varyOnClient() {

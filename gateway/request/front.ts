@@ -1,6 +1,6 @@
 /**
- * The front is shared by HTTP, SSE and WebSocket. Each of them reads a request in its own way, gets the viewer, the prepared operation and
- * its result from the front, and writes the result in its own way.
+ * The front is shared by HTTP, SSE and WebSocket. Each of them reads a request in its own way, uses the parts of the front in the order
+ * below, and writes the result in its own way.
  *
  * The engine parses, validates and plans each operation once. Every operation gets a fresh context, even on a socket that stays open for
  * hours, because the loaders in a context remember their reads.
@@ -18,6 +18,8 @@ import { makeHeldBytes, type HeldBytes } from '../limits/held-bytes.ts'
 import type { OpenLimitOptions } from '../limits/open-counts.ts'
 import { makeOpenLimits, UNLIMITED, type OpenLimits } from '../limits/open-limits.ts'
 import type { Engine } from '../operation/engine.ts'
+import { textLookup } from '../persisted/lookup.ts'
+import type { Persisted } from '../persisted/persisted.ts'
 import { makeCallerChecks, type CallerChecks, type CallerOptions } from './caller-checks.ts'
 import { makeFormatError, type FormatError, type Log } from './error-format.ts'
 import { makeMetrics, type Metrics } from './metrics.ts'
@@ -32,6 +34,8 @@ export type Collaborators = CallerOptions &
   GateOptions &
   PreparationOptions & {
     readonly makeContext: MakeContext
+    /** Finds operations by id. Absent: operations come as text. */
+    readonly persisted?: Pick<Persisted, 'lookup' | 'varyOnClient'>
     ready(): Promise<Readiness>
     readonly log: Log
     /** The registry of the gateway's metrics. `/metrics` shows it. */
@@ -48,21 +52,22 @@ export type Collaborators = CallerOptions &
     readonly tracing?: Tracing | undefined
   }
 
-export type Front = CallerChecks &
-  Preparation &
-  OperationRuns & {
-    /** Counts open connections, and the cost of their subscriptions. */
-    readonly openLimits: OpenLimits
-    /** The bytes that connections hold before and after the work. */
-    readonly heldBytes: HeldBytes
-    /** Orders the parsing of bodies and messages above LARGE_BODY. Callers (`callerKey`) take turns. */
-    readonly bodyTurns: FairTurns
-    readonly formatError: FormatError
-    readonly metrics: Metrics
-    readonly log: Log
-    /** Answers may depend on the name of the client. */
-    varyOnClient(): boolean
-  }
+export type Front = {
+  readonly callerChecks: CallerChecks
+  readonly preparation: Preparation
+  readonly operationRuns: OperationRuns
+  /** Counts open connections, and the cost of their subscriptions. */
+  readonly openLimits: OpenLimits
+  /** The bytes that connections hold before and after the work. */
+  readonly heldBytes: HeldBytes
+  /** Orders the parsing of bodies and messages above LARGE_BODY. Callers (`callerKey`) take turns. */
+  readonly bodyTurns: FairTurns
+  readonly formatError: FormatError
+  readonly metrics: Metrics
+  readonly log: Log
+  /** Answers may depend on the name of the client. */
+  varyOnClient(): boolean
+}
 
 export function makeFront(engine: Engine, mode: Config['server']['mode'], collaborators: Collaborators): Front {
   const { makeContext, log, persisted } = collaborators
@@ -75,9 +80,9 @@ export function makeFront(engine: Engine, mode: Config['server']['mode'], collab
   const callerChecks = makeCallerChecks(collaborators, watching, refuse)
 
   return {
-    ...callerChecks,
-    ...makePreparation(engine, collaborators, callerChecks.waiting, gateOf, refuse),
-    ...makeOperationRuns(makeContext, gateOf, watching, metrics, formatError),
+    callerChecks,
+    preparation: makePreparation(persisted?.lookup ?? textLookup(engine), collaborators, callerChecks.waiting, gateOf, refuse),
+    operationRuns: makeOperationRuns(makeContext, gateOf, watching, metrics, formatError),
     openLimits,
     heldBytes: makeHeldBytes(log, collaborators.heldBytesMax),
     bodyTurns: makeFairTurns(),

@@ -3,10 +3,9 @@ import { GraphQLError } from 'graphql'
 import type { ErrorCode } from '../../core/errors.ts'
 import { isPromise } from '../execution/run.ts'
 import { COST_PER_MS, rateLimitedError, type RateLimits } from '../limits/rate-limits.ts'
-import type { Engine } from '../operation/engine.ts'
 import type { Prepared, PreparedOperation } from '../operation/prepared-operation.ts'
 import type { Gate } from '../operation/preparing.ts'
-import type { Persisted } from '../persisted/persisted.ts'
+import type { Lookup } from '../persisted/lookup.ts'
 import type { Caller } from './caller.ts'
 import type { CallerChecks } from './caller-checks.ts'
 import type { OperationRequest } from './operation-request.ts'
@@ -16,8 +15,6 @@ export type PreparationOptions = {
   readonly limits?: RateLimits | undefined
   /** The highest cost that an operation may have with its variables. Absent: unlimited. */
   readonly operationCostMax?: number
-  /** Finds operations by id. Absent: operations come as text. */
-  readonly persisted?: Pick<Persisted, 'prepare' | 'varyOnClient'>
 }
 
 export type Preparation = {
@@ -30,8 +27,8 @@ export type Preparation = {
 }
 
 export function makePreparation(
-  engine: Engine,
-  { limits, operationCostMax = Infinity, persisted }: PreparationOptions,
+  lookup: Lookup,
+  { limits, operationCostMax = Infinity }: PreparationOptions,
   waiting: CallerChecks['waiting'],
   gateOf: (caller: Caller) => Gate,
   refuse: Refuse,
@@ -55,11 +52,7 @@ export function makePreparation(
     prepare(request, caller) {
       const refused = waiting(caller)
       if (refused !== undefined) return refused
-      const gate = gateOf(caller)
-      const prepared =
-        persisted === undefined
-          ? engine.prepareFor(gate, request.query ?? '', request.operationName)
-          : persisted.prepare(request, caller.client, gate)
+      const prepared = lookup(request, caller.client, gateOf(caller))
       return isPromise(prepared) ? prepared.then((known) => checked(known, request, caller)) : checked(prepared, request, caller)
     },
     admit(prepared, request, caller) {

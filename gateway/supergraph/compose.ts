@@ -1,14 +1,16 @@
 /**
  * Composes the subgraphs' SDL into a supergraph, with the MIT composer. If they do not compose, the error has the reasons of the
- * composer and names suspects: the subgraphs without which all others compose. That costs one composition per subgraph, but only then.
+ * composer, with hints (composition/hints.ts). It also names suspects: the subgraphs without which all others compose. That costs one
+ * composition per subgraph, but only then.
  */
 import { composeServices, compositionHasErrors } from '@theguild/federation-composition'
 import { Kind, parse, type DocumentNode, type GraphQLError } from 'graphql'
 import { TidemarkError } from '../../core/errors.ts'
 import { withCacheHints, withoutCacheHints } from '../cache/composed-hints.ts'
-import { expandRequires } from './expand-requires.ts'
-import { repairSupergraph } from './supergraph-repairs.ts'
-import { kindConflicts } from './type-kinds.ts'
+import { expandRequires } from './composition/expand-requires.ts'
+import { withHints } from './composition/hints.ts'
+import { repairSupergraph } from './composition/supergraph-repairs.ts'
+import { kindConflicts } from './composition/type-kinds.ts'
 
 /** `url` is the address for requests. Absent: the subgraph runs in this process. */
 export type SubgraphSdl = { readonly name: string; readonly sdl: string; readonly url?: string }
@@ -52,8 +54,9 @@ function attempt(services: readonly Service[]): Attempt {
 /** Conflicts of kinds come first: the composer reports some of them in other words, or as queries that no subgraph can answer. */
 function reasonsOf(services: readonly Service[], errors: readonly GraphQLError[]): string[] {
   const conflicts = kindConflicts(services)
-  const reported = new Set(errors.map(({ message }) => message))
-  return [...conflicts, ...[...reported].filter((message) => conflicts.length === 0 || !ABOUT_KINDS.test(message))]
+  const others = errors.filter(({ message }) => conflicts.length === 0 || !ABOUT_KINDS.test(message))
+  const coded = others.map(({ message, extensions }) => ({ message, code: extensions['code'] as string | undefined }))
+  return [...conflicts, ...withHints(coded)]
 }
 
 const ABOUT_KINDS = /has mismatched kind|@interfaceObject in all the subgraphs/

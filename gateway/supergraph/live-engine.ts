@@ -1,7 +1,7 @@
 /**
- * An engine that can be replaced while it serves. The front uses it like any other engine: `prepare` always asks the current one.
- * `swap` replaces it at once. Requests that were prepared before end on their old engine (generation.ts). An engine without running
- * operations is released.
+ * An engine that can be replaced while it serves. The live engine has the functions of the current engine, and `swap` replaces them at
+ * once. Callers must therefore keep the live engine and none of its functions. Requests that were prepared before end on their old engine
+ * (generation.ts). An engine without running operations is released.
  *
  *   1: prepare → operation of A        2: swap to B        3: execute the operation of A
  *
@@ -67,16 +67,12 @@ export function makeLiveEngine(first: Candidate, clock: Clock, options: LiveEngi
     return grown.length === 0 ? undefined : grown.map(([, error]) => subscriptionEnded(clientError(error, undefined)))
   }
 
-  return {
-    get schema() {
-      return current.engine.schema
-    },
-    prepare: (query, operationName) => current.engine.prepare(query, operationName),
-    prepareFor: (gate, query, operationName) => current.engine.prepareFor(gate, query, operationName),
-    pin: (query, operationName) => current.engine.pin(query, operationName),
+  const live: LiveEngine = {
+    ...functionsOf(first.engine),
     swap(next) {
       const before = current
       current = next
+      Object.assign(live, functionsOf(next.engine))
       retire(before)
       const ended = endRefused()
       return { ended, kept: [...retired.keys()].reduce((kept, { generation }) => kept + generation.streams(), 0) }
@@ -91,6 +87,11 @@ export function makeLiveEngine(first: Candidate, clock: Clock, options: LiveEngi
       current.release()
     },
   }
+  return live
+}
+
+function functionsOf({ schema, prepare, prepareFor, pin }: Engine): Engine {
+  return { schema, prepare, prepareFor, pin }
 }
 
 function subscriptionEnded(error: GraphQLError): GraphQLError {

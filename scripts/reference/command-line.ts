@@ -15,6 +15,7 @@ const EXPLAINED: Readonly<Record<string, readonly [title: string, path: string]>
   audit: ['Upgrade', '../operating/upgrade.md#afterwards'],
   compose: ['Partners', '../gateway/partners.md'],
   check: ['Partners', '../gateway/partners.md#check-a-change-first'],
+  schema: ['A standalone subgraph', '../gateway/standalone-subgraph.md'],
   persist: ['Persisted operations', '../gateway/persisted-operations.md'],
   inspect: ['Backup and restore', '../operating/backup-and-restore.md#look-into-the-stores'],
   journal: ['The journal', '../operating/journal.md'],

@@ -18,7 +18,7 @@ export async function authenticate(front: Front, extra: ClientSocket, params: Cr
     extra.upgrade = undefined
     const credentials = credentialsOf(params, headers)
     extra.open.verify()
-    const caller = await front.callerOf(credentials, socket.remoteAddress, headers)
+    const caller = await front.callerChecks.callerOf(credentials, socket.remoteAddress, headers)
     if ('errors' in caller) return refuse(extra, CloseCode.Forbidden, `RATE_LIMITED: ${caller.errors[0]?.message ?? ''}`)
     const full = extra.open.identify(caller.viewer)
     if (full !== undefined) return refuse(extra, TRY_AGAIN_LATER, `${full.code}: ${full.message}`)

@@ -8,12 +8,16 @@ import type { Front } from '../../request/front.ts'
 import { shapeMistake } from '../body.ts'
 import { withText } from '../parameters.ts'
 import { TRY_AGAIN_LATER } from './authentication.ts'
+import { withAdvice } from './refusals.ts'
 import { NOBODY, type ClientSocket } from './sockets.ts'
 
 /** Bytes of answers that may wait for a client to read them. */
 const UNREAD_BYTES_MAX = 16_777_216
 /** Characters of the first message, which is kept as long as the socket. Node's limit for headers is the same. */
 const INIT_LENGTH_MAX = 16_384
+
+/** The library's reason. */
+const INVALID = 'Invalid message received'
 
 /** `receive`: hands a message to the protocol. */
 export function receiveMessages(front: Front, extra: ClientSocket, receive: (message: string) => Promise<void>): MessageIntake {
@@ -26,7 +30,7 @@ export function receiveMessages(front: Front, extra: ClientSocket, receive: (mes
       return Promise.resolve()
     }
     return receive(withText(message)).catch((error: unknown) => {
-      if (isForbiddenMessage(error)) return socket.close(CloseCode.BadRequest, 'Invalid message received')
+      if (isForbiddenMessage(error)) return socket.close(CloseCode.BadRequest, withAdvice(CloseCode.BadRequest, INVALID))
       front.log.error({ err: error }, 'a WebSocket message could not be handled')
       socket.close(CloseCode.InternalServerError, 'internal error')
     })

@@ -42,7 +42,7 @@ export function makeOperationHooks(
       if (Object.keys(subscriptions).length > OPERATIONS_MAX) return [TOO_MANY()]
       const operation = operationOfMessage(payload)
       if (isTidemarkError(operation)) return [graphqlErrorOf(operation)]
-      const prepared = await front.prepare(operation, extra.caller)
+      const prepared = await front.preparation.prepare(operation, extra.caller)
       if ('errors' in prepared) return prepared.errors
       const cost = prepared.cost?.(operation.variables) ?? 1
       const isOpen = (): boolean => id in connection.subscriptions
@@ -53,7 +53,7 @@ export function makeOperationHooks(
         return { schema: engine.schema, document: DOCUMENTS[prepared.kind], contextValue: run }
       }
       const admitted = (release: () => void) => {
-        const admission = front.admit(prepared, operation, extra.caller)
+        const admission = front.preparation.admit(prepared, operation, extra.caller)
         if (admission === undefined) return start(release)
         return admission.then((refused) => {
           if (refused === undefined) return start(release)
@@ -77,14 +77,14 @@ export function makeOperationHooks(
     async execute(args) {
       const { prepared, operation, caller, release } = runOf(args)
       try {
-        return await front.execute(prepared, operation, caller)
+        return await front.operationRuns.execute(prepared, operation, caller)
       } finally {
         release()
       }
     },
     async subscribe(args) {
       const { prepared, operation, caller, socket, release } = runOf(args)
-      const opened = await subscribeHeld(() => front.subscribe(prepared, operation, caller), release)
+      const opened = await subscribeHeld(() => front.operationRuns.subscribe(prepared, operation, caller), release)
       if (!(Symbol.asyncIterator in opened)) return opened
       socket.streams += 1
       socket.intake?.proceed()

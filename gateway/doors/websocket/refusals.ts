@@ -1,11 +1,11 @@
 /** Refusals of a WebSocket: an HTTP answer instead of the upgrade, or the reason of a close frame. */
 import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
+import { CloseCode } from 'graphql-ws'
 import { WebSocket } from 'ws'
 import type { TidemarkError } from '../../../core/errors.ts'
 import { JSON_TYPE } from '../accept.ts'
-import { endWith } from '../fast-lane.ts'
-import { RETRY_AFTER_SECONDS, refusal } from '../http.ts'
+import { RETRY_AFTER_SECONDS, endWith, refusal } from '../answers.ts'
 import { badRequest } from '../request-errors.ts'
 
 /** The protocol's limit for the reason of a close frame, in bytes. */
@@ -38,11 +38,26 @@ export function makeSocketClass(messageBytesMax: number): typeof WebSocket {
   }
 }
 
-export function reasonOf(text: string): string {
-  if (Buffer.byteLength(text) <= REASON_BYTES_MAX) return text
+/** The protocol names a reason for each of its close codes, but no remedy. */
+const ADVICE: Readonly<Record<number, string>> = {
+  [CloseCode.BadRequest]: 'send JSON with "type", as graphql-transport-ws defines it',
+  [CloseCode.Unauthorized]: 'send connection_init, and wait for connection_ack',
+  [CloseCode.SubprotocolNotAcceptable]: 'offer graphql-transport-ws, as the client graphql-ws does',
+  [CloseCode.ConnectionInitialisationTimeout]: 'send connection_init right after the upgrade',
+  [CloseCode.SubscriberAlreadyExists]: 'give each open operation its own id',
+  [CloseCode.TooManyInitialisationRequests]: 'send connection_init once per socket',
+}
+
+export function withAdvice(code: number | undefined, reason: string | undefined): string | undefined {
+  const advice = ADVICE[code ?? 0]
+  return advice === undefined || reason === undefined ? reason : `${reasonOf(reason, REASON_BYTES_MAX - advice.length - 2)}: ${advice}`
+}
+
+export function reasonOf(text: string, bytesMax = REASON_BYTES_MAX): string {
+  if (Buffer.byteLength(text) <= bytesMax) return text
   return (
     Buffer.from(text)
-      .subarray(0, REASON_BYTES_MAX - 3)
+      .subarray(0, bytesMax - 3)
       .toString('utf8')
       .replace(/\uFFFD+$/, '') + '…'
   )

@@ -30,6 +30,7 @@ import type { Front } from '../../request/front.ts'
 import { authenticate } from './authentication.ts'
 import { keepAlive, receiveMessages, sendMessage } from './messages.ts'
 import { makeOperationHooks } from './operations.ts'
+import { withAdvice } from './refusals.ts'
 import { makeSockets, NOBODY, type ClientSocket, type Sockets } from './sockets.ts'
 import { acceptUpgrades, type UpgradeOptions } from './upgrades.ts'
 
@@ -81,7 +82,7 @@ export function serveWebSockets(server: Server, engine: Pick<Engine, 'schema'>, 
       {
         protocol: socket.protocol,
         send: (message) => sendMessage(extra, message),
-        close: (code, reason) => socket.close(code, reason),
+        close: (code, reason) => socket.close(code, withAdvice(code, reason)),
         onMessage: (receive) => {
           extra.intake = receiveMessages(front, extra, receive)
         },

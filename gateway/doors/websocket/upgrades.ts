@@ -7,8 +7,7 @@ import { TidemarkError, isTidemarkError } from '../../../core/errors.ts'
 import type { OpenConnection } from '../../limits/open-limits.ts'
 import type { Front } from '../../request/front.ts'
 import { JSON_TYPE } from '../accept.ts'
-import { endWith } from '../fast-lane.ts'
-import { refusal } from '../http.ts'
+import { endWith, refusal } from '../answers.ts'
 import { badRequest } from '../request-errors.ts'
 import { makeSocketClass, refuseFull, refuseHandshake } from './refusals.ts'
 
@@ -18,8 +17,8 @@ export type UpgradeOptions = {
   readonly messageBytesMax: number
   /** The total cost that the subscriptions of one socket may have. Default: unlimited. */
   readonly subscriptionsCostMax?: number | undefined
-  /** Decides whether a page of this origin may connect to this host. Absent: all may. */
-  readonly isAllowed?: ((origin: string | undefined, host: string | undefined) => boolean) | undefined
+  /** The error for a page of this origin that may not connect to this host. Absent: all may. */
+  readonly refusePage?: ((origin: string | undefined, host: string | undefined) => TidemarkError | undefined) | undefined
 }
 
 export function acceptUpgrades(
@@ -29,7 +28,7 @@ export function acceptUpgrades(
   options: UpgradeOptions,
   accept: (socket: WebSocket, request: IncomingMessage, open: OpenConnection) => void,
 ): void {
-  const { path, messageBytesMax, subscriptionsCostMax = Infinity, isAllowed } = options
+  const { path, messageBytesMax, subscriptionsCostMax = Infinity, refusePage } = options
   const opened = new WeakMap<IncomingMessage, OpenConnection>()
   // The message intake answers pings, at a bounded rate.
   const upgrades = new WebSocketServer({
@@ -37,7 +36,7 @@ export function acceptUpgrades(
     // The library has checked the handshake here. An invalid one must not cut another socket to make room.
     verifyClient({ req: request }, proceed) {
       const { socket } = request
-      const address = front.addressOf(socket.remoteAddress, request.headers)
+      const address = front.callerChecks.addressOf(socket.remoteAddress, request.headers)
       const open = front.openLimits.connect(address, { cut: () => socket.destroy() }, subscriptionsCostMax)
       if (isTidemarkError(open)) return refuseFull(socket, open)
       socket.once('close', () => open.close())
@@ -54,19 +53,13 @@ export function acceptUpgrades(
     const asked = request.url?.split('?', 1)[0]
     if (asked !== path && asked !== `${path}/`) return endWith(duplex, badRequest(404, `there is no WebSocket here: open it at ${path}`))
     const { origin, host } = request.headers
-    if (isAllowed?.(origin, host) === false) {
-      front.log.warn(
-        { origin, host },
-        'a WebSocket of a foreign page was refused: to allow it, add its origin to server.cors.origins, or its host to server.hosts',
-      )
-      return endWith(duplex, FOREIGN_PAGE)
+    const refused = refusePage?.(origin, host)
+    if (refused !== undefined) {
+      front.log.warn({ origin, host }, `a WebSocket was refused: ${refused.message}`)
+      return endWith(duplex, refusal(refused, JSON_TYPE))
     }
     upgrades.handleUpgrade(request, duplex, head, (socket, upgraded) => accept(socket, upgraded, opened.get(upgraded) as OpenConnection))
   })
 }
 
 const SHUTTING_DOWN = refusal(new TidemarkError('SHUTTING_DOWN', 'this process drains: connect again'), JSON_TYPE)
-const FOREIGN_PAGE = refusal(
-  new TidemarkError('FORBIDDEN', 'pages of this origin may not connect: add it to server.cors.origins, or add the host to server.hosts'),
-  JSON_TYPE,
-)

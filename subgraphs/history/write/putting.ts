@@ -13,15 +13,15 @@ export const BASE_READS_MAX = 20
  * while a base was read, another device's report may have been persisted and trimmed, and the base is then outdated.
  *
  * If the record store is down, `withoutBase` first notes durably which writes go without. They are then put as if there was nothing to
- * merge with, so that they are readable, and the rows are merged in later. If `withoutBase` rejects, the put rejects. An outcome
- * remains 'needs-base' only after BASE_READS_MAX reads.
+ * merge with, so that they are readable, and the rows are merged in later. If `withoutBase` rejects or is absent, the put rejects. An
+ * outcome remains 'needs-base' only after BASE_READS_MAX reads.
  */
 export async function putProgress(
   hot: HotStore,
   records: RecordStore,
   writes: readonly ProgressWrite[],
   options: PutOptions,
-  withoutBase: (writes: readonly ProgressWrite[], failure: unknown) => Promise<void>,
+  withoutBase?: (writes: readonly ProgressWrite[]) => Promise<void>,
 ): Promise<PutOutcome[]> {
   const outcomes = await hot.putProgress(writes, options)
   for (let read = 0; read < BASE_READS_MAX; read++) {
@@ -29,8 +29,8 @@ export async function putProgress(
     if (undecided.length === 0) break
     const waiting = undecided.map(({ index }) => writes[index] as ProgressWrite)
     const bases = await records.getProgressMany(waiting).catch(async (error: unknown) => {
-      if (!saysDown(error, 'recordStore')) throw error
-      await withoutBase(waiting, error)
+      if (withoutBase === undefined || !saysDown(error, 'recordStore')) throw error
+      await withoutBase(waiting)
       return undefined
     })
     const again = waiting.map((write, place) => withBase(write, bases, place, undecided[place]?.asOf))

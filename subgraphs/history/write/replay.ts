@@ -17,7 +17,7 @@ import { putProgress } from './putting.ts'
 import { flushedKey, stageOutcomes } from './written-plays.ts'
 import { rewardOf } from '../../../core/rewards.ts'
 import type { StageWritten } from '../../../core/written-reports.ts'
-import type { WriteOutcome } from './write-outcome.ts'
+import type { WriteOutcome } from './writes.ts'
 
 export type ReplayHooks = {
   /** The hot store has this key's change, so it may be flushed. */
@@ -41,7 +41,7 @@ export function makeReplay(hot: HotStore, records: RecordStore, timelineCap: num
     const outcomes: WriteOutcome[] = await putProgress(hot, records, writes, { now, timelineCap }, (without) =>
       hooks.withoutBase(without, now),
     )
-    if (hooks.stageWritten !== undefined) await stageOutcomes(writes, outcomes, hooks.stageWritten)
+    await stageOutcomes(writes, outcomes, hooks.stageWritten)
     const rewards: RewardEvent[] = []
     writes.forEach(({ viewer, business, oid, day }, index) => {
       const outcome = outcomes[index]

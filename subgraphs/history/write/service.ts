@@ -1,7 +1,13 @@
 /**
- * The service of the history subgraph: checks the input, puts it into the hot store, passes the keys to the aggregator, and answers. When a
- * call resolves, the write is durable, and readable by every read that starts now, in every process. While the hot store is down, the write
- * is durable in the journal (`writes.ts`) and readable once the hot store is back; the caller's collector notes that.
+ * The service of the history subgraph. A report goes through these steps:
+ *
+ *   inputs.ts         checks it
+ *   writes.ts         puts it into the hot store
+ *   written-plays.ts  stages its play
+ *   aggregator.ts     takes its key, for the log
+ *
+ * When a call resolves, the write is durable, and readable by every read that starts now, in every process. While the hot store is down,
+ * the write is durable in the journal (`writes.ts`) and readable once the hot store is back; the caller's collector notes that.
  */
 import type { Aggregator } from '../../../writeback/aggregator.ts'
 import type { Businesses } from '../../../config/businesses.ts'
@@ -21,9 +27,9 @@ import { checkIds, checkInputCount, checkReport, type CheckedReport, type Report
 import { BASE_READS_MAX } from './putting.ts'
 import { lookUpStale, overtakenReports } from './stale-reports.ts'
 import { rewardOf } from '../../../core/rewards.ts'
-import { makeDirectWrites, type HistoryWrites } from './writes.ts'
-import { flushedKey } from './written-plays.ts'
-import type { WriteOutcome } from './write-outcome.ts'
+import { makeHistoryWrites, type HistoryWrites, type WriteOutcome } from './writes.ts'
+import { flushedKey, stageOutcomes } from './written-plays.ts'
+import type { StageWritten } from '../../../core/written-reports.ts'
 
 export { rewardOf } from '../../../core/rewards.ts'
 
@@ -64,7 +70,7 @@ export type HistoryService = {
 
 /**
  * `reward` takes claims for the log; the sweeper sends those that it cannot deliver. `writes` applies changes; by default directly to the
- * hot store.
+ * hot store. `stageWritten`: absent if feed existence takes no plays from history.
  */
 export function makeHistoryService(
   clock: Clock,
@@ -74,7 +80,8 @@ export function makeHistoryService(
   aggregator: Aggregator,
   reward: (events: readonly RewardEvent[]) => void,
   options: HistoryServiceOptions,
-  writes: HistoryWrites = makeDirectWrites(hot, records, options.timelineCap),
+  writes: HistoryWrites = makeHistoryWrites(hot, records, options.timelineCap),
+  stageWritten?: StageWritten,
 ): HistoryService {
   const figures: HistoryFigures = { accepted: 0, stale: 0, paused: 0, rejected: 0 }
 
@@ -92,7 +99,9 @@ export function makeHistoryService(
     const checked = inputs.map((input) => checkOrReject(input, viewer, now, ahead))
     const reports = checked.filter((each) => 'record' in each)
     const put = (some: readonly CheckedReport[]): Promise<WriteOutcome[]> => writes.put(some, now, degraded)
-    const outcomes = reports.length > 0 ? await putOvertaken(reports, await put(reports), overtakenReports(businesses), put) : []
+    const decided = reports.length > 0 ? await put(reports) : []
+    const outcomes = await putOvertaken(reports, decided, overtakenReports(businesses), put)
+    await stageOutcomes(reports, outcomes, stageWritten)
     const rewards: RewardEvent[] = []
     let next = 0
     const answers = checked.map((each): ReportAnswer => {

@@ -8,7 +8,7 @@ import { getProgressMany } from '../../../loaders/progress.ts'
 import type { HotStore } from '../stores/hot-store.ts'
 import type { RecordStore } from '../stores/record-store.ts'
 import type { CheckedReport } from '../inputs.ts'
-import type { WriteOutcome } from './write-outcome.ts'
+import type { WriteOutcome } from './writes.ts'
 
 /** The report moves a millisecond above the one that overtook it. Under the rule `newest` its rank grows with its time (`rankOf`). */
 export function overtakenReports(businesses: Pick<Businesses, 'byNumber'>): OvertakenRules<CheckedReport, WriteOutcome> {

@@ -16,8 +16,7 @@ import { makeWriteBack, type WriteBack } from '../../../writeback/write-back.ts'
 import { baseEntries } from './journaled-changes.ts'
 import { makeReplay } from './replay.ts'
 import { makeHistoryService, type HistoryService } from './service.ts'
-import { makeDirectWrites, makeJournaledWrites } from './writes.ts'
-import { stagingWrites } from './written-plays.ts'
+import { makeHistoryWrites } from './writes.ts'
 import type { GuardOptions } from '../../../core/outage/guard.ts'
 import type { RecordPlays, StageWritten } from '../../../core/written-reports.ts'
 
@@ -87,14 +86,11 @@ export function makeWritePath(
     onError,
   )
   const { aggregator, flusher, journaling } = writeBack
-  const writes = stagingWrites(
-    journaling === undefined ? makeDirectWrites(hot, records, timelineCap) : makeJournaledWrites(hot, records, journaling, timelineCap),
-    stores.stageWritten,
-  )
+  const writes = makeHistoryWrites(hot, records, timelineCap, journaling)
   return {
     guarded,
     writeBack,
-    service: makeHistoryService(clock, businesses, hot, records, aggregator, flusher.reward, options, writes),
+    service: makeHistoryService(clock, businesses, hot, records, aggregator, flusher.reward, options, writes, stores.stageWritten),
     mayLack: writes.mayLack,
     persist,
     async drain() {

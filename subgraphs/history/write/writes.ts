@@ -6,16 +6,19 @@
  * hot store is back. Other viewers' writes go directly. Writes of one viewer through several processes are ordered by their own times only;
  * `replay.ts` describes the consequences.
  */
-import type { BusinessNumber, ProgressKey, ViewerId, ViewerSettings } from '../../../core/domain.ts'
+import { asRepeated } from '../../../core/clock-differences.ts'
+import type { BusinessNumber, ProgressKey, ProgressRecord, ViewerId, ViewerSettings } from '../../../core/domain.ts'
 import { noteOrThrow, saysDown, type Degraded, type MayLack } from '../../../core/outage/degraded.ts'
 import { lookUpInRecords } from '../../../loaders/progress.ts'
-import type { HotStore, ProgressWrite } from '../stores/hot-store.ts'
-import type { RecordStore } from '../stores/record-store.ts'
+import { makeJournaledPut } from '../../../writeback/journaled-put.ts'
 import type { Journaling } from '../../../writeback/journaling.ts'
-import type { HistoryChange } from './journaled-changes.ts'
-import { makeJournaledProgressPut } from './journaled-reports.ts'
+import type { HotStore, ProgressWrite, PutOutcome } from '../stores/hot-store.ts'
+import type { RecordStore } from '../stores/record-store.ts'
+import { baseEntries, putEntries, type HistoryChange } from './journaled-changes.ts'
 import { putProgress } from './putting.ts'
-import type { WriteOutcome } from './write-outcome.ts'
+
+/** The result of one put. `stagedOn`: as of `FlushedKey`. */
+export type WriteOutcome = (PutOutcome & { stagedOn?: number }) | { status: 'journaled'; record: ProgressRecord }
 
 export type HistoryWrites = {
   /** In the order of `writes`. */
@@ -30,27 +33,15 @@ export type HistoryWrites = {
   pausedBy(viewer: ViewerId): boolean | undefined
 }
 
-async function rejectWithoutBase(_: readonly ProgressWrite[], failure: unknown): Promise<never> {
-  throw failure
-}
-
-/** Rejects with the code of the store that is down. */
-export function makeDirectWrites(hot: HotStore, records: RecordStore, timelineCap: number): HistoryWrites {
-  return {
-    put: (writes, now) => putProgress(hot, records, writes, { now, timelineCap }, rejectWithoutBase),
-    delete: async (keys, now) => ({ existed: (await hot.deleteProgress(keys, now)).map((each) => each.existed), journaled: false }),
-    clear: async (viewer, business, now) => ({ clearedAt: await hot.clearProgress(viewer, business, now), journaled: false }),
-    setPaused: async (viewer, paused, now) => ({ settings: await hot.setPaused(viewer, paused, now), journaled: false }),
-    mayLack: () => false,
-    pausedBy: () => undefined,
-  }
-}
-
-/** Rejects only if the journal fails too. */
-export function makeJournaledWrites(hot: HotStore, records: RecordStore, journaling: Journaling, timelineCap: number): HistoryWrites {
-  const direct = makeDirectWrites(hot, records, timelineCap)
+/** Without journaling, a change rejects with the code of the store that is down. With it, a change rejects only if the journal fails too. */
+export function makeHistoryWrites(hot: HotStore, records: RecordStore, timelineCap: number, journaling?: Journaling): HistoryWrites {
   /** The newest waiting switch of a viewer. It counts only while an entry of the viewer waits. */
   const pausing = new Map<ViewerId, boolean>()
+
+  function pausedBy(viewer: ViewerId): boolean | undefined {
+    if (journaling?.isWaiting(viewer) !== true) pausing.delete(viewer)
+    return pausing.get(viewer)
+  }
 
   /** Tries the hot store unless the viewer's writes wait. If the hot store does not answer, the change goes into the journal. */
   async function changeOrJournal<T>(
@@ -60,6 +51,7 @@ export function makeJournaledWrites(hot: HotStore, records: RecordStore, journal
     degraded: Degraded,
     task: () => Promise<T>,
   ): Promise<T | undefined> {
+    if (journaling === undefined) return task()
     if (!journaling.mustJournal(viewer)) {
       try {
         return await task()
@@ -74,11 +66,6 @@ export function makeJournaledWrites(hot: HotStore, records: RecordStore, journal
     return undefined
   }
 
-  function pausedBy(viewer: ViewerId): boolean | undefined {
-    if (!journaling.isWaiting(viewer)) pausing.delete(viewer)
-    return pausing.get(viewer)
-  }
-
   /** The visible rows of the record store. A deletion succeeds even if the record store is down as well. */
   async function existedInRecords(keys: readonly ProgressKey[], degraded: Degraded): Promise<boolean[]> {
     try {
@@ -90,25 +77,57 @@ export function makeJournaledWrites(hot: HotStore, records: RecordStore, journal
   }
 
   return {
-    put: makeJournaledProgressPut(hot, records, journaling, pausedBy, timelineCap),
+    put:
+      journaling === undefined
+        ? (writes, now) => putProgress(hot, records, writes, { now, timelineCap })
+        : putOrJournal(hot, records, timelineCap, journaling, pausedBy),
     async delete(keys, now, degraded) {
       const viewer = keys[0]?.viewer ?? ''
-      const done = await changeOrJournal(viewer, now, { kind: 'delete', keys }, degraded, () => direct.delete(keys, now, degraded))
-      return done ?? { existed: await existedInRecords(keys, degraded), journaled: true }
+      const deleted = await changeOrJournal(viewer, now, { kind: 'delete', keys }, degraded, () => hot.deleteProgress(keys, now))
+      if (deleted === undefined) return { existed: await existedInRecords(keys, degraded), journaled: true }
+      return { existed: deleted.map((each) => each.existed), journaled: false }
     },
     async clear(viewer, business, now, degraded) {
-      const done = await changeOrJournal(viewer, now, { kind: 'clear', business }, degraded, () =>
-        direct.clear(viewer, business, now, degraded),
-      )
-      return done ?? { clearedAt: now, journaled: true }
+      const change = { kind: 'clear', business } as const
+      const clearedAt = await changeOrJournal(viewer, now, change, degraded, () => hot.clearProgress(viewer, business, now))
+      return { clearedAt: clearedAt ?? now, journaled: clearedAt === undefined }
     },
     async setPaused(viewer, paused, now, degraded) {
-      const done = await changeOrJournal(viewer, now, { kind: 'pause', paused }, degraded, () =>
-        direct.setPaused(viewer, paused, now, degraded),
-      )
-      return done ?? { settings: { paused, clearedAt: {}, version: 0 }, journaled: true }
+      const settings = await changeOrJournal(viewer, now, { kind: 'pause', paused }, degraded, () => hot.setPaused(viewer, paused, now))
+      return { settings: settings ?? { paused, clearedAt: {}, version: 0 }, journaled: settings === undefined }
     },
-    mayLack: journaling.mayLack,
+    mayLack: journaling?.mayLack ?? (() => false),
     pausedBy,
   }
+}
+
+/** The put of reports with a journal behind the hot store. `pausedBy`: as of `HistoryWrites`. */
+function putOrJournal(
+  hot: HotStore,
+  records: RecordStore,
+  timelineCap: number,
+  journaling: Journaling,
+  pausedBy: HistoryWrites['pausedBy'],
+): HistoryWrites['put'] {
+  /** If the record store is down, the reports are put without its rows, which the journal merges in later. */
+  async function put(writes: readonly ProgressWrite[], now: number, degraded: Degraded): Promise<WriteOutcome[]> {
+    const outcomes: WriteOutcome[] = await putProgress(hot, records, writes, { now, timelineCap }, async (without) => {
+      degraded.add('recordStore')
+      await journaling.append(baseEntries(without, now))
+    })
+    const undecided = writes.filter((_, index) => outcomes[index]?.status === 'needs-base')
+    if (undecided.length === 0) return outcomes
+    const journaled = await journal(undecided, now, degraded)
+    return outcomes.map((outcome) => (outcome.status === 'needs-base' ? (journaled.shift() as WriteOutcome) : outcome))
+  }
+
+  /** A viewer whose waiting switch is "paused" counts as paused: later reports would be dropped at the replay. */
+  async function journal(writes: readonly ProgressWrite[], now: number, degraded: Degraded): Promise<WriteOutcome[]> {
+    degraded.add('hotStore')
+    const counting = writes.filter((write) => pausedBy(write.viewer) !== true)
+    if (counting.length > 0) await journaling.append(putEntries(counting, now))
+    return writes.map((write) => (counting.includes(write) ? { status: 'journaled', record: write.record } : { status: 'paused' }))
+  }
+
+  return makeJournaledPut(journaling, { put, journal, isOut: (error) => saysDown(error, 'hotStore'), asRepeated })
 }

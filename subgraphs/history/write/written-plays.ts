@@ -1,33 +1,22 @@
 /**
- * Stages plays with their reports, so that feeds hide a play from the acknowledgement of its report on. Each put passes the written
- * records, with their previous records, to feed existence (`StageWritten`) before the caller has the answer. If staging fails, the report
- * is still acknowledged: the persist step (`subgraphs/history/persist/persist.ts`) stages each play that is not noted as staged here.
+ * Stages plays with their reports, so that feeds hide a play from the acknowledgement of its report on. If staging fails, the report is
+ * still acknowledged: the persist step (`subgraphs/history/persist/persist.ts`) stages each play that is not noted as staged here.
  */
 import type { FlushedKey, ProgressKey } from '../../../core/domain.ts'
 import type { ProgressWrite } from '../stores/hot-store.ts'
-import type { HistoryWrites } from './writes.ts'
 import type { StageWritten, WrittenReport } from '../../../core/written-reports.ts'
-import type { WriteOutcome } from './write-outcome.ts'
+import type { WriteOutcome } from './writes.ts'
 
-/** `writes`, with puts whose plays are staged. */
-export function stagingWrites(writes: HistoryWrites, stage: StageWritten | undefined): HistoryWrites {
-  if (stage === undefined) return writes
-  return {
-    ...writes,
-    async put(reports, now, degraded) {
-      const outcomes = await writes.put(reports, now, degraded)
-      await stageOutcomes(reports, outcomes, stage)
-      return outcomes
-    },
-  }
-}
-
-/** Stages the plays of written reports, and notes the day of each staged play in its outcome. */
+/**
+ * Passes the written records, with their previous records, to feed existence. Notes the day of each play that was staged in its outcome.
+ * `stage`: absent if feed existence takes no plays from history.
+ */
 export async function stageOutcomes(
   writes: readonly ProgressWrite[],
   outcomes: readonly WriteOutcome[],
-  stage: StageWritten,
+  stage: StageWritten | undefined,
 ): Promise<void> {
+  if (stage === undefined) return
   const written: WrittenReport[] = []
   const places: number[] = []
   outcomes.forEach((outcome, place) => {

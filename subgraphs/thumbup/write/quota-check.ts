@@ -1,6 +1,6 @@
 /**
- * The quota check of a business that is full (`quotas.ts`). Such a business may still change an existing mark, or undo it, since neither
- * stores one more. Undoing a mark that does not exist would store a new tombstone each time.
+ * Checks the quotas of the businesses (`quotas.ts`): first the marks per second, then the stored marks. A full business may still change
+ * an existing mark, or undo it, since neither stores one more. Undoing a mark that does not exist would store a new tombstone each time.
  *
  * Such an undo is rejected. It cannot be acknowledged without a tombstone: the tombstone protects against an older like that arrives late,
  * from another process's journal or from an offline device. The undo is rejected only if the hot store itself holds nothing for the key.
@@ -15,19 +15,19 @@ import type { CheckedMark } from '../inputs.ts'
 import type { MarkStore, MarkWrite } from '../stores/hot-store.ts'
 import type { Pipeline } from './pipeline.ts'
 import type { Quotas } from './quotas.ts'
-import { rejectedBy, type Rejected } from './rejections.ts'
+import { orReject, rejectedBy, type Rejected } from './rejections.ts'
 
 type Stores = Pick<Pipeline, 'guarded' | 'fills' | 'writes'>
 
-/** Rejects writes that would store one more mark in a full business. Only such businesses cost a lookup. */
-export async function refuseNewOfFull(
+/** Rejects writes above a quota. Only full businesses cost a lookup. */
+export async function checkQuotas(
   checked: readonly (CheckedMark | Rejected)[],
-  quotas: Pick<Quotas, 'fullFor'>,
+  quotas: Pick<Quotas, 'admit' | 'fullFor'>,
   pipelineOf: (business: BusinessNumber) => Stores,
   degraded: Degraded,
 ): Promise<(CheckedMark | Rejected)[]> {
-  const judged = [...checked]
-  const full = checked.flatMap((each, place) => {
+  const judged = checked.map((each) => ('outcome' in each ? each : orReject(() => admitted(each, quotas))))
+  const full = judged.flatMap((each, place) => {
     const error = 'outcome' in each ? undefined : quotas.fullFor(each)
     return error === undefined ? [] : [{ place, write: each as CheckedMark, error }]
   })
@@ -42,6 +42,11 @@ export async function refuseNewOfFull(
     }),
   )
   return judged
+}
+
+function admitted(write: CheckedMark, quotas: Pick<Quotas, 'admit'>): CheckedMark {
+  quotas.admit(write)
+  return write
 }
 
 /**

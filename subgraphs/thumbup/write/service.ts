@@ -1,13 +1,20 @@
 /**
- * The write path of thumbup: check, put into the hot store, hand the keys to the aggregator, answer. When a call resolves, the marks are
- * durable, and every later read in every process sees them. Public counts follow within the job's window. While the hot store is down, a
- * mark is durable in the journal, and the caller's collector notes the outage.
+ * The service of thumbup. A mark goes through these steps:
+ *
+ *   inputs.ts        checks it
+ *   quota-check.ts   checks the quotas of its business
+ *   by-stores.ts     splits the batch per set of stores
+ *   writes.ts        puts it into the hot store
+ *   mark-answers.ts  passes its key to the aggregator, and answers
+ *
+ * When a call resolves, the marks are durable, and every later read in every process sees them. Public counts follow within the job's
+ * window. While the hot store is down, a mark is durable in the journal, and the caller's collector notes the outage.
  *
  * A business may have stores of its own (`pipeline.ts`). A batch is then split per set of stores, and a failure rejects only the inputs of
  * that set.
  */
 import type { Clock } from '../../../core/clock.ts'
-import { orderAhead, putOvertaken, type OvertakenRules, type TimesAhead } from '../../../core/clock-differences.ts'
+import { orderAhead, putOvertaken, type OvertakenRules } from '../../../core/clock-differences.ts'
 import { type Degraded, noteOrThrow } from '../../../core/outage/degraded.ts'
 import type { BusinessNumber } from '../../../core/domain.ts'
 import { checkIds, checkInputCount } from '../../../core/input-limits.ts'
@@ -18,7 +25,7 @@ import { answerByStores } from './by-stores.ts'
 import { answerOf, type MarkAnswer } from './mark-answers.ts'
 import { makeMarkFigures, type ThumbupFigures } from './mark-figures.ts'
 import type { Pipeline } from './pipeline.ts'
-import { refuseNewOfFull } from './quota-check.ts'
+import { checkQuotas } from './quota-check.ts'
 import type { Quotas } from './quotas.ts'
 import { reconcile, type Reconciliation } from '../persist/reconciler.ts'
 import { registerSubjects } from './registration.ts'
@@ -63,23 +70,18 @@ export function makeThumbupService(
       inputs.map(({ markedAt }) => markedAt),
       now,
     )
-    const admitted = inputs.map((input) => orReject(() => checkAndAdmit(input, viewer, now, ahead)))
-    const checked = await refuseNewOfFull(admitted, quotas, pipelineOf, degraded)
-    const answers: MarkAnswer[] = await answerByStores(pipelineOf, checked, async (pipeline, writes) => {
+    const checked = inputs.map((input) => orReject(() => checkMark(input, viewer, businesses, now, ahead)))
+    const admitted = await checkQuotas(checked, quotas, pipelineOf, degraded)
+    const answers: MarkAnswer[] = await answerByStores(pipelineOf, admitted, async (pipeline, writes) => {
       const put = (some: readonly CheckedMark[]): Promise<MarkWriteOutcome[]> => pipeline.writes.put(some, now, degraded)
-      const outcomes = await putOvertaken(writes, await put(writes), OVERTAKEN_MARKS, put)
+      const decided = await put(writes)
+      const outcomes = await putOvertaken(writes, decided, OVERTAKEN_MARKS, put)
       const [first] = outcomes
       if (first?.status === 'unreadable' && outcomes.every(({ status }) => status === 'unreadable')) throw first.error
       return outcomes.map((outcome, index) => answerOf(pipeline, writes[index] as CheckedMark, outcome))
     })
     answers.forEach((each, index) => figures.count(each, inputs[index] as SetMarkInput))
     return answers
-  }
-
-  function checkAndAdmit(input: SetMarkInput, viewer: Viewer, now: number, ahead: TimesAhead | undefined): CheckedMark {
-    const write = checkMark(input, viewer, businesses, now, ahead)
-    quotas.admit(write)
-    return write
   }
 
   return {

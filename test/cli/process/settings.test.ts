@@ -33,6 +33,18 @@ function mistakes(environment: Record<string, string>, text = '{}', flags: Flags
 const settings = (environment: Record<string, string>, text = '{}') =>
   readSettings({ config: write('tidemark.yaml', text) }, environment, () => undefined)
 
+test('the origins of web pages come from a variable, beside the other settings of cors', () => {
+  const environment = { TIDEMARK_CORS_ORIGINS: 'https://app.example, http://localhost:5173' }
+  const { server } = settings(environment, 'server: { cors: { origins: ["https://old.example"], credentials: true } }')
+  expect(server.cors).toEqual({ origins: ['https://app.example', 'http://localhost:5173'], credentials: true })
+  expect(mistakes({ TIDEMARK_CORS_ORIGINS: 'https://app.example/' })).toEqual([
+    'server.cors.origins.0: "https://app.example/" is not possible: write https://host[:port] without a path, or * (set by TIDEMARK_CORS_ORIGINS)',
+  ])
+  expect(mistakes({}, 'server: { cors: { credentials: true } }')).toEqual([
+    'server.cors.origins: it is missing: give a list (TIDEMARK_CORS_ORIGINS)',
+  ])
+})
+
 describe('mistakes', () => {
   test('of every kind are reported in one pass: a blank, a file, a certificate, a value, a relation', () => {
     const text = [

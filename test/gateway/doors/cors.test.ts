@@ -1,3 +1,6 @@
+import { once } from 'node:events'
+import type { IncomingMessage } from 'node:http'
+import { json } from 'node:stream/consumers'
 import { afterEach, describe, expect, it } from 'vitest'
 import { WebSocket } from 'ws'
 import { startServer, type TestServer } from '../../support/front-schema.ts'
@@ -6,18 +9,24 @@ const servers: TestServer[] = []
 afterEach(async () => {
   for (const server of servers.splice(0)) await server.close()
 })
-async function open(origins?: string[], credentials = false): Promise<string> {
+async function open(origins?: string[], credentials = false, headers?: string[]): Promise<string> {
   const hosts = ['dev.example']
-  const server = await startServer(origins === undefined ? { hosts } : { hosts, cors: { origins, credentials } })
+  const server = await startServer(origins === undefined ? { hosts } : { hosts, cors: { origins, credentials, headers } })
   servers.push(server)
   return `${server.url}/graphql`
 }
+async function openInProduction(): Promise<TestServer> {
+  const server = await startServer({ mode: 'production', auth: { secret: 'a secret of at least thirty-two bytes' } })
+  servers.push(server)
+  return server
+}
 const SITE = 'https://app.example'
-const preflight = (url: string, origin = SITE) =>
+const preflight = (url: string, origin = SITE, headers = 'authorization') =>
   fetch(url, {
     method: 'OPTIONS',
-    headers: { origin, 'access-control-request-method': 'POST', 'access-control-request-headers': 'authorization' },
+    headers: { origin, 'access-control-request-method': 'POST', 'access-control-request-headers': headers },
   })
+const allowedHeaders = async (url: string, asked: string) => (await preflight(url, SITE, asked)).headers.get('access-control-allow-headers')
 const allowed = (response: Response) => response.headers.get('access-control-allow-origin')
 
 describe('a page of another origin', () => {
@@ -67,6 +76,59 @@ describe('a page of another origin', () => {
     }
   })
 
+  it.each([
+    [SITE, `pages of ${SITE} may not use this API: add ${SITE} to server.cors.origins, or to TIDEMARK_CORS_ORIGINS`],
+    [
+      'null',
+      'the origin "null" belongs to a file or a sandboxed frame: serve the page over https, and add its origin to server.cors.origins',
+    ],
+  ])('%s that is not listed is refused at its preflight, in production too, with the setting and the value', async (origin, sentence) => {
+    for (const url of [await open(), await open(['https://other.example']), `${(await openInProduction()).url}/graphql`]) {
+      const answer = await preflight(url, origin)
+      expect([answer.status, await answer.json()]).toEqual([
+        403,
+        { errors: [{ message: expect.stringContaining(sentence), extensions: { code: 'ORIGIN_FORBIDDEN' } }] },
+      ])
+    }
+  })
+
+  it('that is refused is logged once per origin, and at most 100 times', async () => {
+    const server = await openInProduction()
+    const warnings = () => server.logged.filter(({ origin }) => origin !== undefined)
+    for (let i = 0; i < 3; i++) await preflight(`${server.url}/graphql`)
+    expect(warnings()).toEqual([expect.objectContaining({ level: 40, origin: SITE, msg: expect.stringContaining('server.cors.origins') })])
+    for (let i = 0; i < 120; i++) await preflight(`${server.url}/graphql`, `https://${i}.example`)
+    expect(warnings()).toHaveLength(100)
+  })
+
+  it('may call if it is listed in another case or with its default port', async () => {
+    for (const listed of ['https://APP.example', 'https://app.example:443'])
+      expect(allowed(await preflight(await open([listed])))).toBe(SITE)
+  })
+
+  it('may call from this machine in development without a setting, and not in production', async () => {
+    const production = `${(await openInProduction()).url}/graphql`
+    const development = await open()
+    for (const origin of ['http://localhost:5173', 'http://127.0.0.1:3000', 'http://app.localhost']) {
+      expect(allowed(await preflight(development, origin))).toBe(origin)
+      expect(allowed(await preflight(production, origin))).toBeNull()
+    }
+    expect(allowed(await preflight(development, 'http://localhost.evil.example'))).toBeNull()
+  })
+
+  it('may send any header that it asks for', async () => {
+    const url = await open([SITE])
+    expect(await allowedHeaders(url, 'sentry-trace,baggage, Traceparent , x-my-team')).toBe('sentry-trace, baggage, Traceparent, x-my-team')
+    expect(await allowedHeaders(url, 'a b, , (c), d')).toBe('d')
+    const many = Array.from({ length: 150 }, (_, i) => `x-${i}`)
+    expect(await allowedHeaders(url, many.join())).toBe(many.slice(0, 100).join(', '))
+  })
+
+  it('may send only the headers that the operator lists, if there is a list', async () => {
+    const url = await open([SITE], false, ['authorization', 'content-type'])
+    expect(await allowedHeaders(url, 'authorization, sentry-trace')).toBe('authorization, content-type')
+  })
+
   it('may send credentials only if it is listed by name', async () => {
     expect((await preflight(await open([SITE], true))).headers.get('access-control-allow-credentials')).toBe('true')
     const any = await preflight(await open(['*'], true))
@@ -88,6 +150,14 @@ describe('a WebSocket of a page', () => {
       socket.once('unexpected-response', (request, response) => resolve((request.destroy(), response.statusCode)))
       socket.once('error', reject)
     })
+  }
+
+  /** The error in the answer that refused the upgrade. */
+  async function refusalFor(url: string, origin: string, host?: string): Promise<unknown> {
+    const headers = { origin, ...(host === undefined ? {} : { host }) }
+    const socket = new WebSocket(url.replace('http', 'ws'), ['graphql-transport-ws'], { headers })
+    const [, response] = (await once(socket, 'unexpected-response')) as [unknown, IncomingMessage]
+    return ((await json(response)) as { errors: unknown[] }).errors[0]
   }
 
   it('of a foreign origin is refused in development, where a header alone names the viewer', async () => {
@@ -116,9 +186,19 @@ describe('a WebSocket of a page', () => {
     expect(await statusFor(await open(['*']), 'https://evil.example')).toBe(101)
   })
 
+  it('that is refused gets the code, the setting and the value', async () => {
+    const url = await open()
+    expect(await refusalFor(url, SITE)).toMatchObject({
+      message: `pages of ${SITE} may not use this API: add ${SITE} to server.cors.origins, or to TIDEMARK_CORS_ORIGINS`,
+      extensions: { code: 'ORIGIN_FORBIDDEN' },
+    })
+    expect(await refusalFor(url, SITE, 'api.example')).toMatchObject({
+      message: expect.stringContaining('add the name to server.hosts'),
+      extensions: { code: 'FORBIDDEN' },
+    })
+  })
+
   it('is accepted from any origin in production, where a token is needed', async () => {
-    const server = await startServer({ mode: 'production', auth: { secret: 'a secret of at least thirty-two bytes' } })
-    servers.push(server)
-    expect(await statusFor(`${server.url}/graphql`, SITE)).toBe(101)
+    expect(await statusFor(`${(await openInProduction()).url}/graphql`, SITE)).toBe(101)
   })
 })

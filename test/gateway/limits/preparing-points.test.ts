@@ -33,9 +33,9 @@ function open(points: number, operationCostMax = Infinity) {
   })
   const ask = async (query: string, variables?: Record<string, unknown>) => {
     const request = { query, operationName: undefined, variables }
-    const prepared = await front.prepare(request, CALLER)
+    const prepared = await front.preparation.prepare(request, CALLER)
     if ('errors' in prepared) return prepared.errors[0]?.extensions['code']
-    const result = await front.execute(prepared, request, CALLER)
+    const result = await front.operationRuns.execute(prepared, request, CALLER)
     return result.errors?.[0]?.extensions['code'] ?? 'answered'
   }
   /** Points that were spent since the last call. This front does not charge for running operations. */
@@ -101,9 +101,9 @@ describe('a caller that has used up the limit of preparing', () => {
     })
     return async (query: string, variables: Record<string, unknown> = {}, caller = CALLER) => {
       const request = { query, operationName: undefined, variables }
-      const prepared = await front.prepare(request, caller)
+      const prepared = await front.preparation.prepare(request, caller)
       if ('errors' in prepared) return prepared.errors[0]?.extensions['code']
-      const result = await front.execute(prepared, request, caller)
+      const result = await front.operationRuns.execute(prepared, request, caller)
       return result.errors?.[0]?.extensions['code'] ?? 'answered'
     }
   }

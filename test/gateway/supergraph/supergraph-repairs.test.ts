@@ -2,7 +2,7 @@
 import { parse } from 'graphql'
 import { expect, it } from 'vitest'
 import { composeSupergraph } from '../../../gateway/supergraph/compose.ts'
-import { repairSupergraph } from '../../../gateway/supergraph/supergraph-repairs.ts'
+import { repairSupergraph } from '../../../gateway/supergraph/composition/supergraph-repairs.ts'
 import { ask } from '../execution/audit-graph.ts'
 
 it('a field that an interface object requires is fetched from the subgraph that has it', async () => {

@@ -20,7 +20,7 @@ import { makeHistoryService, type HistoryService } from '../../../subgraphs/hist
 import { makeThumbupBusinesses } from '../../../subgraphs/thumbup/businesses.ts'
 import { makeThumbupService, type ThumbupService } from '../../../subgraphs/thumbup/write/service.ts'
 import { makeMarkWrites } from '../../../subgraphs/thumbup/write/writes.ts'
-import { makeJournaledWrites } from '../../../subgraphs/history/write/writes.ts'
+import { makeHistoryWrites } from '../../../subgraphs/history/write/writes.ts'
 import { openModelMarkRecords } from '../../../harness/models/thumbup/record-store-model.ts'
 import { makeMarkRecordsState } from '../../../harness/models/thumbup/record-rows.ts'
 import { freshViewer } from '../../contracts/reports.ts'
@@ -81,7 +81,7 @@ function needingBase<W, P, O>(
 function serve(hot: HotStore): HistoryService {
   const records = openModelRecordStore(makeRecordState(), openGate)
   const aggregator = makeAggregator(systemClock, () => undefined, { keysMax: 1_000, ageMaxMs: 60_000, heldMax: 1_000 })
-  const writes = makeJournaledWrites(hot, records, journaling, timelineCap)
+  const writes = makeHistoryWrites(hot, records, timelineCap, journaling)
   return makeHistoryService(systemClock, businesses, hot, records, aggregator, () => undefined, { regions, timelineCap }, writes)
 }
 

@@ -96,13 +96,14 @@ describe('a WebSocket', () => {
   })
 
   it('is counted while it is open', async () => {
-    const client = open(server)
+    const own = await startServer()
+    const client = open(own)
     await one(client, '{ hello }')
-    const count = async () =>
-      Number(/^tidemark_gateway_sockets_open (\d+)$/m.exec(await (await fetch(`${server.url}/metrics`)).text())?.[1])
+    const count = async () => Number(/^tidemark_gateway_sockets_open (\d+)$/m.exec(await (await fetch(`${own.url}/metrics`)).text())?.[1])
     expect(await count()).toBe(1)
     await client.dispose()
     await eventually(async () => expect(await count()).toBe(0))
+    await own.close()
   })
 })
 

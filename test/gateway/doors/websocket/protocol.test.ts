@@ -12,7 +12,7 @@ describe('the rules of the protocol', () => {
   it('a socket that sends no connection_init within 3 seconds is closed with 4408', async () => {
     const startedAt = Date.now()
     const { closed } = await bare(server)
-    expect(await closed).toEqual({ code: 4408, reason: 'Connection initialisation timeout' })
+    expect(await closed).toEqual({ code: 4408, reason: expect.stringMatching(/^Connection initialisation timeout/) })
     expect(Date.now() - startedAt).toBeGreaterThan(2_900)
     expect(Date.now() - startedAt).toBeLessThan(4_500)
   })
@@ -25,7 +25,7 @@ describe('the rules of the protocol', () => {
     subscribe('1', 'subscription { changes }')
     await eventually(() => expect(server.sources.size).toBe(1))
     subscribe('1', '{ hello }')
-    expect(await closed).toEqual({ code: 4409, reason: 'Subscriber for 1 already exists' })
+    expect(await closed).toEqual({ code: 4409, reason: expect.stringMatching(/^Subscriber for 1 already exists/) })
     await eventually(() => expect(server.sources.size).toBe(0))
   })
 
