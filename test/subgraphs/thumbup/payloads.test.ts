@@ -47,7 +47,7 @@ const throughGateway = () => {
   const engine = makeEngine(composeSupergraph([{ name: 'thumbup', sdl }]), [{ name: 'thumbup', transport: localTransport(schema) }], {
     tokensMax: 10_000,
   })
-  return async (query: string, variables: object, as?: ReturnType<typeof viewerOf>): Promise<any> => {
+  return async (query: string, variables: Record<string, unknown>, as?: ReturnType<typeof viewerOf>): Promise<any> => {
     const operation = engine.prepare(query)
     if ('errors' in operation) throw operation.errors[0]
     const degraded = new Set<never>()
