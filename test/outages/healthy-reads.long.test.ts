@@ -31,7 +31,7 @@ const READERS = 200
 
 const LIKES = '{ thumbupUser { likes(business: "video", first: 100) { edges { node { id } } pageInfo { hasNextPage } } } }'
 const MARKS = 'query ($ids: [ID!]!) { subjects(business: "video", ids: $ids) { viewerMark } }'
-const HISTORY = '{ viewerHistory(first: 20) { edges { node { oid } } } }'
+const HISTORY = '{ viewerHistory(first: 20) { edges { node { id } } } }'
 const UNSEEN = 'query ($ids: [ID!]!) { unseen(business: "video", candidates: $ids) { ids } }'
 
 type Served = HistorySubgraph | ThumbupSubgraph | ExistenceSubgraph
@@ -150,7 +150,7 @@ for (const shape of ['lmdb', 'mariadb'] as const) {
       await expectWhole(
         VIEWERS,
         (viewer) => ask(history, String(1 + (Number(viewer) % READERS)), HISTORY),
-        (data) => (data === undefined ? OIDS.toReversed() : data.viewerHistory?.edges.map(({ node }: any) => node.oid)),
+        (data) => (data === undefined ? OIDS.toReversed() : data.viewerHistory?.edges.map(({ node }: any) => node.id)),
       )
       expect(calls.length).toBeGreaterThan(VIEWERS)
     })

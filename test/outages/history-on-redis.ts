@@ -55,12 +55,12 @@ export async function openHistoryOnRedis(urls: readonly string[], data: string, 
   }
 }
 
-const PAGE = parse('{ viewerHistory(first: 20) { edges { node { oid } } } }')
+const PAGE = parse('{ viewerHistory(first: 20) { edges { node { id } } } }')
 
 /** The ids of the first page of a viewer, through the API. Throws the errors of the API. */
 export async function readPage(history: HistoryOnRedis, viewer: string, degraded: Degraded): Promise<string[]> {
   const contextValue = { viewer: { id: viewer, scopes: [] }, degraded, loaders: history.makeLoaders(degraded) }
   const { data, errors } = await execute({ schema: history.schema, document: PAGE, contextValue })
   if (errors?.[0] !== undefined) throw errors[0]
-  return (data as any).viewerHistory.edges.map((edge: any) => edge.node.oid as string)
+  return (data as any).viewerHistory.edges.map((edge: any) => edge.node.id as string)
 }

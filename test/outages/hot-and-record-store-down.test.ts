@@ -36,8 +36,10 @@ const QUICKLY = { retryMaxMs: 300, commandTimeoutMs: 500, connectTimeoutMs: 500 
 const GUARD = { checkEveryMs: 100, recordPatienceMs: 1_000 }
 const BOTH = ['hotStore', 'recordStore']
 
-const PAGE = '{ viewerHistory(first: 20) { edges { node { oid } } pageInfo { hasNextPage endCursor } } }'
-const LOOKUP = '{ progress(business: "video", ids: ["a", "b"]) { position } }'
+const PAGE = '{ viewerHistory(first: 20) { edges { node { id } } pageInfo { hasNextPage endCursor } } }'
+const LOOKUP = '{ subjects(business: "video", ids: ["a", "b"]) { viewerProgress { position } } }'
+const REPORT = `mutation ($input: ReportProgressInput!) {
+  reportProgress(input: $input) { outcome progress { position } subject { viewerProgress { position } } } }`
 const SETTINGS = '{ historySettings { paused } }'
 const ENTITY = `query ($of: [_Any!]!) { _entities(representations: $of) { ... on Video { viewerProgress { position } } } }`
 const LIKES = '{ thumbupUser { likes(business: "video") { edges { node { id } } } likesReceived(business: "video") } }'
@@ -108,7 +110,7 @@ describe.skipIf(mariadb === undefined || !(await redisIsHere()))('with Redis and
     )
     // They are in use before the kill.
     await report('a', 10_000)
-    await ask(history, 'mutation { pauseHistory { paused } }', {}, '8')
+    await ask(history, 'mutation { updateHistorySettings(input: { paused: true }) { settings { paused } } }', {}, '8')
     await ask(thumbup, 'mutation { setMark(input: { business: "video", id: "a", mark: LIKE }) { outcome } }')
     await ask(existence, 'mutation { recordIssued(input: { business: "video", ids: ["a"] }) { recorded } }')
     await Promise.all([...redis.ports.map((port) => redis.kill(port)), database.kill()])
@@ -128,10 +130,7 @@ describe.skipIf(mariadb === undefined || !(await redisIsHere()))('with Redis and
     const { data, errors = [] } = await graphql({ schema: served.schema, source, variableValues, contextValue })
     return { data: data as any, errors: errors.map(({ message }) => message), degraded: [...degraded].sort() }
   }
-  const report = (oid: string, position: number) =>
-    ask(history, 'mutation ($input: ProgressInput!) { reportProgress(input: $input) { outcome progress { position } } }', {
-      input: { business: 'video', oid, position },
-    })
+  const report = (id: string, position: number) => ask(history, REPORT, { input: { business: 'video', id, position } })
   /** Waits until both breakers are open, so that no test depends on the order of detection. */
   const noticed = (served: Served, source: string) =>
     until('both are noticed', async () => (await ask(served, source)).degraded.length === 2)
@@ -141,16 +140,31 @@ describe.skipIf(mariadb === undefined || !(await redisIsHere()))('with Redis and
     const page = { edges: [], pageInfo: { hasNextPage: false, endCursor: null } }
     expect(await ask(history, PAGE)).toEqual({ data: { viewerHistory: page }, errors: [], degraded: BOTH })
     expect(await ask(history, SETTINGS)).toEqual({ data: { historySettings: { paused: false } }, errors: [], degraded: BOTH })
-    expect(await ask(history, LOOKUP)).toEqual({ data: { progress: [null, null] }, errors: [], degraded: BOTH })
+    expect(await ask(history, LOOKUP)).toEqual({
+      data: { subjects: [{ viewerProgress: null }, { viewerProgress: null }] },
+      errors: [],
+      degraded: BOTH,
+    })
     const of = [{ __typename: 'Video', id: 'a' }]
     expect(await ask(history, ENTITY, { of })).toEqual({ data: { _entities: [{ viewerProgress: null }] }, errors: [], degraded: BOTH })
   })
 
   it('history accepts writes, and its settings show a pause that waits in the journal', async () => {
-    expect(await report('b', 20_000)).toMatchObject({ data: { reportProgress: { outcome: 'ACCEPTED' } }, errors: [] })
-    const writes = `mutation { pauseHistory { paused } clearHistory(business: "comic") { clearedAt } deleteHistory(business: "video", ids: ["z"]) { deletedIds } }`
+    const progress = { position: 20_000 }
+    expect(await report('b', 20_000)).toMatchObject({
+      data: { reportProgress: { outcome: 'ACCEPTED', progress, subject: { viewerProgress: progress } } },
+      errors: [],
+    })
+    const writes = `mutation {
+      updateHistorySettings(input: { paused: true }) { settings { paused } }
+      clearHistory(input: { business: "comic" }) { clearedAt }
+      deleteHistory(input: { business: "video", ids: ["z"] }) { deletedIds subjects { id viewerProgress { position } } }
+    }`
     expect(await ask(history, writes, {}, '9')).toMatchObject({
-      data: { pauseHistory: { paused: true }, deleteHistory: { deletedIds: [] } },
+      data: {
+        updateHistorySettings: { settings: { paused: true } },
+        deleteHistory: { deletedIds: [], subjects: [{ id: 'z', viewerProgress: null }] },
+      },
       errors: [],
       degraded: BOTH,
     })
@@ -185,7 +199,7 @@ describe.skipIf(mariadb === undefined || !(await redisIsHere()))('with Redis and
     await Promise.all([redis.start(), database.start()])
     await until('history is whole', async () => {
       const { data, degraded } = await ask(history, LOOKUP)
-      return degraded.length === 0 && data.progress[1]?.position === 20_000
+      return degraded.length === 0 && data.subjects[1].viewerProgress?.position === 20_000
     })
     await until('marks are whole', async () => {
       const { data, degraded } = await ask(thumbup, MARKS)

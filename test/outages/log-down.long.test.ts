@@ -10,7 +10,7 @@ import { until } from '../../harness/until.ts'
 
 const servers = await Promise.all([service('redis'), service('kafka'), service('mariadb')])
 const VIEWERS = Array.from({ length: 10 }, (_, index) => String(index + 1))
-const REPORT = 'mutation ($inputs: [ProgressInput!]!) { reportProgressBatch(inputs: $inputs) { outcome } }'
+const REPORT = 'mutation ($reports: [ReportProgressInput!]!) { reportProgressBatch(input: { reports: $reports }) { results { outcome } } }'
 
 describe.skipIf(servers.includes(undefined))('with Kafka down', () => {
   let deployment: Deployment
@@ -28,10 +28,10 @@ describe.skipIf(servers.includes(undefined))('with Kafka down', () => {
 
   /** One acknowledged report of each viewer. */
   async function reportAll(oid: string): Promise<void> {
-    const inputs = [{ business: 'video', oid, position: 60_000 }]
+    const reports = [{ business: 'video', id: oid, position: 60_000 }]
     for (const viewer of VIEWERS) {
-      const { data } = await ask(deployment.gateways[0]?.url ?? '', viewer, REPORT, { inputs })
-      expect(data?.reportProgressBatch).toEqual([{ outcome: 'ACCEPTED' }])
+      const { data } = await ask(deployment.gateways[0]?.url ?? '', viewer, REPORT, { reports })
+      expect(data?.reportProgressBatch.results).toEqual([{ outcome: 'ACCEPTED' }])
     }
   }
 
