@@ -19,13 +19,15 @@ const READ = `# The history of viewer 1, newest first.
 query History {
   viewerHistory(first: 10) {
     edges {
+      viewedAt
       node {
-        business
-        oid
-        position
-        duration
-        viewedAt
-        finished
+        __typename
+        id
+        viewerProgress {
+          position
+          duration
+          finished
+        }
       }
     }
     pageInfo {
@@ -39,12 +41,17 @@ query History {
 const REPORT = `# A player sends this every few seconds. It can be read
 # at once: run it, then run the first tab again.
 mutation Report {
-  reportProgress(input: { business: "video", oid: "42", position: 90000, duration: 600000, device: "tv" }) {
+  reportProgress(input: { business: "video", id: "42", position: 90000, duration: 600000, device: "tv" }) {
     outcome
-    message
-    progress {
-      position
-      viewedAt
+    userErrors {
+      message
+    }
+    subject {
+      id
+      viewerProgress {
+        position
+        viewedAt
+      }
     }
     dayToken
     firstOfDay
@@ -57,11 +64,13 @@ const FOLLOW = `# Changes from any device, as they happen. Run it,
 subscription Follow {
   progressChanged {
     kind
-    business
-    oid
-    progress {
-      position
-      finished
+    subject {
+      __typename
+      id
+      viewerProgress {
+        position
+        finished
+      }
     }
     token
   }

@@ -1,0 +1,83 @@
+/** Runs the calls of the documents, in their order, against a new service, and compares the answers that a document shows. */
+import { readFileSync, readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { Kind, parse, validate } from 'graphql'
+import { afterEach, describe, expect, test } from 'vitest'
+import { makeConfig } from '../../../config/config.ts'
+import { composeSupergraph } from '../../../gateway/supergraph/compose.ts'
+import { makePlanner } from '../../../gateway/operation/planner.ts'
+import { makeServiceFolder, startService } from '../../../harness/deployment/service.ts'
+import { ourSubgraphs } from '../../../subgraphs/catalog.ts'
+
+const ROOT = join(import.meta.dirname, '..', '..', '..')
+const read = (page: string) => readFileSync(join(ROOT, page), 'utf8')
+
+type Call = { readonly headers: Record<string, string>; readonly body: { query?: string }; readonly answer: string | undefined }
+
+/** `curl … -d '{"query": …}'`, and the answer in the next block if the call ends its block. */
+function callsOf(page: string): Call[] {
+  const calls = read(page).matchAll(
+    /^ *curl (?!-N)[^']*http:\/\/localhost:4000\/graphql ([^{]*) -d '(\{[^']*\})'\n(?: *```\n+ *```json\n *(.*)\n)?/gm,
+  )
+  return Array.from(calls, ([, flags = '', body = '', answer]) => ({
+    headers: Object.fromEntries(Array.from(flags.matchAll(/-H '([^:]+): ([^']+)'/g), ([, name = '', value = '']) => [name, value])),
+    body: JSON.parse(body.replaceAll('\n', ' ')) as Call['body'],
+    answer,
+  }))
+}
+
+const ends: (() => Promise<unknown>)[] = []
+afterEach(async () => {
+  for (const end of ends.splice(0)) await end()
+})
+
+describe('each call shows the real answer', () => {
+  test.each([
+    'README.md',
+    'CONTRIBUTING.md',
+    'docs/start/web.md',
+    ...readdirSync(join(ROOT, 'docs/api')).map((page) => `docs/api/${page}`),
+  ])('of %s', async (page) => {
+    const { folder, remove } = makeServiceFolder()
+    const service = await startService({ folder })
+    ends.push(async () => {
+      await service.stop()
+      remove()
+    })
+    const calls = callsOf(page)
+    expect(calls.length).toBeGreaterThan(0)
+    for (const { headers, body, answer } of calls) {
+      const response = await fetch(service.url, { method: 'POST', headers, body: JSON.stringify(body) })
+      const text = await response.text()
+      if (answer === undefined) expect(JSON.parse(text), body.query).not.toHaveProperty('errors')
+      else expect(withoutTimes(text), body.query).toBe(withoutTimes(answer))
+    }
+  })
+})
+
+/** Times, tokens and cursors differ in every run. */
+function withoutTimes(text: string): string {
+  return text
+    .replace(/\b1[5-9]\d{11}\b/g, '(time)')
+    .replace(/"(dayToken|token|cursor|startCursor|endCursor)":"[^"]*"/g, '"$1":"…"')
+    .replace(/20\d\d-\d\d(-\d\d)?/g, '(date)')
+}
+
+test('each operation of the pages that need more than one server is valid', () => {
+  const partner = read('examples/partner-subgraph/schema.graphql')
+  const { schema } = makePlanner(composeSupergraph([...ourSubgraphs(makeConfig([])), { name: 'catalog', sdl: partner }]))
+  const pages = ['docs/start/partner.md', 'docs/start/mobile.md', 'examples/partner-subgraph/README.md']
+  const operations = [
+    ...pages.flatMap((page) => callsOf(page).flatMap(({ body }) => body.query ?? [])),
+    ...Array.from(read('docs/start/mobile.md').matchAll(/<<'END'\n((?:query|mutation)[^]*?)\nEND/g), ([, text = '']) => text),
+    ...Array.from(read('docs/start/web.md').matchAll(/-d '\{"query": "(subscription [^"]*)"\}'/g), ([, text = '']) => text),
+    ...Array.from(read('gateway/doors/graphiql.ts').matchAll(/`(# [^`]*)`/g), ([, text = '']) => text),
+  ]
+  expect(operations).toHaveLength(5 + 1 + 1 + 3)
+  for (const operation of operations)
+    expect(
+      validate(schema, parse(operation)).map(({ message }) => message),
+      operation,
+    ).toEqual([])
+  expect(operations.map((operation) => parse(operation).definitions[0]?.kind)).toContain(Kind.OPERATION_DEFINITION)
+})
