@@ -138,7 +138,10 @@ describe('with the hot store down', () => {
       expect(errors).toBeUndefined()
       return { data: JSON.stringify(data), degraded: [...without] }
     }
-    const fields = ['progress(business: "video", ids: ["1"]) { position }', 'viewerHistory(first: 3) { edges { node { position } } }']
+    const fields = [
+      'subjects(business: "video", ids: ["1"]) { viewerProgress { position } }',
+      'viewerHistory(first: 3) { edges { node { viewerProgress { position } } } }',
+    ]
     const all = [...fields, 'historySettings { paused }']
     for (const each of all) {
       const [his, others] = await Promise.all([ask('7', each), ask('8', each)])
