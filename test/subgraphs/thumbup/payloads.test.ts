@@ -51,7 +51,8 @@ const throughGateway = () => {
     const operation = engine.prepare(query)
     if ('errors' in operation) throw operation.errors[0]
     const degraded = new Set<never>()
-    return JSON.parse(JSON.stringify(await operation.execute(variables, { viewer: as, degraded, loaders: makeLoaders(degraded) })))
+    const context = { viewer: as, degraded, loaders: makeLoaders(degraded) }
+    return JSON.parse(JSON.stringify(await operation.execute(variables, context)))
   }
 }
 

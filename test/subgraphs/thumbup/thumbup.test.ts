@@ -17,9 +17,8 @@ const REGISTER = `mutation ($subjects: [RegisterSubjectInput!]!) { registerSubje
 } }`
 const READ = `query ($ids: [ID!]!, $business: String = "video") { subjects(business: $business, ids: $ids) { id likeCount dislikeCount viewerMark } }`
 
-const said = (message: RegExp) => expect.stringMatching(message) as string
-
 describe('thumbup', () => {
+  const said = (message: RegExp) => expect.stringMatching(message) as string
   let stores: MarkedStores
   let served: ServedThumbup
   let job: ThumbupJob | undefined
