@@ -1,4 +1,5 @@
 /** The answers of the mutations, of `subjects`, of pages and of events: entities as the caller now sees them, and mistakes as data. */
+import { readFileSync } from 'node:fs'
 import { graphql, parse, subscribe, type GraphQLEnumType } from 'graphql'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { Degraded } from '../../../core/outage/degraded.ts'
@@ -289,7 +290,7 @@ test('an event has the subject after the change, without a read', async () => {
   expect(calls).toEqual(['hot.putProgress', 'hot.deleteProgress', 'hot.clearProgress'])
 })
 
-test('UserErrorCode has the codes of all mistakes, and no others', async () => {
+test('UserErrorCode and the document have the codes of all mistakes, and no others', async () => {
   const long = 'x'.repeat(65)
   const many = Array.from({ length: 201 }, String)
   const codes = new Set<string>()
@@ -321,6 +322,8 @@ test('UserErrorCode has the codes of all mistakes, and no others', async () => {
   await collect(CLEAR, { business: 'vidoe' }, ['business'])
   const values = (served.history.schema.getType('UserErrorCode') as GraphQLEnumType).getValues().map(({ name }) => name)
   expect([...codes].sort()).toEqual(values.sort())
+  const [, table = ''] = /codes in `userErrors` \|\n(.*?)\n\n/s.exec(readFileSync('docs/api/history.md', 'utf8')) ?? []
+  expect([...new Set(table.match(/\b[A-Z]+_[A-Z_]+\b|\bFORBIDDEN\b/g))].sort()).toEqual(values)
 })
 
 test('an unexpected failure is an error with a code, not a mistake, and costs one field', async () => {
