@@ -42,8 +42,12 @@ export function makePlanner(supergraphSdl: string): Planner {
   const types = subgraphTypes(supergraph)
   const shared = sharedRoots(supergraph)
   const whole = planBy(native)
-  let owned: readonly PlanDocument[] | undefined
-  const plannersOf = ({ owned: supergraphs }: SharedRoots) => (owned ??= supergraphs.map((each) => planBy(openNative(print(each)))))
+  const owned = new Map<string, PlanDocument>()
+  const plannerOf = ({ ownedBy }: SharedRoots, subgraph: string): PlanDocument => {
+    const planner = owned.get(subgraph) ?? planBy(openNative(print(ownedBy(subgraph))))
+    owned.set(subgraph, planner)
+    return planner
+  }
   return {
     schema,
     possible: possibleTypes(supergraph),
@@ -51,7 +55,8 @@ export function makePlanner(supergraphSdl: string): Planner {
     subgraphs: subgraphNames(supergraph),
     plan(document) {
       try {
-        const plan = shared === undefined ? whole(document) : planSharedRoots(document, whole, shared, () => plannersOf(shared))
+        const plan =
+          shared === undefined ? whole(document) : planSharedRoots(document, whole, shared, (subgraph) => plannerOf(shared, subgraph))
         return plan === undefined ? undefined : repairPlan(plan, types)
       } catch (cause) {
         throw new GraphQLError('The operation is valid, but the planner found no way to answer it.', {

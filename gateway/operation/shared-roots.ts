@@ -1,9 +1,10 @@
 /**
  * Plans root fields that several subgraphs share and that return an interface or union, such as `subjects`. The native planner (0.0.38)
- * finds no plan for such a field if its selection needs more than one subgraph and the interface has more than one type.
+ * finds no plan for an operation with such a field if its selection needs more than one subgraph and the interface has more than one type.
  *
- * Such a field is then planned alone, once per subgraph that shares it, as if only that subgraph had it. The plan with the fewest fetches
- * is taken. It begins at a subgraph that has some of the selected fields, and asks the others by the keys of the entities.
+ * Such fields are then planned as if only one subgraph had them: the one with most of the selected fields. The plan begins there, and asks
+ * the other subgraphs by the keys of the entities. One plan has all fields that begin at a subgraph, so an operation has at most one plan
+ * per subgraph, and one for its other root fields.
  */
 import type { PlanNode } from '@graphql-hive/router-query-planner'
 import { Kind, parse, visit } from 'graphql'
@@ -12,91 +13,105 @@ import type {
   DocumentNode,
   FieldDefinitionNode,
   FieldNode,
+  ObjectTypeDefinitionNode,
   OperationDefinitionNode,
   SelectionSetNode,
   TypeNode,
 } from 'graphql'
-import { summarizePlan } from '../supergraph/plan-summary.ts'
 import { fragmentsOf, type Fragments } from './plan-document.ts'
 
 /** Throws if there is no plan. */
 export type PlanDocument = (document: DocumentNode) => PlanNode | undefined
 
-/** The names of the shared root fields with an abstract type, and a supergraph per subgraph in which it has them alone. */
-export type SharedRoots = { readonly fields: ReadonlySet<string>; readonly owned: readonly DocumentNode[] }
+export type SharedRoots = {
+  /** The subgraphs that share a root field, by its name. */
+  readonly owners: ReadonlyMap<string, readonly string[]>
+  /** The subgraphs that have a field, by its name, if not all have it. Types of one name rarely differ in this. */
+  readonly places: ReadonlyMap<string, ReadonlySet<string>>
+  /** The supergraph in which one subgraph alone has the shared root fields. */
+  ownedBy(subgraph: string): DocumentNode
+}
 
 /** Undefined if no root field is shared. */
 export function sharedRoots(supergraph: DocumentNode): SharedRoots | undefined {
-  const abstract = new Set<string>()
-  for (const definition of supergraph.definitions)
-    if (definition.kind === Kind.INTERFACE_TYPE_DEFINITION || definition.kind === Kind.UNION_TYPE_DEFINITION)
-      abstract.add(definition.name.value)
-  const query = supergraph.definitions.find(
-    (definition) => definition.kind === Kind.OBJECT_TYPE_DEFINITION && definition.name.value === 'Query',
+  const types = supergraph.definitions.filter((definition) => definition.kind === Kind.OBJECT_TYPE_DEFINITION)
+  const query = types.find(({ name }) => name.value === 'Query')
+  const all = graphsOf(query?.directives ?? [], 'join__type')
+  const abstract = new Set(
+    supergraph.definitions.flatMap((definition) =>
+      definition.kind === Kind.INTERFACE_TYPE_DEFINITION || definition.kind === Kind.UNION_TYPE_DEFINITION ? [definition.name.value] : [],
+    ),
   )
-  if (query?.kind !== Kind.OBJECT_TYPE_DEFINITION) return undefined
-  const all = graphsOf(query.directives ?? [], 'join__type')
-  const owners = new Map<string, readonly string[]>()
-  for (const field of query.fields ?? []) {
-    const graphs = fieldGraphs(field) ?? all
-    if (graphs.length > 1 && abstract.has(nameOf(field.type))) owners.set(field.name.value, graphs)
-  }
-  if (owners.size === 0) return undefined
-  const graphs = [...new Set([...owners.values()].flat())]
-  return { fields: new Set(owners.keys()), owned: graphs.map((graph) => ownedBy(graph, supergraph, owners)) }
+  const owners = new Map(
+    (query?.fields ?? []).flatMap((field) => {
+      const graphs = fieldGraphs(field) ?? all
+      return graphs.length > 1 && abstract.has(nameOf(field.type)) ? [[field.name.value, graphs] as const] : []
+    }),
+  )
+  return owners.size === 0 ? undefined : { owners, places: placesOf(types), ownedBy: (graph) => ownedBy(graph, supergraph, owners) }
 }
 
-/** `planners`: one per supergraph of `owned`. Throws the error of the whole document if one of its parts has no plan either. */
+function placesOf(types: readonly ObjectTypeDefinitionNode[]): Map<string, Set<string>> {
+  const places = new Map<string, Set<string>>()
+  for (const type of types) {
+    for (const field of type.fields ?? []) {
+      const graphs = fieldGraphs(field)
+      if (graphs !== undefined) places.set(field.name.value, new Set([...(places.get(field.name.value) ?? []), ...graphs]))
+    }
+  }
+  return places
+}
+
+/** `plannerOf`: the planner over `ownedBy`. Throws the planner's error if the operation has no plan in this way either. */
 export function planSharedRoots(
   document: DocumentNode,
   whole: PlanDocument,
-  { fields }: SharedRoots,
-  planners: () => readonly PlanDocument[],
+  shared: SharedRoots,
+  plannerOf: (subgraph: string) => PlanDocument,
 ): PlanNode | undefined {
   try {
     return whole(document)
   } catch (error) {
-    const parts = partsOf(document, fields)
+    const parts = partsOf(document, shared)
     if (parts === undefined) throw error
-    const plans = parts.flatMap((part) => fewestFetches([whole, ...planners()], part, error) ?? [])
+    const plans = [...parts].flatMap(([owner, part]) => (owner === '' ? whole(part) : plannerOf(owner)(part)) ?? [])
     return plans.length > 1 ? { kind: 'Parallel', nodes: plans } : plans[0]
   }
 }
 
-function fewestFetches(planners: readonly PlanDocument[], part: DocumentNode, error: unknown): PlanNode | undefined {
-  let best: { plan: PlanNode | undefined; fetches: number } | undefined
-  for (const plan of planners) {
-    try {
-      const made = plan(part)
-      const { fetches } = summarizePlan(made)
-      if (best === undefined || fetches < best.fetches) best = { plan: made, fetches }
-    } catch {
-      // Another subgraph may have a plan.
-    }
-  }
-  if (best === undefined) throw error
-  return best.plan
-}
-
-/** One document per shared root field, and one with the other root fields. Undefined unless the operation is a query with shared fields. */
-function partsOf(document: DocumentNode, shared: ReadonlySet<string>): DocumentNode[] | undefined {
+/** A document per subgraph at which shared root fields begin; the other root fields by ''. Undefined without shared root fields. */
+function partsOf(document: DocumentNode, shared: SharedRoots): Map<string, DocumentNode> | undefined {
   const operation = document.definitions.find((definition) => definition.kind === Kind.OPERATION_DEFINITION)
   if (operation?.kind !== Kind.OPERATION_DEFINITION || operation.operation !== 'query') return undefined
+  const fragments = fragmentsOf(document)
   const byKey = new Map<string, FieldNode[]>()
-  for (const field of rootFields(operation.selectionSet, fragmentsOf(document))) {
-    const key = shared.has(field.name.value) ? (field.alias ?? field.name).value : ''
+  for (const field of fieldsOf(operation.selectionSet, fragments)) {
+    const key = (field.alias ?? field.name).value
     byKey.set(key, [...(byKey.get(key) ?? []), field])
   }
-  if (![...byKey.keys()].some((key) => key !== '')) return undefined
-  return [...byKey.values()].map((selections) => withRoot(document, operation, selections))
+  const parts = new Map<string, FieldNode[]>()
+  for (const fields of byKey.values()) {
+    const owner = ownerOf(fields, fragments, shared)
+    parts.set(owner, [...(parts.get(owner) ?? []), ...fields])
+  }
+  if (parts.size === 0 || (parts.size === 1 && parts.has(''))) return undefined
+  return new Map([...parts].map(([owner, fields]) => [owner, withRoot(document, operation, fields)]))
 }
 
-/** Conditions are decided before an operation is planned, so the fragments at the root have none. */
-function rootFields({ selections }: SelectionSetNode, fragments: Fragments): FieldNode[] {
+/** The subgraph with most of the fields that are selected on the objects. Empty for a root field that is not shared. */
+function ownerOf(roots: readonly FieldNode[], fragments: Fragments, { owners, places }: SharedRoots): string {
+  const graphs = owners.get(roots[0]?.name.value ?? '') ?? []
+  const selected = roots.flatMap(({ selectionSet }) => (selectionSet === undefined ? [] : fieldsOf(selectionSet, fragments)))
+  const counts = graphs.map((graph) => selected.filter(({ name }) => places.get(name.value)?.has(graph) === true).length)
+  return graphs[counts.indexOf(Math.max(...counts))] ?? ''
+}
+
+/** The fields of a selection, within fragments too. Conditions are decided before an operation is planned. */
+function fieldsOf({ selections }: SelectionSetNode, fragments: Fragments): FieldNode[] {
   return selections.flatMap((selection) => {
     if (selection.kind === Kind.FIELD) return [selection]
     const inner = selection.kind === Kind.INLINE_FRAGMENT ? selection : fragments.get(selection.name.value)
-    return inner === undefined ? [] : rootFields(inner.selectionSet, fragments)
+    return inner === undefined ? [] : fieldsOf(inner.selectionSet, fragments)
   })
 }
 
@@ -106,7 +121,7 @@ function withRoot(document: DocumentNode, operation: OperationDefinitionNode, se
   return { ...document, definitions: document.definitions.map((definition) => (definition === operation ? part : definition)) }
 }
 
-function ownedBy(graph: string, supergraph: DocumentNode, owners: ReadonlyMap<string, readonly string[]>): DocumentNode {
+function ownedBy(graph: string, supergraph: DocumentNode, owners: SharedRoots['owners']): DocumentNode {
   const [type] = parse(`type T { f: Int @join__field(graph: ${graph}) }`, { noLocation: true }).definitions
   const own = type?.kind === Kind.OBJECT_TYPE_DEFINITION ? (type.fields?.[0]?.directives ?? []) : []
   return visit(supergraph, {
