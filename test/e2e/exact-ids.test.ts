@@ -36,10 +36,10 @@ async function post(role: Role, body: string, viewer = '7'): Promise<Answer & { 
   return { ...((await response.json()) as Answer), status: response.status }
 }
 
-const REPORT = 'mutation ($i: ProgressInput!) { reportProgress(input: $i) { outcome progress { oid } } }'
-const BATCH = 'mutation ($i: [ProgressInput!]!) { reportProgressBatch(inputs: $i) { outcome } }'
-const LOOK = 'query ($ids: [ID!]!) { progress(business: "video", ids: $ids) { oid } }'
-const input = (oid: string) => `{"business":"video","oid":${oid},"position":60000}`
+const REPORT = 'mutation ($i: ReportProgressInput!) { reportProgress(input: $i) { outcome subject { id } } }'
+const BATCH = 'mutation ($i: [ReportProgressInput!]!) { reportProgressBatch(input: { reports: $i }) { results { outcome } } }'
+const LOOK = 'query ($ids: [ID!]!) { subjects(business: "video", ids: $ids) { id viewerProgress { position } } }'
+const input = (id: string) => `{"business":"video","id":${id},"position":60000}`
 const body = (query: string, variables: string) => `{"query":${JSON.stringify(query)},"variables":${variables}}`
 
 const refused = (answer: Answer, place: string) => {
@@ -53,11 +53,11 @@ describe.each(['the gateway', 'the subgraph alone'])('a JSON number beyond 2^53 
   const role = () => (which === 'the gateway' ? gateway : subgraph)
 
   test.each([
-    ['in an input object', REPORT, `{"i":${input(LARGE)}}`, '$i.oid'],
-    ['as a negative number', REPORT, `{"i":${input(`-${LARGE}`)}}`, '$i.oid'],
-    ['with an exponent', REPORT, `{"i":${input('1e20')}}`, '$i.oid'],
-    ['in a list of input objects', BATCH, `{"i":[${input('"1"')},${input(LARGE)}]}`, '$i[1].oid'],
-    ['in one input object for a list', BATCH, `{"i":${input(LARGE)}}`, '$i.oid'],
+    ['in an input object', REPORT, `{"i":${input(LARGE)}}`, '$i.id'],
+    ['as a negative number', REPORT, `{"i":${input(`-${LARGE}`)}}`, '$i.id'],
+    ['with an exponent', REPORT, `{"i":${input('1e20')}}`, '$i.id'],
+    ['in a list of input objects', BATCH, `{"i":[${input('"1"')},${input(LARGE)}]}`, '$i[1].id'],
+    ['in one input object for a list', BATCH, `{"i":${input(LARGE)}}`, '$i.id'],
     ['in a list', LOOK, `{"ids":["1",${LARGE}]}`, '$ids[1]'],
     ['as one value for a list', LOOK, `{"ids":${LARGE}}`, '$ids'],
   ])('%s', async (_, query, variables, place) => {
@@ -68,27 +68,31 @@ describe.each(['the gateway', 'the subgraph alone'])('a JSON number beyond 2^53 
 
   test('a refused batch writes nothing', async () => {
     await post(role(), body(BATCH, `{"i":[${input('"first"')},${input(LARGE)}]}`))
-    expect(await post(role(), body(LOOK, '{"ids":["first","9007199254740992"]}'))).toMatchObject({ data: { progress: [null, null] } })
+    expect(await post(role(), body(LOOK, '{"ids":["first","9007199254740992"]}'))).toMatchObject({
+      data: { subjects: [{ viewerProgress: null }, { viewerProgress: null }] },
+    })
   })
 
   test('smaller numbers, strings and integers in the text are exact', async () => {
     expect(await post(role(), body(REPORT, `{"i":${input('9007199254740991')}}`))).toMatchObject({
-      data: { reportProgress: { progress: { oid: '9007199254740991' } } },
+      data: { reportProgress: { subject: { id: '9007199254740991' } } },
     })
     expect(await post(role(), body(REPORT, `{"i":${input(`"${LARGE}"`)}}`))).toMatchObject({
-      data: { reportProgress: { progress: { oid: LARGE } } },
+      data: { reportProgress: { subject: { id: LARGE } } },
     })
-    for (const oid of [LARGE, '9223372036854775807', '9223372036854775808', '-9223372036854775809', '123456789012345678901234567890']) {
-      const query = `mutation { reportProgress(input: {business: "video", oid: ${oid}, position: 60000}) { progress { oid } } }`
-      expect(await post(role(), body(query, '{}'))).toMatchObject({ data: { reportProgress: { progress: { oid } } } })
-      const withDefault = `query ($id: ID! = ${oid}) { progress(business: "video", ids: [$id]) { oid } }`
-      expect(await post(role(), body(withDefault, '{}'))).toMatchObject({ data: { progress: [{ oid }] } })
+    for (const id of [LARGE, '9223372036854775807', '9223372036854775808', '-9223372036854775809', '123456789012345678901234567890']) {
+      const query = `mutation { reportProgress(input: {business: "video", id: ${id}, position: 60000}) { subject { id } } }`
+      expect(await post(role(), body(query, '{}'))).toMatchObject({ data: { reportProgress: { subject: { id } } } })
+      const withDefault = `query ($id: ID! = ${id}) { subjects(business: "video", ids: [$id]) { id viewerProgress { position } } }`
+      expect(await post(role(), body(withDefault, '{}'))).toMatchObject({
+        data: { subjects: [{ id, viewerProgress: { position: 60_000 } }] },
+      })
     }
   })
 
   test('floats and exponents in the text are refused too', async () => {
-    for (const oid of ['1e20', '1.5']) {
-      const answer = await post(role(), body(`{ progress(business: "video", ids: [${oid}]) { oid } }`, '{}'))
+    for (const id of ['1e20', '1.5']) {
+      const answer = await post(role(), body(`{ subjects(business: "video", ids: [${id}]) { id } }`, '{}'))
       expect(answer.errors?.[0]?.extensions).toMatchObject({ code: 'GRAPHQL_VALIDATION_FAILED' })
     }
   })
@@ -150,10 +154,10 @@ describe('other entry points of the gateway refuse it too', () => {
 
 describe('a representation from another subgraph', () => {
   const query = (fields: string) => `query ($r: [_Any!]!) { _entities(representations: $r) { ... on Video { ${fields} } } }`
-  const of = (key: string, fields = 'viewerProgress { oid }') =>
+  const of = (key: string, fields = 'viewerProgress { position }') =>
     body(query(fields), `{"r":[{"__typename":"Video"${key}},{"__typename":"Video","id":"9007199254740991"}]}`)
 
-  describe.each(['id', 'viewerProgress { oid }'])('asked for %s', (fields) => {
+  describe.each(['id', 'viewerProgress { position }'])('asked for %s', (fields) => {
     test.each([
       ['no key', undefined, 'id is missing'],
       ['101 bytes', `"${'x'.repeat(101)}"`, 'has 101 bytes'],
@@ -174,6 +178,6 @@ describe('a representation from another subgraph', () => {
 
   test('may have an exact number as its id', async () => {
     await post(subgraph, body(REPORT, `{"i":${input('"12"')}}`))
-    expect(await post(subgraph, of(',"id":12'))).toMatchObject({ data: { _entities: [{ viewerProgress: { oid: '12' } }, {}] } })
+    expect(await post(subgraph, of(',"id":12'))).toMatchObject({ data: { _entities: [{ viewerProgress: { position: 60_000 } }, {}] } })
   })
 })

@@ -6,8 +6,8 @@ import { describe, expect, test } from 'vitest'
 import { ask, makeServiceFolder, startService } from '../../harness/deployment/service.ts'
 import { until } from '../../harness/until.ts'
 
-const REPORT = 'mutation ($input: ProgressInput!) { reportProgress(input: $input) { outcome } }'
-const READ = '{ viewerHistory(first: 10) { edges { node { position } } } }'
+const REPORT = 'mutation ($input: ReportProgressInput!) { reportProgress(input: $input) { outcome } }'
+const READ = '{ viewerHistory(first: 10) { edges { node { viewerProgress { position } } } } }'
 const mayMount = process.platform === 'linux' && process.getuid?.() === 0
 
 describe.skipIf(!mayMount)('a full disk', { timeout: 180_000 }, () => {
@@ -19,14 +19,14 @@ describe.skipIf(!mayMount)('a full disk', { timeout: 180_000 }, () => {
     const service = await startService({ folder })
     try {
       const ready = async () => (await (await fetch(new URL('/health/ready', service.url))).json()) as { ok: boolean; writes?: false }
-      const report = (oid: number) =>
-        ask(service.url, '1', REPORT, { input: { business: 'video', oid: String(oid), position: 10_000, device: 'd'.repeat(60) } })
+      const report = (id: number) =>
+        ask(service.url, '1', REPORT, { input: { business: 'video', id: String(id), position: 10_000, device: 'd'.repeat(60) } })
       expect((await report(0)).errors).toBeUndefined()
       const { bavail, bsize } = statfsSync(data)
       writeFileSync(join(data, 'filler'), Buffer.alloc(bavail * bsize - 2 * 2 ** 20))
       await until('it notices', async () => (await ready()).writes === false, 10_000)
       const codes = new Set<string | undefined>()
-      for (let oid = 1; oid < 400; oid++) codes.add((await report(oid)).errors?.[0]?.extensions.code)
+      for (let id = 1; id < 400; id++) codes.add((await report(id)).errors?.[0]?.extensions.code)
       expect(codes).toEqual(new Set(['STORE_FULL']))
       expect((await ready()).ok).toBe(true)
       expect(JSON.stringify((await ask(service.url, '1', READ)).data)).toContain('10000')

@@ -125,7 +125,7 @@ describe('the graph that compose writes', () => {
 
 describe('check against a running service', () => {
   const OPERATIONS = {
-    mine: 'query Mine { viewerHistory { edges { node { oid } } } subjects(business: "video", ids: ["1"]) { viewerMark } }',
+    mine: 'query Mine { viewerHistory { edges { node { id } } } subjects(business: "video", ids: ["1"]) { viewerMark } }',
     video: 'query OneVideo { video(id: 1) { title viewerMark viewerSeen viewerProgress { position } } }',
   }
 
@@ -197,7 +197,7 @@ describe('check against a running service', () => {
 
 describe('persist --schema', () => {
   const OPERATION =
-    'query Everything { viewerHistory { edges { node { oid } } } subjects(business: "video", ids: ["1"]) { viewerMark } ' +
+    'query Everything { viewerHistory { edges { node { id } } } subjects(business: "video", ids: ["1"]) { viewerMark } ' +
     'unseen(business: "video", candidates: ["1"]) { ids } video(id: 1) { title likeCount viewerSeen } }'
 
   test('reads all subgraphs and the partner from each form of a graph, and start accepts the manifest', async () => {

@@ -10,8 +10,8 @@ import { ask, makeServiceFolder, startService, type Service } from '../../harnes
 import { until } from '../../harness/until.ts'
 
 const ROOT = join(import.meta.dirname, '..', '..')
-const REPORT = 'mutation { reportProgress(input: {business: "video", oid: "42", position: 600000}) { outcome } }'
-const HISTORY = '{ viewerHistory { edges { node { subject { ... on Video { id title author { name } viewerProgress { position } } } } } } }'
+const REPORT = 'mutation { reportProgress(input: {business: "video", id: "42", position: 600000}) { outcome } }'
+const HISTORY = '{ viewerHistory { edges { node { id viewerProgress { position } ... on Video { title author { name } } } } } }'
 
 let example = ''
 const ends: (() => Promise<unknown> | void)[] = []
@@ -74,13 +74,13 @@ test('one query reads both; without the partner, our fields are still answered',
   const service = await startWith(editSupergraph(partner.port))
   const { url } = service
   expect(await ask(url, '7', REPORT)).toEqual({ data: { reportProgress: { outcome: 'ACCEPTED' } } })
-  const subject = { id: '42', title: 'Currents, part 5', author: { name: 'Barbara' }, viewerProgress: { position: 600_000 } }
-  expect(await ask(url, '7', HISTORY)).toEqual({ data: { viewerHistory: { edges: [{ node: { subject } }] } } })
+  const node = { id: '42', title: 'Currents, part 5', author: { name: 'Barbara' }, viewerProgress: { position: 600_000 } }
+  expect(await ask(url, '7', HISTORY)).toEqual({ data: { viewerHistory: { edges: [{ node }] } } })
   const { extensions } = (await ask(url, '7', HISTORY, {}, { 'x-tidemark-plan': '1' })) as { extensions?: { plan: { subgraph: string }[] } }
   expect(extensions?.plan.map(({ subgraph }) => subgraph)).toEqual(expect.arrayContaining(['history', 'catalog']))
   await partner.stop()
   const { data, errors } = await ask(url, '7', HISTORY)
-  expect(data).toEqual({ viewerHistory: { edges: [{ node: { subject: { ...subject, title: null, author: null } } }] } })
+  expect(data).toEqual({ viewerHistory: { edges: [{ node: { ...node, title: null, author: null } }] } })
   expect(errors?.map(({ extensions }) => extensions.code)).toEqual(['SUBGRAPH_UNAVAILABLE'])
   expect(service.log()).toMatch(/"subgraph":"catalog".*a subgraph did not answer/)
 })

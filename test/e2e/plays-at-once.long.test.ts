@@ -4,7 +4,7 @@ import { startDeployment, type Deployment } from '../../harness/deployment/deplo
 import { ask, makeServiceFolder, startService } from '../../harness/deployment/service.ts'
 import { service } from '../../harness/deployment/services.ts'
 
-const REPORT = `mutation ($oid: ID!) { reportProgress(input: { business: "video", oid: $oid, position: 60000 }) { outcome } }`
+const REPORT = `mutation ($id: ID!) { reportProgress(input: { business: "video", id: $id, position: 60000 }) { outcome } }`
 const UNSEEN = 'query ($ids: [ID!]!) { unseen(business: "video", candidates: $ids) { ids } }'
 /** Nothing is persisted during a test. */
 const history = { flushAgeMaxMs: 300_000, sweepAfterMs: 900_000 }
@@ -18,10 +18,10 @@ const servers = [await service('redis'), await service('kafka'), await service('
 async function countShownAgain(writes: string, reads: string): Promise<number> {
   let shownAgain = 0
   for (let play = 0; play < PLAYS; play++) {
-    const oid = String(play)
-    const { data } = await ask(writes, '7', REPORT, { oid }, anew)
+    const id = String(play)
+    const { data } = await ask(writes, '7', REPORT, { id }, anew)
     expect(data.reportProgress.outcome).toBe('ACCEPTED')
-    shownAgain += (await ask(reads, '7', UNSEEN, { ids: [oid] }, anew)).data.unseen.ids.length
+    shownAgain += (await ask(reads, '7', UNSEEN, { ids: [id] }, anew)).data.unseen.ids.length
   }
   expect((await ask(reads, '7', UNSEEN, { ids: ['other'] }, anew)).data.unseen.ids).toEqual(['other'])
   return shownAgain

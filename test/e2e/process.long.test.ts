@@ -10,11 +10,14 @@ import { ask, makeServiceFolder, startService, type Service } from '../../harnes
 import { waitUntilQuiet } from '../../harness/faults/kill-rounds.ts'
 import { until } from '../../harness/until.ts'
 
-const REPORT = 'mutation ($input: ProgressInput!) { reportProgress(input: $input) { outcome } }'
-const BATCH = 'mutation ($inputs: [ProgressInput!]!) { reportProgressBatch(inputs: $inputs) { outcome } }'
-const CHANGES = 'subscription ($since: String) { progressChanged(since: $since) { kind business oid progress { position } token } }'
-const report = (service: Service, viewer: string, oid: string, position = 10_000) =>
-  ask(service.url, viewer, REPORT, { input: { business: 'video', oid, position } })
+const REPORT = 'mutation ($input: ReportProgressInput!) { reportProgress(input: $input) { outcome } }'
+const BATCH = 'mutation ($reports: [ReportProgressInput!]!) { reportProgressBatch(input: { reports: $reports }) { results { outcome } } }'
+const CHANGES =
+  'subscription ($since: String) { progressChanged(since: $since) { kind business subject { id viewerProgress { position } } token } }'
+type Subject = { id: string; viewerProgress: { position: number } | null }
+const LOOK = 'query ($ids: [ID!]!) { subjects(business: "video", ids: $ids) { id viewerProgress { position } } }'
+const report = (service: Service, viewer: string, id: string, position = 10_000) =>
+  ask(service.url, viewer, REPORT, { input: { business: 'video', id, position } })
 
 /** One service for all tests that neither end it nor change its settings. Each test has its own viewers. */
 let shared: Service
@@ -57,7 +60,7 @@ function follow(service: Service, viewer: string, since?: string) {
   return {
     async next() {
       const { value } = await events.next()
-      return value.data.progressChanged as { kind: string; oid: string | null; progress: { position: number } | null; token: string }
+      return value.data.progressChanged as { kind: string; subject: Subject | null; token: string }
     },
     async end() {
       await events.return?.()
@@ -113,16 +116,18 @@ describe('the data folder', () => {
     const acknowledged: string[] = []
     let code: string | undefined
     for (let batch = 0; code === undefined && batch < 50; batch++) {
-      const inputs = Array.from({ length: 500 }, (_, index) => ({ business: 'video', oid: `${batch}.${index}`, position: 10_000 }))
-      const { data, errors } = await ask(service.url, '1', BATCH, { inputs })
+      const reports = Array.from({ length: 500 }, (_, index) => ({ business: 'video', id: `${batch}.${index}`, position: 10_000 }))
+      const { data, errors } = await ask(service.url, '1', BATCH, { reports })
       code = errors?.[0]?.extensions.code
       if (code === undefined)
-        acknowledged.push(...inputs.filter((_, index) => data.reportProgressBatch[index].outcome === 'ACCEPTED').map(({ oid }) => oid))
+        acknowledged.push(
+          ...reports.filter((_, index) => data.reportProgressBatch.results[index].outcome === 'ACCEPTED').map(({ id }) => id),
+        )
     }
     expect(code).toBe('STORE_FULL')
     const ids = acknowledged.slice(-200)
-    const { data } = await ask(service.url, '1', 'query ($ids: [ID!]!) { progress(business: "video", ids: $ids) { oid } }', { ids })
-    expect(data.progress.map((each: { oid: string } | null) => each?.oid)).toEqual(ids)
+    const { data } = await ask(service.url, '1', LOOK, { ids })
+    expect(data.subjects).toEqual(ids.map((id) => ({ id, viewerProgress: { position: 10_000 } })))
   })
 
   test.each([
@@ -201,13 +206,13 @@ describe('subscriptions', () => {
     const never = others.next()
     await openSubscriptions(shared, 2)
     await report(shared, '1', 'a')
-    expect(await first).toMatchObject({ kind: 'REPORTED', oid: 'a', progress: { position: 10_000 } })
-    await ask(shared.url, '1', 'mutation { deleteHistory(business: "video", ids: ["a"]) { deletedIds } }')
-    expect(await mine.next()).toMatchObject({ kind: 'DELETED', oid: 'a', progress: null })
-    await ask(shared.url, '1', 'mutation { clearHistory(business: "video") { clearedAt } }')
-    expect(await mine.next()).toMatchObject({ kind: 'CLEARED', oid: null })
+    expect(await first).toMatchObject({ kind: 'REPORTED', subject: { id: 'a', viewerProgress: { position: 10_000 } } })
+    await ask(shared.url, '1', 'mutation { deleteHistory(input: { business: "video", ids: ["a"] }) { deletedIds } }')
+    expect(await mine.next()).toMatchObject({ kind: 'DELETED', subject: { id: 'a', viewerProgress: null } })
+    await ask(shared.url, '1', 'mutation { clearHistory(input: { business: "video" }) { clearedAt } }')
+    expect(await mine.next()).toMatchObject({ kind: 'CLEARED', subject: null })
     await report(shared, '2', 'b')
-    expect(await never).toMatchObject({ oid: 'b' })
+    expect(await never).toMatchObject({ subject: { id: 'b' } })
     await mine.end()
     await others.end()
   })
@@ -222,7 +227,7 @@ describe('subscriptions', () => {
     await report(shared, 'again', 'b')
     await report(shared, 'again', 'c')
     const after = follow(shared, 'again', token)
-    expect([(await after.next()).oid, (await after.next()).oid]).toEqual(['b', 'c'])
+    expect([(await after.next()).subject?.id, (await after.next()).subject?.id]).toEqual(['b', 'c'])
     await after.end()
   })
 
@@ -255,7 +260,7 @@ describe('subscriptions', () => {
     const reader = (response.body as ReadableStream<Uint8Array>).getReader()
     let text = ''
     while (!text.includes('event: next')) text += Buffer.from((await reader.read()).value as Uint8Array).toString()
-    while (!text.includes('"oid":"a"')) text += Buffer.from((await reader.read()).value as Uint8Array).toString()
+    while (!text.includes('"id":"a"')) text += Buffer.from((await reader.read()).value as Uint8Array).toString()
     ended.abort()
   })
 })
@@ -266,15 +271,13 @@ describe('workers', () => {
     const seen = follow(service, '1')
     const events: string[] = []
     const following = (async () => {
-      while (events.length < 20) events.push((await seen.next()).oid as string)
+      while (events.length < 20) events.push((await seen.next()).subject?.id as string)
     })()
     await openSubscriptions(service, 1)
     for (let i = 0; i < 20; i++) {
       await report(service, '1', String(i))
-      const { data } = await ask(service.url, '1', 'query ($ids: [ID!]!) { progress(business: "video", ids: $ids) { oid } }', {
-        ids: [String(i)],
-      })
-      expect(data.progress).toEqual([{ oid: String(i) }])
+      const { data } = await ask(service.url, '1', LOOK, { ids: [String(i)] })
+      expect(data.subjects).toEqual([{ id: String(i), viewerProgress: { position: 10_000 } }])
     }
     await following
     expect(events).toEqual(Array.from({ length: 20 }, (_, index) => String(index)))

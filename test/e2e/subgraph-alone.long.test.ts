@@ -6,10 +6,11 @@ import { composeSupergraph } from '../../gateway/supergraph/compose.ts'
 import { runCommand } from '../../harness/deployment/command.ts'
 import { ask, makeServiceFolder, startService, type Service } from '../../harness/deployment/service.ts'
 
-const REPORT = 'mutation ($input: ProgressInput!) { reportProgress(input: $input) { outcome } }'
-const CHANGES = 'subscription ($since: String) { progressChanged(since: $since) { kind business oid progress { position } token } }'
-const report = (service: Service, viewer: string, oid: string) =>
-  ask(service.url, viewer, REPORT, { input: { business: 'video', oid, position: 10_000 } })
+const REPORT = 'mutation ($input: ReportProgressInput!) { reportProgress(input: $input) { outcome } }'
+const CHANGES =
+  'subscription ($since: String) { progressChanged(since: $since) { kind business subject { id viewerProgress { position } } token } }'
+const report = (service: Service, viewer: string, id: string) =>
+  ask(service.url, viewer, REPORT, { input: { business: 'video', id, position: 10_000 } })
 
 let alone: Service
 let gateway: Service | undefined
@@ -66,7 +67,7 @@ describe('the subgraph alone', () => {
     const many = await ask(
       alone.url,
       '1',
-      `mutation { ${Array.from({ length: 11 }, (_, index) => `m${index}: pauseHistory { paused }`).join(' ')} }`,
+      `mutation { ${Array.from({ length: 11 }, (_, index) => `m${index}: updateHistorySettings(input: { paused: true }) { settings { paused } }`).join(' ')} }`,
     )
     expect(many.errors?.[0]?.extensions.code).toBe('OPERATION_TOO_LARGE')
     expect((await ask(alone.url, '1', '{ historySettings { paused } }')).data.historySettings).toEqual({ paused: false })

@@ -162,8 +162,8 @@ describe('the history subgraph alone', () => {
 
   it('the history subgraph gives the progress of entities of several businesses in one call, in their order', async () => {
     const report =
-      'mutation ($oid: ID!, $business: String!) { reportProgress(input: { business: $business, oid: $oid, position: 5 }) { outcome } }'
-    await post(subgraph.url, { query: report, variables: { business: 'comic', oid: '3' } })
+      'mutation ($id: ID!, $business: String!) { reportProgress(input: { business: $business, id: $id, position: 5 }) { outcome } }'
+    await post(subgraph.url, { query: report, variables: { business: 'comic', id: '3' } })
     const of = [
       { __typename: 'Video', id: '3' },
       { __typename: 'Comic', id: '3' },

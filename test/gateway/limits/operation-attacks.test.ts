@@ -143,19 +143,19 @@ const ATTACKS: Attack[] = [
   },
   {
     name: 'lists: 20,000 ids',
-    query: 'query Q($ids: [ID!]!) { progress(business: "video", ids: $ids) { oid } }',
+    query: 'query Q($ids: [ID!]!) { subjects(business: "video", ids: $ids) { id } }',
     variables: { ids: Array.from({ length: 20_000 }, String) },
     code: 'OPERATION_TOO_COSTLY',
   },
   {
     name: 'batches: 10 mutations of 500 inputs',
-    query: `mutation Q($inputs: [ProgressInput!]!) { ${range(10, (i) => `m${i}: reportProgressBatch(inputs: $inputs) { outcome progress { oid } }`)} }`,
-    variables: { inputs: Array.from({ length: 500 }, () => ({ business: 'video', oid: '1', position: 1 })) },
+    query: `mutation Q($input: ReportProgressBatchInput!) { ${range(10, (i) => `m${i}: reportProgressBatch(input: $input) { results { outcome progress { id } } }`)} }`,
+    variables: { input: { reports: Array.from({ length: 500 }, () => ({ business: 'video', id: '1', position: 1 })) } },
     code: 'OPERATION_TOO_COSTLY',
   },
   {
     name: 'batches: 11 mutations',
-    query: `mutation { ${range(11, (i) => `m${i}: pauseHistory { paused }`)} }`,
+    query: `mutation { ${range(11, (i) => `m${i}: updateHistorySettings(input: { paused: true }) { settings { paused } }`)} }`,
     code: 'OPERATION_TOO_LARGE',
     message: 'more than 10 mutations',
   },

@@ -19,15 +19,15 @@ const CONDITIONS = 4
 const range = (count: number, of: (at: number) => string) => Array.from({ length: count }, (_, at) => of(at)).join(' ')
 const variables = range(CONDITIONS, (at) => `$v${at}: Boolean!`)
 const SUBJECT =
-  '... on Video { id likeCount viewerMark viewerSeen viewerProgress { position duration device } likers(first: 1) { edges { node { id } } } } ... on Article { id likeCount viewerSeen } ... on Comic { id likeCount viewerMark }'
-const ENTRY = `edges { node { business oid position duration viewedAt device finished subject { ${SUBJECT} } } }`
+  '... on Video { id likeCount viewerMark viewerSeen likers(first: 1) { edges { node { id } } } } ... on Article { id likeCount viewerSeen } ... on Comic { id likeCount viewerMark }'
+const ENTRY = `edges { node { business viewerProgress { position duration viewedAt device finished } ${SUBJECT} } }`
 
 /** `runs`: each operation runs this many times, with this many combinations of its conditions. */
 const KINDS: Readonly<Record<string, { text(index: number): string; runs: number; combinations: number }>> = {
   small: { text: (index) => `query S${index} { subjects(business: "video", ids: ["1"]) { id likeCount } }`, runs: 1, combinations: 1 },
   page: {
     text: (index) =>
-      `query P${index} { viewerHistory(first: 5) { edges { node { oid position subject { ... on Video { id likeCount viewerMark viewerSeen } } } } pageInfo { endCursor hasNextPage } } historySettings { paused } }`,
+      `query P${index} { viewerHistory(first: 5) { edges { node { id viewerProgress { position } ... on Video { likeCount viewerMark viewerSeen } } } pageInfo { endCursor hasNextPage } } historySettings { paused } }`,
     runs: 1,
     combinations: 1,
   },

@@ -12,8 +12,8 @@ import { config, makeDataFolder, makeSwitchedStores, serveOn } from '../../subgr
 import { eventually, until } from '../../../harness/until.ts'
 
 const REPORT =
-  'mutation R($oid: ID!) { reportProgress(input: {business: "video", oid: $oid, position: 60000}) { outcome firstOfDay progress { position } } }'
-const PAGE = '{ viewerHistory(first: 5) { edges { node { oid } } } }'
+  'mutation R($id: ID!) { reportProgress(input: {business: "video", id: $id, position: 60000}) { outcome firstOfDay progress { position } } }'
+const PAGE = '{ viewerHistory(first: 5) { edges { node { id } } } }'
 
 const silent = pino({ level: 'silent' })
 const stores = makeSwitchedStores()
@@ -44,21 +44,21 @@ afterEach(async () => {
 describe('with the hot store down', () => {
   it('answers have no errors and name it; when it is up again they name nothing', async () => {
     stores.set('hot', 'down')
-    const written = await ask(url, '7', REPORT, { oid: '1' })
+    const written = await ask(url, '7', REPORT, { id: '1' })
     expect(written).toEqual({
       data: { reportProgress: { outcome: 'ACCEPTED', firstOfDay: false, progress: { position: 60_000 } } },
       extensions: { degraded: ['hotStore'] },
     })
     expect(await ask(url, '7', PAGE)).toEqual({ data: { viewerHistory: { edges: [] } }, extensions: { degraded: ['hotStore'] } })
     expect(await ask(url, '7', '{ historySettings { paused } }')).toMatchObject({ extensions: { degraded: ['hotStore'] } })
-    expect(await ask(url, '7', '{ progress(business: "video", ids: ["1"]) { position } }')).toEqual({
-      data: { progress: [null] },
+    expect(await ask(url, '7', '{ subjects(business: "video", ids: ["1"]) { viewerProgress { position } } }')).toEqual({
+      data: { subjects: [{ viewerProgress: null }] },
       extensions: { degraded: ['hotStore'] },
     })
     stores.set('hot', 'up')
     await until(
       'it is there',
-      async () => JSON.stringify(await ask(url, '7', PAGE)) === '{"data":{"viewerHistory":{"edges":[{"node":{"oid":"1"}}]}}}',
+      async () => JSON.stringify(await ask(url, '7', PAGE)) === '{"data":{"viewerHistory":{"edges":[{"node":{"id":"1"}}]}}}',
     )
   })
 
@@ -67,16 +67,18 @@ describe('with the hot store down', () => {
     const answer = await ask(
       url,
       '8',
-      `mutation { deleteHistory(business: "video", ids: ["1"]) { deletedIds } clearHistory(business: "video") { business }
-        pauseHistory { paused } resumeHistory { paused } reportProgressBatch(inputs: [{business: "video", oid: "2", position: 1}]) { outcome } }`,
+      `mutation { deleteHistory(input: {business: "video", ids: ["1"]}) { deletedIds } clearHistory(input: {business: "video"}) { business }
+        pause: updateHistorySettings(input: {paused: true}) { settings { paused } }
+        resume: updateHistorySettings(input: {paused: false}) { settings { paused } }
+        reportProgressBatch(input: {reports: [{business: "video", id: "2", position: 1}]}) { results { outcome } } }`,
     )
     expect(answer).toEqual({
       data: {
         deleteHistory: { deletedIds: [] },
         clearHistory: { business: 'video' },
-        pauseHistory: { paused: true },
-        resumeHistory: { paused: false },
-        reportProgressBatch: [{ outcome: 'ACCEPTED' }],
+        pause: { settings: { paused: true } },
+        resume: { settings: { paused: false } },
+        reportProgressBatch: { results: [{ outcome: 'ACCEPTED' }] },
       },
       extensions: { degraded: ['hotStore'] },
     })
@@ -115,15 +117,15 @@ describe('with the hot store down', () => {
       connectionParams: { viewerId: '9' },
       retryAttempts: 0,
     })
-    const events = client.iterate({ query: 'subscription { progressChanged { oid } }' })
+    const events = client.iterate({ query: 'subscription { progressChanged { subject { id } } }' })
     const first = events.next()
     await until('it is open', async () => (await registry.metrics()).includes('tidemark_gateway_subscriptions_open 1'))
-    await ask(url, '9', REPORT, { oid: '1' })
+    await ask(url, '9', REPORT, { id: '1' })
     stores.set('hot', 'up')
-    expect((await first).value).toEqual({ data: { progressChanged: { oid: '1' } }, extensions: { degraded: ['hotStore'] } })
+    expect((await first).value).toEqual({ data: { progressChanged: { subject: { id: '1' } } }, extensions: { degraded: ['hotStore'] } })
     const second = events.next()
-    await ask(url, '9', REPORT, { oid: '2' })
-    expect((await second).value).toEqual({ data: { progressChanged: { oid: '2' } } })
+    await ask(url, '9', REPORT, { id: '2' })
+    expect((await second).value).toEqual({ data: { progressChanged: { subject: { id: '2' } } } })
     await client.dispose()
   })
 
@@ -146,7 +148,7 @@ describe('with the hot store down', () => {
 describe('with the log down', () => {
   it('writes name it once it is known, and reads do not', async () => {
     stores.set('log', 'down')
-    await until('a write names it', async () => JSON.stringify(await ask(url, '7', REPORT, { oid: '3' })).includes('"degraded":["log"]'))
+    await until('a write names it', async () => JSON.stringify(await ask(url, '7', REPORT, { id: '3' })).includes('"degraded":["log"]'))
     expect(await ask(url, '7', PAGE)).not.toHaveProperty('extensions')
   })
 })
@@ -155,12 +157,12 @@ describe('with hot store and record store down', () => {
   it('lookups are null, a page of the history is empty, and both stores are named', async () => {
     stores.set('hot', 'down')
     stores.set('records', 'down')
-    const answer = await ask(url, '7', '{ progress(business: "video", ids: ["1"]) { position } }')
-    expect(answer).toEqual({ data: { progress: [null] }, extensions: { degraded: ['hotStore', 'recordStore'] } })
+    const answer = await ask(url, '7', '{ subjects(business: "video", ids: ["1"]) { viewerProgress { position } } }')
+    expect(answer).toEqual({ data: { subjects: [{ viewerProgress: null }] }, extensions: { degraded: ['hotStore', 'recordStore'] } })
     const page = await ask(url, '7', PAGE)
     expect(page).toMatchObject({ data: { viewerHistory: { edges: [] } }, extensions: { degraded: ['hotStore', 'recordStore'] } })
     expect(page).not.toHaveProperty('errors')
-    expect(await ask(url, '7', REPORT, { oid: '4' })).toMatchObject({ data: { reportProgress: { outcome: 'ACCEPTED' } } })
+    expect(await ask(url, '7', REPORT, { id: '4' })).toMatchObject({ data: { reportProgress: { outcome: 'ACCEPTED' } } })
   })
 })
 
