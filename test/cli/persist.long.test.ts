@@ -33,8 +33,8 @@ function run(...args: string[]): Promise<{ status: number; out: string; error: s
 
 const HISTORY = 'query History($first: Int!) { viewerHistory(first: $first) { edges { node { ...Entry } } } }'
 const ENTRY =
-  '# what a row shows\nfragment Entry on HistoryEntry { ...Where   business }\nfragment Where on HistoryEntry { position }\nfragment Unused on Progress { oid }'
-const CLEAR = 'mutation Clear { clearHistory(business: "video") { __typename } }'
+  '# what a row shows\nfragment Entry on Subject { ...Where   business }\nfragment Where on Subject { id }\nfragment Unused on Progress { position }'
+const CLEAR = 'mutation Clear { clearHistory(input: {business: "video"}) { __typename } }'
 
 describe('a manifest of a folder', () => {
   test('has each operation with the fragments it needs, from any file, and a server accepts it', async () => {
@@ -48,7 +48,7 @@ describe('a manifest of a folder', () => {
     expect([operations.map(({ names }) => names), mistakes]).toEqual([[['Clear'], ['History']], []])
     expect(operations[1]?.body).toBe(
       'query History($first: Int!) {\n  viewerHistory(first: $first) {\n    edges {\n      node {\n        ...Entry\n      }\n    }\n  }\n}\n\n' +
-        'fragment Entry on HistoryEntry {\n  ...Where\n  business\n}\n\nfragment Where on HistoryEntry {\n  position\n}',
+        'fragment Entry on Subject {\n  ...Where\n  business\n}\n\nfragment Where on Subject {\n  id\n}',
     )
   })
 
@@ -79,14 +79,14 @@ describe('a mistake is reported with its file and line', () => {
     ['no GraphQL', '\nquery A {', /a\.graphql:2:10: Syntax Error/],
     ['an operation without a name', '\n\n{ viewerHistory { pageInfo { hasNextPage } } }', /a\.graphql:3:1: the operation has no name/],
     ['a name that is taken', `${CLEAR}\n${CLEAR}`, /a\.graphql:2:1: the operation Clear is also in .*a\.graphql:1:1/],
-    ['a fragment that is taken', `${ENTRY}\nfragment Where on HistoryEntry { oid }`, /a\.graphql:5:1: the fragment Where is also in/],
+    ['a fragment that is taken', `${ENTRY}\nfragment Where on Subject { business }`, /a\.graphql:5:1: the fragment Where is also in/],
     ['a fragment of nowhere', 'query A {\n  ...Nowhere\n}', /a\.graphql:2:6: Unknown fragment "Nowhere"/],
     [
       'a fragment that reaches itself',
       'query A { ...F }\nfragment F on Query { ...F }',
       /a\.graphql:2:23: Cannot spread fragment "F" within itself/,
     ],
-    ['a variable of nowhere', 'query A {\n  progress(business: $b, ids: []) { oid }\n}', /a\.graphql:2:22: Variable "\$b" is not defined/],
+    ['a variable of nowhere', 'query A {\n  subjects(business: $b, ids: []) { id }\n}', /a\.graphql:2:22: Variable "\$b" is not defined/],
     ['a piece of a schema', 'type Query { a: Int }', /a\.graphql:1:1 is a schema definition/],
   ])('%s', async (_name, text, sentence) => {
     write('a.graphql', text)
