@@ -57,7 +57,7 @@ export const configSchema = z
         mode: z
           .enum(['development', 'production'])
           .default('development')
-          .describe('Production accepts signed tokens only. Development also accepts the header `x-viewer-id`, and serves GraphiQL.'),
+          .describe('Production accepts signed tokens only. Development also accepts the header `x-viewer-id`, and serves GraphiQL and the web pages.'),
         bodyBytesMax: count(1_024, 16_777_216).default(1_048_576).describe('Size limit of a request body.'),
         operationDepthMax: count(1, 100).default(15).describe('Levels of selection in one operation.'),
         operationTokensMax: count(100, 100_000).default(5_000).describe('Tokens in one operation.'),
@@ -82,6 +82,12 @@ export const configSchema = z
           .default(true)
           .describe(
             'Whether the published SDL of a subgraph has `@authenticated` and `@requiresScopes`. Set false for gateways that refuse them. The subgraph checks viewers and scopes in either case.',
+          ),
+        pages: z
+          .array(z.enum(['home', 'demo', 'console']))
+          .optional()
+          .describe(
+            'Web pages to serve: home at `/`, the demo at `/demo`, the console for operators at `/console`. Default: all in development, none in production.',
           ),
         trustProxy: z
           .union([count(0, 32), z.array(z.string().regex(/^[0-9a-fA-F:.]+(\/\d{1,3})?$/, 'write an address or a CIDR range')).min(1)], {

@@ -48,6 +48,8 @@ export type Serving = GatewayServer & {
   reload(reason: string): Promise<unknown>
 }
 
+const ALL_PAGES = ['home', 'demo', 'console'] as const
+
 /** Rejects with CONFIG_INVALID if there is no supergraph to serve. */
 export async function serve(config: Config, { subgraphs, ...parts }: Opened, metricsOfAll?: () => Promise<string>): Promise<Serving> {
   const { server } = config
@@ -95,7 +97,7 @@ export async function serve(config: Config, { subgraphs, ...parts }: Opened, met
   const subgraphSdls = new Map(subgraphs.map(({ name, sdl }) => [name, publishedSdl(sdl, server)]))
   const gateway = makeServer(
     supergraph.engine,
-    { ...front.settings, subgraphSdls },
+    { ...front.settings, subgraphSdls, pages: server.pages ?? (server.mode === 'development' ? ALL_PAGES : []) },
     {
       ...front.collaborators,
       openLimits: config.limits,

@@ -2,7 +2,7 @@
 import type { FastifyInstance } from 'fastify'
 import type { Front } from '../request/front.ts'
 import { textOf } from './body.ts'
-import { sendPage, wantsPage, type GraphiqlPage } from './graphiql.ts'
+import { sendPage, wantsPage, type GraphiqlPage } from '../pages/graphiql.ts'
 import { OPERATION_PATH } from './parameters.ts'
 import type { HandleRequest } from './request-handler.ts'
 
@@ -34,9 +34,6 @@ export function addApiRoutes(
     const text = typeof body === 'string' ? body : ''
     return handle({ method, url, headers, body: text, address: socket.remoteAddress, pathId: params.id }, reply.raw)
   })
-  if (graphiql !== undefined && !apiPaths.includes('/')) {
-    app.get('/', (request, reply) => (wantsPage(request) ? sendPage(request, reply, graphiql) : reply.callNotFound()))
-  }
 }
 
 export function addMetricsRoute(app: FastifyInstance, metrics: Front['metrics'], metricsOfAll: (() => Promise<string>) | undefined): void {

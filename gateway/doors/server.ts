@@ -11,7 +11,8 @@ import type { Engine } from '../operation/engine.ts'
 import { makeCors, type CorsOptions } from './cors.ts'
 import { drain } from './drain.ts'
 import { makeFastLane } from './fast-lane.ts'
-import { makeGraphiql } from './graphiql.ts'
+import { makeGraphiql } from '../pages/graphiql.ts'
+import { addPageRoutes, PAGE_PATHS, type PageName } from '../pages/routes.ts'
 import { addHealthRoutes, HEALTH_PATHS } from './health.ts'
 import { hostRefused, makeHostCheck } from './hosts.ts'
 import { makeHttp, type HttpOptions } from './http.ts'
@@ -50,6 +51,8 @@ export type ServerOptions = Pick<Config['server'], 'host' | 'port' | 'mode' | 'b
     readonly atRoot?: boolean
     /** Default true. */
     readonly webSockets?: boolean
+    /** Default: none. */
+    readonly pages?: readonly PageName[] | undefined
   }
 
 export type GatewayServer = {
@@ -89,7 +92,13 @@ export function makeServer(
     serverFactory: (route: RequestListener) =>
       createServer(nodeOptions, makeRequestListener(front, inFlight, { isKnownHost, cors }, bodyBytesMax, fastLane, route)),
   }
-  const paths = { ...Object.fromEntries(apiPaths.map((path) => [path, ['GET', 'POST']])), [SCHEMA_PATH]: ['GET', 'HEAD'], ...HEALTH_PATHS }
+  const pages = options.pages ?? []
+  const paths = {
+    ...Object.fromEntries(pages.map((page) => [PAGE_PATHS[page], ['GET', 'HEAD']])),
+    ...Object.fromEntries(apiPaths.map((path) => [path, ['GET', 'POST']])),
+    [SCHEMA_PATH]: ['GET', 'HEAD'],
+    ...HEALTH_PATHS,
+  }
   const app = makeApp(routing, { paths, advice: PATHS, bodyBytesMax }, failureOf)
   addApiRoutes(app, apiPaths, handle, mode === 'development' ? makeGraphiql(GRAPHQL_PATH) : undefined)
   addSchemaRoute(app, SCHEMA_PATH, engine, options)
@@ -100,6 +109,7 @@ export function makeServer(
     log,
   )
   addMetricsRoute(app, front.metrics, collaborators.metricsOfAll)
+  addPageRoutes(app, pages, (path) => apiPaths.includes(path))
 
   const isAllowedOrigin = mode === 'development' ? makeOriginCheck(options.cors?.origins ?? [], mode) : undefined
   const webSockets =

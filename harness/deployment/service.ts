@@ -18,6 +18,8 @@ export type ServiceOptions = {
   /** The file of the command. Default: the sources of this repository. */
   program?: string
   environment?: Record<string, string>
+  /** Default: a free one. */
+  port?: number
 }
 
 export type Service = {
@@ -40,11 +42,11 @@ export function makeServiceFolder(): { folder: string; remove(): void } {
 
 /** Resolves when it answers; rejects with its last words if it ends before. */
 export async function startService(options: ServiceOptions): Promise<Service> {
-  const { folder, settings = {}, workers = 1, command = ['start'], program = COMMAND, environment = {} } = options
+  const { folder, settings = {}, workers = 1, command = ['start'], program = COMMAND, environment = {}, port = 0 } = options
   const config = join(folder, 'tidemark.yaml')
   writeFileSync(config, JSON.stringify(settings))
   const flags = command[0] === 'start' ? ['--workers', String(workers)] : []
-  const args = [program, ...command, '--port', '0', '--data', join(folder, 'data'), '--config', config, ...flags]
+  const args = [program, ...command, '--port', String(port), '--data', join(folder, 'data'), '--config', config, ...flags]
   const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, ...environment } })
   let log = ''
   child.stderr.setEncoding('utf8').on('data', (text: string) => {

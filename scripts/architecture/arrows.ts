@@ -64,6 +64,7 @@ const ARROWS = {
   bench: [...PRODUCT, 'scripts', 'harness'],
   /** The site anchors headings by the function that checks links, or a link could pass the check and lead nowhere. */
   docs: ['scripts'],
+  pages: ['examples'],
   examples: [],
   root: [],
 } satisfies Record<string, readonly string[]>

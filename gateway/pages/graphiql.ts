@@ -4,6 +4,7 @@
  *
  * The first tab works at the first click: it has the header that names a viewer in development.
  */
+import { readFileSync } from 'node:fs'
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
 import type { FastifyReply, FastifyRequest } from 'fastify'
@@ -12,20 +13,84 @@ export type GraphiqlPage = { readonly html: Buffer; readonly compressed: Buffer 
 
 const HEADERS = JSON.stringify({ 'x-viewer-id': '1' }, null, 2)
 
-const READ = `# The history of viewer 1, newest first.
-# Run it with Ctrl-Enter. The viewer is named under
-# "Headers" below. The next tabs report progress and
-# follow the changes.
+const TABS = [
+  `# Videos as viewer 1 sees them: progress, likes,
+# and whether a feed showed them. Ctrl-Enter runs
+# it. "Headers" below names the viewer. The next
+# tabs change the data.
+query Videos {
+  subjects(business: "video", ids: ["41", "42", "43"]) {
+    id
+    likeCount
+    viewerMark
+    viewerSeen
+    viewerProgress {
+      position
+      duration
+      device
+    }
+  }
+}
+`,
+  `# A player sends this every few seconds. It can be
+# read at once: run it, then the first tab again.
+mutation Report {
+  reportProgress(
+    input: { business: "video", id: "42", position: 90000, duration: 600000, device: "tv" }
+  ) {
+    outcome
+    userErrors {
+      code
+      message
+    }
+    subject {
+      id
+      viewerProgress {
+        position
+        viewedAt
+      }
+    }
+  }
+}
+`,
+  `# A like. NONE takes it back.
+mutation Like {
+  setMark(input: { business: "video", id: "42", mark: LIKE }) {
+    outcome
+    userErrors {
+      code
+      message
+    }
+    subject {
+      id
+      viewerMark
+      likeCount
+    }
+  }
+}
+`,
+  `# For a feed: the candidates that the viewer was
+# not shown lately and has not watched. Video 42
+# is missing after the report of the second tab.
+query Feed {
+  unseen(business: "video", candidates: ["41", "42", "43"]) {
+    ids
+    droppedIssued
+    droppedStaged
+    droppedFiltered
+  }
+}
+`,
+  `# The history of viewer 1, newest first.
 query History {
   viewerHistory(first: 10) {
     edges {
       viewedAt
       node {
-        __typename
         id
+        business
         viewerProgress {
           position
-          duration
           finished
         }
       }
@@ -36,46 +101,28 @@ query History {
     }
   }
 }
-`
-
-const REPORT = `# A player sends this every few seconds. It can be read
-# at once: run it, then run the first tab again.
-mutation Report {
-  reportProgress(input: { business: "video", id: "42", position: 90000, duration: 600000, device: "tv" }) {
-    outcome
-    userErrors {
-      message
-    }
-    subject {
-      id
-      viewerProgress {
-        position
-        viewedAt
-      }
-    }
-    dayToken
-    firstOfDay
-  }
-}
-`
-
-const FOLLOW = `# Changes from any device, as they happen. Run it,
-# then report progress in the second tab.
+`,
+  `# Changes from any device, as they happen. Leaving
+# this tab ends it. So open this page in a second
+# window, run this tab there, and report here.
 subscription Follow {
   progressChanged {
     kind
+    token
     subject {
-      __typename
       id
       viewerProgress {
         position
-        finished
+        device
       }
     }
-    token
   }
 }
-`
+`,
+]
+
+/** The mark of the project, as in pages/shared/mark.svg. */
+const mark = readFileSync(new URL('../../pages/shared/mark.svg', import.meta.url), 'utf8').trim()
 
 export function makeGraphiql(endpoint: string): () => Promise<GraphiqlPage> {
   let page: Promise<GraphiqlPage> | undefined
@@ -91,7 +138,9 @@ async function render(endpoint: string): Promise<GraphiqlPage> {
       // A request over SSE has the headers of the tab. A WebSocket that a browser opens has no such headers.
       subscriptionsProtocol: 'SSE',
       defaultHeaders: HEADERS,
-      defaultTabs: [READ, REPORT, FOLLOW].map((query) => ({ query, headers: HEADERS })),
+      defaultTabs: TABS.map((query) => ({ query, headers: HEADERS })),
+      logo: mark.replace('<svg ', '<svg width="32" height="32" '),
+      favicon: `data:image/svg+xml;base64,${Buffer.from(mark).toString('base64')}`,
     }).trim(),
   )
   return { html, compressed: await promisify(gzip)(html) }

@@ -1,0 +1,46 @@
+/**
+ * The operations of the Apollo and urql examples. They select `id` wherever there is one, so that the caches can tell objects apart. A
+ * mutation selects the fields that the page shows: a cache cannot show a field that no answer had.
+ */
+
+const PROGRESS = 'viewerProgress { id position finished }'
+const CARD = `id business likeCount viewerMark ${PROGRESS}`
+
+export const PAGE = `query Page($ids: [ID!]!) {
+  videos: subjects(business: "video", ids: $ids) { ${CARD} }
+  articles: subjects(business: "article", ids: $ids) { ${CARD} }
+}`
+
+export const LIKE = `mutation Like($business: String!, $id: ID!) {
+  setMark(input: { business: $business, id: $id, mark: LIKE }) {
+    outcome
+    userErrors { code message }
+    subject { id likeCount viewerMark }
+  }
+}`
+
+export const REPORT = `mutation Report($business: String!, $id: ID!, $position: Float!) {
+  reportProgress(input: { business: $business, id: $id, position: $position, duration: 600000 }) {
+    outcome
+    userErrors { code message }
+    subject { id ${PROGRESS} }
+  }
+}`
+
+export const REMOVE = `mutation Remove($business: String!, $ids: [ID!]!) {
+  deleteHistory(input: { business: $business, ids: $ids }) {
+    userErrors { code message }
+    subjects { id ${PROGRESS} }
+  }
+}`
+
+export const FOLLOW = `subscription Follow {
+  progressChanged { kind token subject { id ${PROGRESS} } }
+}`
+
+export const HISTORY = `query History($after: String) {
+  viewerHistory(first: 2, after: $after) {
+    edges { cursor node { id business ${PROGRESS} } }
+    pageInfo { hasNextPage endCursor }
+  }
+}`

@@ -1,0 +1,76 @@
+/**
+ * Relay: `node relay.ts http://localhost:4000/graphql`.
+ *
+ * Relay expects an id to be unique in the whole graph. The ids of Tidemark are those of your businesses, unique within their type. So one
+ * setting of the environment tells a video from an article with the same id. Graphs with ids that are unique anyway do not need it.
+ */
+import { createClient } from 'graphql-ws'
+import {
+  createOperationDescriptor,
+  Environment,
+  fetchQuery,
+  commitMutation,
+  Network,
+  Observable,
+  RecordSource,
+  requestSubscription,
+  Store,
+} from 'relay-runtime'
+import type { GraphQLTaggedNode, Variables } from 'relay-runtime'
+import followOperation from './relay/__generated__/operationsFollowSubscription.graphql.ts'
+import likeOperation from './relay/__generated__/operationsLikeMutation.graphql.ts'
+import pageOperation from './relay/__generated__/operationsPageQuery.graphql.ts'
+import removeOperation from './relay/__generated__/operationsRemoveMutation.graphql.ts'
+import reportOperation from './relay/__generated__/operationsReportMutation.graphql.ts'
+import { headersOf, ID, parametersOf, tell, URL_OF_API, type Client, type Page } from './story.ts'
+
+function getDataID({ id }: { id?: unknown }, typeName: string): string | undefined {
+  return typeof id === 'string' ? `${typeName}:${id}` : undefined
+}
+
+function open(viewer: string): Client {
+  let sent = 0
+  const socket = createClient({ url: URL_OF_API.replace(/^http/, 'ws'), connectionParams: parametersOf(viewer) })
+  const network = Network.create(
+    async ({ text }, variables) => {
+      sent += 1
+      const headers = { 'content-type': 'application/json', accept: 'application/json', ...headersOf(viewer) }
+      const response = await fetch(URL_OF_API, { method: 'POST', headers, body: JSON.stringify({ query: text, variables }) })
+      return response.json() as never
+    },
+    ({ text }, variables) => Observable.create((sink) => socket.subscribe({ query: text ?? '', variables }, sink as never)),
+  )
+  const environment = new Environment({ network, store: new Store(new RecordSource()), getDataID: getDataID as never })
+  const variables = { ids: [ID] }
+
+  function mutate(mutation: GraphQLTaggedNode, input: Variables): Promise<void> {
+    return new Promise((resolve, reject) => {
+      commitMutation(environment, { mutation, variables: input, onCompleted: () => resolve(), onError: reject })
+    })
+  }
+
+  const shown = createOperationDescriptor(pageOperation, variables)
+  // What is shown stays in the store.
+  environment.retain(shown)
+  return {
+    async load() {
+      await fetchQuery(environment, pageOperation, variables).toPromise()
+    },
+    cached() {
+      const { data, isMissingData } = environment.lookup(shown.fragment)
+      return isMissingData ? undefined : (data as Page)
+    },
+    like: (business, id) => mutate(likeOperation, { business, id }),
+    report: (business, id, position) => mutate(reportOperation, { business, id, position }),
+    remove: (business, id) => mutate(removeOperation, { business, ids: [id] }),
+    follow() {
+      const { dispose } = requestSubscription(environment, { subscription: followOperation, variables: {} })
+      return dispose
+    },
+    sent: () => sent,
+    close: () => socket.dispose(),
+  }
+}
+
+await tell(open)
+console.log('Relay: done')

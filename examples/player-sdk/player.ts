@@ -1,0 +1,255 @@
+/**
+ * Reports the progress of a player to Tidemark: heartbeats, batches, an offline queue that survives the tab, back-off, resume. It has no
+ * dependencies; copy it into your player.
+ *
+ *     const reporter = makeReporter({ url: '/graphql', business: 'video', account: userId, device: 'web', headers: () => ({ authorization }) })
+ *     const { position } = (await reporter.resume('42')) ?? { position: 0 }
+ *     const watch = reporter.watch('42', durationMs)
+ *     video.ontimeupdate = () => watch.at(video.currentTime * 1000)
+ *     video.onpause = () => watch.stop(video.currentTime * 1000)
+ *
+ * Per subject only the newest position counts. So the queue has one report per subject, and a report that is sent twice changes nothing:
+ * it keeps the time of its visit. That time is the server's, whatever the clock of the device says.
+ */
+
+export type Progress = { position: number; duration: number; viewedAt: number; device: string | null; finished: boolean }
+
+export type Storage = Pick<globalThis.Storage, 'getItem' | 'setItem' | 'removeItem' | 'key' | 'length'>
+
+export type ReporterOptions = {
+  url: string
+  business: string
+  /** Whose queue it is. Reports of one account are never sent for another. */
+  account: string
+  device?: string
+  /** Headers with the credentials of the account. Called for each request, so a token can be renewed. */
+  headers?: () => Record<string, string> | Promise<Record<string, string>>
+  /** Milliseconds between two reports of a running player. Default 15000. */
+  heartbeatMs?: number
+  /** Another device has a newer position. The player may offer to continue there. */
+  onStale?: (id: string, progress: Progress) => void
+  /** A report was refused, or the server cannot be reached for now. Refused reports are dropped, all others are sent again. */
+  onTrouble?: (code: string, message: string) => void
+  /** Default: localStorage. */
+  storage?: Storage
+  fetch?: typeof fetch
+  now?: () => number
+}
+
+export type Watch = {
+  /** The player runs and is at this position. Call it as often as you like. */
+  at(position: number): void
+  /** The player stopped or jumped: reported at once. */
+  stop(position: number, finished?: boolean): void
+}
+
+export type Reporter = {
+  /** Where the viewer stopped on any device; null if there is no progress. Rejects if the server does not answer. */
+  resume(id: string): Promise<Progress | null>
+  /** `duration`: in milliseconds for videos, 0 if unknown. */
+  watch(id: string, duration?: number): Watch
+  /** Sends what waits. Resolves when it is sent or the attempt failed; what failed is sent later. */
+  flush(): Promise<void>
+  /** The number of reports that wait. */
+  waiting(): number
+  /** Ends the timers. What waits stays in the storage, for the next reporter of the account. */
+  close(): void
+}
+
+/** `at`: the time of the visit by the clock of the device. `viewedAt`: the same by the clock of the server. */
+type Report = { id: string; position: number; duration: number; at: number; viewedAt?: number; finished?: boolean }
+
+type Answer = { reportProgressBatch: { results: Result[] } }
+type Result = { outcome: string; dayToken: string | null; progress: Progress | null; userErrors: { code: string; message: string }[] }
+
+const SEND = `mutation Report($reports: [ReportProgressInput!]!) {
+  reportProgressBatch(input: { reports: $reports }) {
+    results { outcome dayToken progress { position duration viewedAt device finished } userErrors { code message } }
+    userErrors { code message }
+  }
+}`
+const RESUME = `query Resume($business: String!, $ids: [ID!]!) {
+  subjects(business: $business, ids: $ids) { id viewerProgress { position duration viewedAt device finished } }
+}`
+
+const BATCH_MAX = 100
+const SAVE_EVERY_MS = 1_000
+const RETRY_FIRST_MS = 1_000
+const RETRY_MAX_MS = 60_000
+
+export function makeReporter(options: ReporterOptions): Reporter {
+  const { business, device } = options
+  const queue = makeQueue(options.storage ?? localStorage, `tidemark:${options.account}:${business}:`)
+  const server = makeServer(options)
+  let dayToken: string | undefined
+  let retryMs = RETRY_FIRST_MS
+  let timer: ReturnType<typeof setTimeout> | undefined
+  let sending: Promise<void> | undefined
+  let isClosed = false
+
+  function inputOf({ id, position, duration, viewedAt, finished }: Report): object {
+    const [at, length] = [Math.max(0, Math.floor(position)), Math.max(0, Math.floor(duration))]
+    return { business, id, position: at, duration: length, viewedAt, device, finished, dayToken }
+  }
+
+  async function sendAll(): Promise<void> {
+    while (queue.count() > 0) {
+      const ahead = await server.ahead()
+      const batch = queue.take(BATCH_MAX, ahead)
+      const { reportProgressBatch: answer } = await server.call<Answer>(SEND, { reports: batch.map(({ report }) => inputOf(report)) })
+      for (const [index, entry] of batch.entries()) {
+        queue.done(entry)
+        settle(entry.report, answer.results[index])
+      }
+    }
+  }
+
+  function settle({ id }: Report, result: Result | undefined): void {
+    dayToken = result?.dayToken ?? dayToken
+    if (result?.outcome === 'STALE' && result.progress !== null) options.onStale?.(id, result.progress)
+    const [mistake] = result?.userErrors ?? []
+    if (mistake !== undefined) options.onTrouble?.(mistake.code, mistake.message)
+  }
+
+  function flush(): Promise<void> {
+    clearTimeout(timer)
+    sending ??= sendAll()
+      .then(() => {
+        retryMs = RETRY_FIRST_MS
+      }, failed)
+      .finally(() => {
+        sending = undefined
+      })
+    return sending
+  }
+
+  function failed(error: CallError): void {
+    options.onTrouble?.(error.code ?? 'OFFLINE', error.message)
+    // Many players lose the server at the same moment, and should not come back at the same moment.
+    const wait = Math.max(error.retryAfterMs ?? 0, retryMs * (0.5 + Math.random()))
+    retryMs = Math.min(retryMs * 2, RETRY_MAX_MS)
+    if (!isClosed) timer = setTimeout(() => void flush(), wait)
+  }
+
+  async function resume(id: string): Promise<Progress | null> {
+    const waiting = queue.get(id)
+    if (waiting !== undefined) {
+      const { position, duration, at, finished = false } = waiting
+      return { position, duration, viewedAt: waiting.viewedAt ?? at, device: device ?? null, finished }
+    }
+    const { subjects } = await server.call<{ subjects: ({ viewerProgress: Progress | null } | null)[] }>(RESUME, { business, ids: [id] })
+    return subjects[0]?.viewerProgress ?? null
+  }
+
+  const onEvent = (): void => void flush()
+  for (const name of EVENTS) globalThis.addEventListener?.(name, onEvent)
+  // Reports of a tab that was closed.
+  if (queue.count() > 0) void flush()
+  return {
+    resume,
+    watch: (id, duration = 0) => makeWatch(id, duration, options, queue, () => void flush()),
+    flush,
+    waiting: () => queue.count(),
+    close() {
+      isClosed = true
+      clearTimeout(timer)
+      for (const name of EVENTS) globalThis.removeEventListener?.(name, onEvent)
+    },
+  }
+}
+
+function makeWatch(id: string, duration: number, options: ReporterOptions, queue: Queue, flush: () => void): Watch {
+  const { heartbeatMs = 15_000, now = Date.now } = options
+  let saved = Number.NEGATIVE_INFINITY
+  let sent = Number.NEGATIVE_INFINITY
+  return {
+    at(position) {
+      const time = now()
+      if (time - saved < SAVE_EVERY_MS) return
+      saved = time
+      queue.save({ id, position, duration, at: time })
+      if (time - sent < heartbeatMs) return
+      sent = time
+      flush()
+    },
+    stop(position, finished) {
+      saved = sent = now()
+      queue.save({ id, position, duration, at: saved, ...(finished === undefined ? {} : { finished }) })
+      flush()
+    },
+  }
+}
+
+/** The network is back, or the tab goes away. */
+const EVENTS = ['online', 'pagehide']
+
+type Queue = ReturnType<typeof makeQueue>
+type Entry = { key: string; text: string; report: Report }
+
+/** One report per subject: later ones replace earlier ones. Tabs of one account share it, since a report may be sent twice. */
+function makeQueue(storage: Storage, prefix: string) {
+  function keys(): string[] {
+    return Array.from({ length: storage.length }, (_, at) => storage.key(at) ?? '').filter((key) => key.startsWith(prefix))
+  }
+
+  function read(key: string): Report | undefined {
+    const text = storage.getItem(key)
+    return text === null ? undefined : (JSON.parse(text) as Report)
+  }
+
+  return {
+    count: () => keys().length,
+    get: (id: string) => read(prefix + id),
+    save: (report: Report) => storage.setItem(prefix + report.id, JSON.stringify(report)),
+    /** The time of a visit by the server's clock is fixed before the first attempt, so that every attempt is the same report. */
+    take: (max: number, ahead: number): Entry[] =>
+      keys()
+        .slice(0, max)
+        .flatMap((key) => {
+          const report = read(key)
+          if (report === undefined) return []
+          report.viewedAt ??= Math.floor(report.at + ahead)
+          const text = JSON.stringify(report)
+          storage.setItem(key, text)
+          return [{ key, text, report }]
+        }),
+    /** A newer position may have been saved meanwhile, and waits for the next batch. */
+    done({ key, text }: Entry): void {
+      if (storage.getItem(key) === text) storage.removeItem(key)
+    },
+  }
+}
+
+type CallError = Error & { code?: string; retryAfterMs?: number }
+type Body<T> = { data?: T; errors?: { message: string; extensions?: { code?: string; retryAfterMs?: number } }[] }
+
+function makeServer({ url, headers, fetch: send = fetch, now = Date.now }: ReporterOptions) {
+  let ahead: number | undefined
+
+  /** Rejects with a `CallError` if a field has no answer. */
+  async function call<T>(query: string, variables: object): Promise<T> {
+    const response = await send(url, {
+      method: 'POST',
+      // The browser finishes the request even if the tab is closed.
+      keepalive: true,
+      headers: { ...(await headers?.()), 'content-type': 'application/json', accept: 'application/json' },
+      body: JSON.stringify({ query, variables }),
+    })
+    const date = Date.parse(response.headers.get('date') ?? '')
+    // The header has whole seconds, cut off, so each answer gives a lower bound. The highest one is the best, and none is in the future.
+    if (!Number.isNaN(date)) ahead = Math.max(ahead ?? Number.NEGATIVE_INFINITY, date - now())
+    const { data, errors } = (await response.json().catch(() => ({}))) as Body<T>
+    if (data != null && !Object.values(data).includes(null)) return data
+    const [error] = errors ?? []
+    throw Object.assign(new Error(error?.message ?? `the server answered with status ${response.status}`), error?.extensions)
+  }
+
+  return {
+    call,
+    /** The server's clock minus that of the device, in milliseconds. 0 if the server does not show its time. */
+    async ahead(): Promise<number> {
+      if (ahead === undefined) await call('{ __typename }', {})
+      return ahead ?? 0
+    },
+  }
+}

@@ -1,0 +1,43 @@
+/** Calls of the page, with one line of words for whatever goes wrong. */
+import { useState } from 'preact/hooks'
+import { call, CallFailed, needsIdentity, type Answer, type Identity } from '../shared/api.ts'
+import { degradedText } from '../shared/ui.ts'
+import type { UserErrors } from './operations.ts'
+
+export type Notice = { kind: 'trouble' | 'news'; text: string }
+export type Ask = <T>(query: string, variables?: object) => Promise<Answer<T> | undefined>
+
+const SENTENCES: Readonly<Record<string, string>> = {
+  TOKEN_EXPIRED: 'The token has expired: paste a new one above.',
+  UNAUTHENTICATED: 'This server wants a signed token: paste one above.',
+}
+
+export function useAsking(identity: Identity) {
+  const [notice, setNotice] = useState<Notice>()
+  const [needsToken, setNeedsToken] = useState(false)
+
+  function fail(error: unknown): void {
+    const failure = error instanceof CallFailed ? error : new CallFailed('INTERNAL', String(error))
+    setNeedsToken(needsIdentity(failure))
+    setNotice({ kind: 'trouble', text: SENTENCES[failure.code] ?? failure.message })
+  }
+
+  /** Undefined if there was no answer. The line of words then says why. */
+  async function ask<T>(query: string, variables: object = {}): Promise<Answer<T> | undefined> {
+    try {
+      const answer = await call<T>(identity, query, variables)
+      const mistakes = Object.values(answer.data ?? {}).flatMap((payload) => (payload as Partial<UserErrors> | null)?.userErrors ?? [])
+      const [error] = answer.errors
+      if (answer.degraded.length > 0) setNotice({ kind: 'trouble', text: degradedText(answer.degraded) })
+      else if (error !== undefined) fail(new CallFailed(error.extensions?.code ?? 'INTERNAL', error.message))
+      else if (mistakes[0] !== undefined) setNotice({ kind: 'trouble', text: mistakes[0].message })
+      else setNotice((old) => (old?.kind === 'trouble' ? undefined : old))
+      return answer
+    } catch (error) {
+      fail(error)
+      return undefined
+    }
+  }
+
+  return { ask, fail, notice, needsToken, tell: (text: string) => setNotice({ kind: 'news', text }) }
+}

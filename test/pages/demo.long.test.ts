@@ -1,0 +1,164 @@
+/** The demo in a real browser: its feed, two devices of one viewer, likes, the history, and a server that goes away and comes back. */
+import type { Page } from 'playwright-core'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { startService } from '../../harness/deployment/service.ts'
+import { expectAccessible, openPages, type Pages } from './pages.ts'
+
+let pages: Pages
+beforeAll(async () => {
+  pages = await openPages()
+})
+afterAll(async () => {
+  await pages.close()
+})
+
+async function openDemo(viewer: string, device: string): Promise<Page> {
+  const page = await pages.open(`/demo?viewer=${viewer}&device=${device}`)
+  await page.locator('[data-feed] .card').nth(7).waitFor()
+  return page
+}
+
+function titles(page: Page, list: 'feed' | 'history'): Promise<string[]> {
+  return page.locator(`[data-${list}] .card .title`).allTextContents()
+}
+
+test('a new viewer gets a sample of this week, and a feed that leaves out what was watched', async () => {
+  const page = await openDemo('ada', 'laptop')
+  await page.locator('[data-history] .card').nth(8).waitFor()
+  const watched = await titles(page, 'history')
+  expect(watched).toHaveLength(9)
+  const shown = await titles(page, 'feed')
+  expect(shown).toHaveLength(8)
+  expect(shown.filter((title) => watched.includes(title))).toEqual([])
+  expect(await page.locator('[data-history] .card').first().textContent()).toMatch(/(watched|at \d+:\d\d) on (tv|phone|laptop), /)
+  await expectAccessible(page)
+
+  await page.getByRole('button', { name: 'Show more' }).click()
+  await page.locator('[data-feed] .card').nth(15).waitFor()
+  const more = await titles(page, 'feed')
+  expect(new Set(more).size).toBe(16)
+  await page.context().close()
+
+  // A second visit continues, because the first pages were served.
+  const again = await openDemo('ada', 'laptop')
+  expect((await titles(again, 'feed')).filter((title) => more.includes(title))).toEqual([])
+  await again.context().close()
+})
+
+test('two devices: the second one continues where the first one stopped, and follows it live', async () => {
+  const laptop = await openDemo('ben', 'laptop')
+  const tv = await openDemo('ben', 'tv')
+  const title = (await titles(laptop, 'feed'))[0] as string
+  await laptop
+    .getByRole('button', { name: `Watch ${title}` })
+    .first()
+    .click()
+  const player = laptop.getByRole('region', { name: 'Player' })
+  await player.getByRole('slider', { name: 'Position' }).fill('120000')
+  await tv
+    .getByRole('button', { name: `Watch ${title}` })
+    .first()
+    .waitFor()
+  await tv
+    .getByRole('button', { name: `Watch ${title}` })
+    .first()
+    .click()
+  const onTv = tv.getByRole('region', { name: 'Player' })
+  await expect.poll(() => onTv.locator('[data-position]').textContent()).toBe('2:00')
+  expect(await onTv.locator('[data-elsewhere]').textContent()).toContain('laptop')
+  await player.getByRole('slider', { name: 'Position' }).fill('150000')
+  await expect.poll(() => onTv.locator('[data-position]').textContent()).toBe('2:30')
+  // The player runs and reports by itself.
+  await player.getByRole('button', { name: 'Continue' }).click()
+  await expect.poll(() => onTv.locator('[data-position]').textContent()).toMatch(/^2:3[2-9]$/)
+  await player.getByRole('button', { name: 'Pause' }).click()
+  await laptop.context().close()
+  await tv.context().close()
+})
+
+test('a like changes the count here at once, and on the page of another viewer', async () => {
+  const mine = await openDemo('cleo', 'laptop')
+  const theirs = await openDemo('dora', 'laptop')
+  const id = (await theirs.locator('[data-feed] [data-likes]').first().getAttribute('data-likes')) as string
+  const countOf = async (page: Page): Promise<number> => Number(await page.locator(`[data-likes="${id}"]`).first().textContent())
+  while ((await mine.locator(`[data-likes="${id}"]`).count()) === 0) {
+    const before = await mine.locator('[data-feed] .card').count()
+    await mine.getByRole('button', { name: 'Show more' }).click()
+    await mine.locator('[data-feed] .card').nth(before).waitFor()
+  }
+  // The likes of the sample reach the counts within a window.
+  await expect.poll(async () => /^tidemark_dirty_marks\S* 0$/m.test(await (await fetch(pages.at('/metrics'))).text())).toBe(true)
+  await expect.poll(async () => (await countOf(mine)) - (await countOf(theirs))).toBe(0)
+  const before = await countOf(mine)
+  const button = mine.locator(`button:has([data-likes="${id}"])`).first()
+  await button.click()
+  await expect.poll(() => button.getAttribute('aria-pressed')).toBe('true')
+  await expect.poll(() => countOf(mine)).toBe(before + 1)
+  await expect.poll(() => countOf(theirs)).toBe(before + 1)
+  await button.click()
+  await expect.poll(() => countOf(theirs)).toBe(before)
+  await mine.context().close()
+  await theirs.context().close()
+})
+
+test('the history: an entry removed, a pause, all cleared', async () => {
+  const page = await openDemo('eve', 'laptop')
+  await page.locator('[data-history] .card').nth(8).waitFor()
+  const [first] = await titles(page, 'history')
+  await page.getByRole('button', { name: `Remove ${first} from the history` }).click()
+  await expect.poll(async () => (await titles(page, 'history')).length).toBe(8)
+  expect(await titles(page, 'history')).not.toContain(first)
+
+  await page.getByLabel('Pause the history').check()
+  const title = (await titles(page, 'feed'))[0] as string
+  await page
+    .getByRole('button', { name: `Watch ${title}` })
+    .first()
+    .click()
+  await page.getByRole('region', { name: 'Player' }).getByRole('slider', { name: 'Position' }).fill('60000')
+  await page.getByLabel('Pause the history').uncheck()
+  expect(await titles(page, 'history')).not.toContain(title)
+
+  await page.getByRole('button', { name: 'Clear all' }).click()
+  await expect.poll(async () => (await titles(page, 'history')).length).toBe(0)
+  await page.context().close()
+})
+
+test('first paint within a second, and everything by keyboard', async () => {
+  const page = await openDemo('finn', 'laptop')
+  const paint = await page.evaluate(() => performance.getEntriesByName('first-contentful-paint')[0]?.startTime)
+  expect(paint).toBeLessThan(1_000)
+  const [title] = await titles(page, 'feed')
+  await page.locator('[data-feed] .cover').first().focus()
+  await page.keyboard.press('Enter')
+  await expect.poll(() => page.evaluate<string>('document.activeElement.textContent')).toBe(title)
+  await page.context().close()
+})
+
+test('the server goes away: the page says so, and recovers by itself', async () => {
+  const own = await openPages()
+  try {
+    const page = await own.open('/demo?viewer=gus')
+    await page.locator('[data-feed] .card').nth(7).waitFor()
+    const { port } = new URL(own.service.url)
+    await own.service.kill()
+    await page.getByRole('button', { name: 'Show more' }).click()
+    await page.getByText('The server cannot be reached.').waitFor()
+    const data = own.service.process.spawnargs[own.service.process.spawnargs.indexOf('--data') + 1] as string
+    const again = await startService({ folder: data.replace(/\/data$/, ''), port: Number(port) })
+    try {
+      await page.getByRole('button', { name: 'Show more' }).click()
+      await page.locator('[data-feed] .card').nth(15).waitFor()
+      await expect.poll(() => page.getByText('The server cannot be reached.').count()).toBe(0)
+      await page.getByText('live', { exact: true }).waitFor()
+    } finally {
+      await again.stop()
+    }
+  } finally {
+    await own.close()
+  }
+})
+
+test('no page complained or asked another machine', () => {
+  expect(pages.complaints).toEqual([])
+})

@@ -1,0 +1,107 @@
+/** The home page and the tabs of GraphiQL, in a real browser: each tab does what its comment says. */
+import type { Page } from 'playwright-core'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expectAccessible, openPages, type Pages } from './pages.ts'
+
+let pages: Pages
+beforeAll(async () => {
+  pages = await openPages()
+})
+afterAll(async () => {
+  await pages.close()
+})
+
+async function run(page: Page, tab: string): Promise<void> {
+  await page.getByRole('tab', { name: tab }).click()
+  await page.getByRole('button', { name: /^Execute query/ }).click()
+}
+
+function answer(page: Page): Promise<string> {
+  // Monaco writes each space as one that does not break.
+  return page
+    .locator('.graphiql-response')
+    .innerText()
+    .then((text) => text.replaceAll(' ', ' '))
+}
+
+test('the first tab shows videos; the others report, like, ask for a feed, and list the history', async () => {
+  const page = await pages.open('/graphql')
+  expect(await page.title()).toBe('Tidemark')
+  await run(page, 'Videos')
+  await expect.poll(() => answer(page)).toContain('"viewerMark": "NONE"')
+  await run(page, 'Feed')
+  await expect.poll(() => answer(page)).toMatch(/"41",\s+"42",\s+"43"/)
+  await run(page, 'Report')
+  await expect.poll(() => answer(page)).toContain('"outcome": "ACCEPTED"')
+  await run(page, 'Like')
+  await expect.poll(() => answer(page)).toContain('"likeCount": 1')
+  await run(page, 'Feed')
+  await expect.poll(() => answer(page)).toMatch(/"41",\s+"43"/)
+  await run(page, 'History')
+  await expect.poll(() => answer(page)).toContain('"position": 90000')
+  await page.context().close()
+})
+
+test('the tab that follows, in a second window, shows what the first window reports', async () => {
+  const follower = await pages.open('/graphql')
+  await run(follower, 'Follow')
+  await follower.getByRole('button', { name: /^Stop/ }).waitFor()
+  const reporter = await pages.open('/graphql')
+  await expect
+    .poll(async () => {
+      await run(reporter, 'Report')
+      return answer(follower)
+    })
+    .toContain('"kind": "REPORTED"')
+  await follower.context().close()
+  await reporter.context().close()
+})
+
+test('the home page: its state, and calls that run', async () => {
+  const page = await pages.open('/')
+  await page.getByText('ready', { exact: true }).waitFor()
+  for (const button of await page.getByRole('button', { name: /^Run/ }).all()) await button.click()
+  await expect.poll(() => page.locator('#calls [role=status]').count()).toBe(5)
+  const answers = await page.locator('#calls [role=status]').allTextContents()
+  for (const text of answers) expect(text).not.toContain('"errors"')
+  expect(answers[0]).toContain('"outcome": "ACCEPTED"')
+  await expectAccessible(page)
+  for (const link of await page.locator('ul.doors a').all()) {
+    const path = (await link.getAttribute('href')) as string
+    expect([path, (await fetch(pages.at(path))).status]).toEqual([path, 200])
+  }
+  await page.context().close()
+})
+
+test('files beside the pages are not served, and methods other than GET are refused', async () => {
+  for (const path of [
+    '/pages/tsconfig.json',
+    '/pages/../package.json',
+    '/pages/%2e%2e/package.json',
+    '/pages/library/zod/package.json',
+    '/examples/partner-subgraph/server.js',
+  ]) {
+    const answered = await fetch(pages.at(path))
+    expect([path, answered.status]).toEqual([path, 404])
+  }
+  expect((await fetch(pages.at('/demo'), { method: 'POST' })).status).toBe(405)
+})
+
+test('production serves no page unless it is enabled', async () => {
+  const auth = { secret: '0123456789abcdef0123456789abcdef' }
+  const closed = await openPages({ server: { mode: 'production' }, auth })
+  for (const path of ['/', '/demo', '/console', '/pages/shared/style.css'])
+    expect((await fetch(closed.at(path), { headers: { accept: 'text/html' } })).status).toBe(404)
+  await closed.close()
+  const open = await openPages({ server: { mode: 'production', pages: ['demo'] }, auth })
+  expect((await fetch(open.at('/console'))).status).toBe(404)
+  const page = await open.open('/demo')
+  await page.getByText('This server wants a signed token').waitFor()
+  await page.getByLabel('Token').waitFor()
+  await page.context().close()
+  await open.close()
+})
+
+test('no page complained or asked another machine', () => {
+  expect(pages.complaints).toEqual([])
+})

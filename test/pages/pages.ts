@@ -1,0 +1,58 @@
+/** A started service and a browser for the tests of the web pages. Every page reports what it logged and what it asked of other machines. */
+import AxeBuilder from '@axe-core/playwright'
+import type { Browser, Page } from 'playwright-core'
+import { expect } from 'vitest'
+import { startBrowser } from '../../harness/browser.ts'
+import { makeServiceFolder, startService, type Service } from '../../harness/deployment/service.ts'
+
+export type Pages = {
+  readonly service: Service
+  /** The address of a path of the service. */
+  at(path: string): string
+  /** Opens a page in a context of its own, as a second device has one. */
+  open(path: string): Promise<Page>
+  /** What pages logged as errors, and requests to other machines. */
+  readonly complaints: string[]
+  close(): Promise<void>
+}
+
+export async function openPages(settings: Record<string, unknown> = {}): Promise<Pages> {
+  const { folder, remove } = makeServiceFolder()
+  const service = await startService({ folder, settings })
+  const browser: Browser = await startBrowser()
+  const { origin } = new URL(service.url)
+  const complaints: string[] = []
+  return {
+    service,
+    at: (path) => `${origin}${path}`,
+    async open(path) {
+      const context = await browser.newContext()
+      const page = await context.newPage()
+      page.on('pageerror', (error) => complaints.push(`${path}: ${error.message}`))
+      page.on('console', (message) => {
+        // A refused connection is a failure that some tests cause.
+        if (message.type() === 'error' && !/Failed to load resource|WebSocket connection/.test(message.text()))
+          complaints.push(`${path}: ${message.text()}`)
+      })
+      page.on('request', (request) => {
+        if (!request.url().startsWith(origin) && !/^(data|blob|about):/.test(request.url()))
+          complaints.push(`${path} asked ${request.url()}`)
+      })
+      await page.goto(`${origin}${path}`)
+      return page
+    },
+    complaints,
+    async close() {
+      await browser.close()
+      if (service.process.exitCode === null) await service.stop()
+      remove()
+    },
+  }
+}
+
+/** No problem that axe calls serious or critical. */
+export async function expectAccessible(page: Page): Promise<void> {
+  const { violations } = await new AxeBuilder({ page }).analyze()
+  const serious = violations.filter(({ impact }) => impact === 'serious' || impact === 'critical')
+  expect(serious.map(({ id, nodes }) => `${id}: ${nodes.map(({ target }) => String(target)).join(', ')}`)).toEqual([])
+}
