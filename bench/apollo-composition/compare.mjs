@@ -29,6 +29,8 @@ const ours = composeSupergraph(subgraphs)
 
 // Both go through our planner: that gives the clients' API, and shows that we can serve Apollo's supergraph.
 const apis = [apollo.supergraphSdl, ours].map((sdl) => definitionsOf(printSchema(makePlanner(sdl).schema)))
+// Only Apollo's composer keeps the enum of `@cacheControl`, which no field uses.
+for (const definitions of apis) definitions.delete('EnumTypeDefinition CacheControlScope')
 const api = differences(...apis)
 console.log(`API: ${apis[0].size} definitions of Apollo's, ${apis[1].size} of ours, ${api.length} differ`)
 for (const line of api) console.log(line)

@@ -7,6 +7,7 @@ import {
   DangerousChangeType,
   findBreakingChanges,
   findDangerousChanges,
+  isEnumType,
   isInterfaceType,
   isIntrospectionType,
   isObjectType,
@@ -46,7 +47,7 @@ export function findChanges(
         severity,
         kind: type,
         place,
-        sentence: description,
+        sentence: description + removalNote(before, place, type),
         usedBy: usages.filter((each) => each.used.has(place)).map((each) => each.name),
       }
     }
@@ -57,6 +58,27 @@ export function findChanges(
   ]
   const rank = ({ severity }: SchemaChange): number => SEVERITIES.indexOf(severity)
   return changes.sort((a, b) => rank(a) - rank(b) || (a.place < b.place ? -1 : 1))
+}
+
+const REMOVED: ReadonlySet<string> = new Set([
+  BreakingChangeType.FIELD_REMOVED,
+  BreakingChangeType.ARG_REMOVED,
+  BreakingChangeType.VALUE_REMOVED_FROM_ENUM,
+])
+
+/** Deprecate, never remove: a removal breaks clients in any case, and the note says whether they were warned. */
+function removalNote(before: GraphQLSchema, place: string, change: string): string {
+  if (!REMOVED.has(change)) return ''
+  const [, typeName = '', name = '', argument] = /^(\w+)\.(\w+)(?:\((\w+)\))?$/.exec(place) ?? []
+  const type = before.getType(typeName)
+  const field = type !== undefined && 'getFields' in type ? type.getFields()[name] : undefined
+  const part = isEnumType(type)
+    ? type.getValue(name)
+    : argument !== undefined && field !== undefined && 'args' in field
+      ? field.args.find((each) => each.name === argument)
+      : field
+  const reason = part?.deprecationReason
+  return reason == null ? ' It was not deprecated: keep it, and name its successor in @deprecated.' : ` It was deprecated: ${reason}`
 }
 
 /** New types, and new fields of known types. Added arguments, input fields and enum values are dangerous changes. */

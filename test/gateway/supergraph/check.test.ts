@@ -63,6 +63,19 @@ describe('changes', () => {
   ])('%s → %s', (from, to, expected) => {
     expect(changesOf(from, to)).toEqual(expected)
   })
+
+  test.each([
+    ['title: String', 'Video.title'],
+    ['filter: Filter', 'Query.video arg filter'],
+    ['year: Int', 'Filter.year'],
+    ['HIGH', 'HIGH'],
+  ])('the removal of %s tells whether it was deprecated', (part, place) => {
+    const deprecated = OLD_SDL.replace(part, `${part} @deprecated(reason: "Use the other.")`)
+    const sentenceOf = (before: string) => findChanges(buildSchema(before), buildSchema(OLD_SDL.replace(part, '')), [])[0]?.sentence
+    expect(sentenceOf(OLD_SDL)).toMatch(`${place} was removed`)
+    expect(sentenceOf(OLD_SDL)).toMatch(/\. It was not deprecated: keep it, and name its successor in @deprecated\.$/)
+    expect(sentenceOf(deprecated)).toMatch(/\. It was deprecated: Use the other\.$/)
+  })
 })
 
 describe('operations', () => {
