@@ -1,16 +1,20 @@
 /**
  * A cheap `_entities` field for a local subgraph. The resolver of `@apollo/subgraph` makes two promises per entity, and the executor
- * has to find the type of each. Fetches of plans nearly always ask for entities of one type. They are rewritten to a field that returns
- * a plain list of that type:
+ * has to find the type of each. The fetches of plans ask for one entity type, or for the types of an interface. They are rewritten to
+ * fields that return a plain list of one type:
  *
  *   query($representations: [_Any!]!) { _entities(representations: $representations) { ...on Video { likeCount } } }
  *   query { _entities: list_Video { ...on Video { likeCount } } }
  *
+ * With several types, each has a list of its own. The entities are put into the order of the representations afterwards:
+ *
+ *   query { _entities_Video: list_Video { ...on Video { likeCount } } _entities_Article: list_Article { ...on Article { likeCount } } }
+ *
  * The representations are in the root value (key: representations) instead of a variable, so that they are not coerced. A type without
  * a reference resolver uses them as its objects.
  *
- * The rewritten fields are on a separate root type, in a second schema that shares all other types with the first. Other documents
- * (several types at once, interfaces) use the subgraph's own `_entities`.
+ * The rewritten fields are on a separate root type, in a second schema that shares all other types with the first. Documents with
+ * conditions on interfaces use the subgraph's own `_entities`.
  */
 import { GraphQLList, GraphQLObjectType, GraphQLSchema, Kind, isObjectType, visit } from 'graphql'
 import type { DocumentNode, FieldNode, GraphQLFieldConfigMap, GraphQLResolveInfo, OperationDefinitionNode, SelectionNode } from 'graphql'
@@ -20,15 +24,14 @@ type ResolveReference = (representation: Representation, context: object, info: 
 
 const LIST_PREFIX = 'list_'
 
-export type EntityDocument = {
-  readonly document: DocumentNode
-  /** The response keys of the list fields, each with the variable that holds its representations. */
-  readonly lists: readonly { readonly key: string; readonly variable: string }[]
-}
+export type EntityDocument = { readonly document: DocumentNode; readonly lists: readonly EntityLists[] }
+
+/** The lists that replace one `_entities` field: its response key and variable, and the key of the list of each type. */
+export type EntityLists = { readonly key: string; readonly variable: string; readonly types: ReadonlyMap<string, string> }
 
 export type EntitySchema = {
   readonly schema: GraphQLSchema
-  /** The rewritten document. Undefined if the document asks for several types, or for other fields. */
+  /** The rewritten document. Undefined if the document has conditions on interfaces, or other fields. */
   rewrite(document: DocumentNode): EntityDocument | undefined
 }
 
@@ -71,38 +74,41 @@ function referenceOrError(resolve: ResolveReference, representation: Representat
 function rewriteDocument(document: DocumentNode, isObject: (name: string) => boolean): EntityDocument | undefined {
   const operation = document.definitions.find((definition) => definition.kind === Kind.OPERATION_DEFINITION)
   if (operation === undefined) return undefined
-  const lists: { key: string; variable: string }[] = []
+  const lists: EntityLists[] = []
   const selections: FieldNode[] = []
   for (const field of operation.selectionSet.selections) {
-    const list = field.kind === Kind.FIELD && field.name.value === '_entities' ? rewriteField(field, isObject) : undefined
-    if (list === undefined) return undefined
-    lists.push({ key: list.key, variable: list.variable })
-    selections.push(list.field)
+    const rewritten = field.kind === Kind.FIELD && field.name.value === '_entities' ? rewriteField(field, isObject) : undefined
+    if (rewritten === undefined) return undefined
+    lists.push(rewritten.lists)
+    selections.push(...rewritten.fields)
   }
   return { document: withSelections(document, operation, selections, new Set(lists.map(({ variable }) => variable))), lists }
 }
 
-function rewriteField(field: FieldNode, isObject: (name: string) => boolean) {
-  const type = onlyType(field.selectionSet?.selections ?? [])
+function rewriteField(field: FieldNode, isObject: (name: string) => boolean): { lists: EntityLists; fields: FieldNode[] } | undefined {
+  const byType = selectionsByType(field.selectionSet?.selections ?? [])
   const value = field.arguments?.[0]?.value
-  if (type === undefined || !isObject(type) || value?.kind !== Kind.VARIABLE) return undefined
+  if (byType === undefined || byType.size === 0 || ![...byType.keys()].every(isObject) || value?.kind !== Kind.VARIABLE) return undefined
   const key = field.alias?.value ?? field.name.value
-  const list: FieldNode = {
+  const types = new Map([...byType.keys()].map((type) => [type, byType.size === 1 ? key : `${key}_${type}`]))
+  const fields = [...byType].map(([type, selections]): FieldNode => ({
     kind: Kind.FIELD,
     name: { kind: Kind.NAME, value: LIST_PREFIX + type },
-    alias: { kind: Kind.NAME, value: key },
-    ...(field.selectionSet === undefined ? {} : { selectionSet: field.selectionSet }),
-  }
-  return { key, variable: value.name.value, field: list }
+    alias: { kind: Kind.NAME, value: types.get(type) ?? key },
+    selectionSet: { kind: Kind.SELECTION_SET, selections },
+  }))
+  return { lists: { key, variable: value.name.value, types }, fields }
 }
 
-/** The only type in the conditions of all selections. */
-function onlyType(selections: readonly SelectionNode[]): string | undefined {
-  const types = new Set(
-    selections.map((selection) => (selection.kind === Kind.INLINE_FRAGMENT ? selection.typeCondition?.name.value : undefined)),
-  )
-  const [type] = types
-  return types.size === 1 ? type : undefined
+/** Undefined if a selection has no condition on a type. */
+function selectionsByType(selections: readonly SelectionNode[]): Map<string, SelectionNode[]> | undefined {
+  const byType = new Map<string, SelectionNode[]>()
+  for (const selection of selections) {
+    const type = selection.kind === Kind.INLINE_FRAGMENT ? selection.typeCondition?.name.value : undefined
+    if (type === undefined) return undefined
+    byType.set(type, [...(byType.get(type) ?? []), selection])
+  }
+  return byType
 }
 
 function withSelections(

@@ -15,6 +15,7 @@ import { compileQuery, isCompiledQuery } from 'graphql-jit'
 import type { ClientMemory, Holding } from '../memory/client-memory.ts'
 import { compileCostMs, countNodes, jitBytes } from '../memory/estimates.ts'
 import { NOTHING_HELD } from '../memory/family.ts'
+import { runLists } from './entity-lists.ts'
 import { makeEntitySchema } from './entity-schema.ts'
 import { makeSharedFetches, type SharedFetch } from './shared-fetches.ts'
 import type { FetchOperation, FetchResult, FetchVariables, Transport } from './transport.ts'
@@ -46,8 +47,19 @@ export function localTransport(schema: GraphQLSchema, { memory }: LocalOptions =
     const lists = entities?.rewrite(document)
     if (entities !== undefined && lists !== undefined) {
       const { run, release } = compileExecute(entities.schema, lists.document, operation.text.length)
+      const whole = (variables: FetchVariables, contextValue: object) =>
+        execute({ schema, document, contextValue, variableValues: variables })
       return {
-        fetch: { run: (variables, context) => run(rootOf(lists.lists, variables), context, variables), subscribe: noSubscription },
+        fetch: {
+          run: (variables, context) =>
+            runLists(
+              lists.lists,
+              variables,
+              (root) => run(root, context, variables),
+              () => whole(variables, context),
+            ),
+          subscribe: noSubscription,
+        },
         release,
       }
     }
@@ -99,12 +111,6 @@ function compileLater(schema: GraphQLSchema, document: DocumentNode, characters:
     return (code.execute ?? interpret)(root, context, variables)
   }
   return { run, release: () => code.holding.release() }
-}
-
-function rootOf(lists: readonly { key: string; variable: string }[], variables: FetchVariables): Record<string, unknown> {
-  const root: Record<string, unknown> = {}
-  for (const { key, variable } of lists) root[key] = variables[variable]
-  return root
 }
 
 function compileOrUndefined(schema: GraphQLSchema, document: DocumentNode): Execute | undefined {

@@ -1,0 +1,83 @@
+/**
+ * Runs a document whose `_entities` fields were rewritten to lists; see entity-schema.ts. Representations of several types are sorted into
+ * the lists of their types. Afterwards the entities and the paths of errors get back the places of their representations.
+ */
+import type { EntityLists } from './entity-schema.ts'
+import type { FetchError, FetchResult, FetchVariables } from './transport.ts'
+
+type Root = Record<string, unknown>
+/** The places of the representations of each list of one type, by its key. */
+type Places = ReadonlyMap<string, readonly number[]>
+
+/** `run` gets the root value with the lists. `whole` runs the document as it was, for a representation of a type that it does not name. */
+export function runLists(
+  lists: readonly EntityLists[],
+  variables: FetchVariables,
+  run: (root: Root) => FetchResult | Promise<FetchResult>,
+  whole: () => FetchResult | Promise<FetchResult>,
+): FetchResult | Promise<FetchResult> {
+  const root: Root = {}
+  const sorted: { key: string; places: Places }[] = []
+  for (const { key, variable, types } of lists) {
+    const representations = variables[variable]
+    if (types.size === 1) root[key] = representations
+    else {
+      const places = Array.isArray(representations) ? sortInto(root, representations, types) : undefined
+      if (places === undefined) return whole()
+      sorted.push({ key, places })
+    }
+  }
+  const result = run(root)
+  if (sorted.length === 0) return result
+  return result instanceof Promise ? result.then((each) => inOrder(each, sorted)) : inOrder(result, sorted)
+}
+
+/** Undefined if there is a representation of another type. */
+function sortInto(root: Root, representations: readonly unknown[], types: EntityLists['types']): Places | undefined {
+  const places = new Map<string, number[]>()
+  for (const list of types.values()) {
+    root[list] = []
+    places.set(list, [])
+  }
+  for (let place = 0; place < representations.length; place += 1) {
+    const representation = representations[place] as { __typename?: string }
+    const list = types.get(representation.__typename ?? '')
+    if (list === undefined) return undefined
+    ;(root[list] as unknown[]).push(representation)
+    places.get(list)?.push(place)
+  }
+  return places
+}
+
+function inOrder(result: FetchResult, sorted: readonly { key: string; places: Places }[]): FetchResult {
+  const { data, errors } = result
+  if (data != null)
+    for (const { key, places } of sorted) {
+      const entities: unknown[] = []
+      for (const [list, of] of places) {
+        const items = data[list] as readonly unknown[] | null | undefined
+        for (let index = 0; index < of.length; index += 1) entities[of[index] as number] = items?.[index] ?? null
+        delete data[list]
+      }
+      data[key] = entities
+    }
+  return errors === undefined ? result : { ...result, errors: errors.map((error) => placed(error, sorted)) }
+}
+
+function placed(error: FetchError, sorted: readonly { key: string; places: Places }[]): FetchError {
+  const [list = '', index, ...rest] = error.path ?? []
+  for (const { key, places } of sorted) {
+    const of = places.get(String(list))
+    if (of === undefined) continue
+    const path = typeof index === 'number' ? [key, of[index] ?? index, ...rest] : [key]
+    const { message, extensions, originalError, remote } = error
+    return {
+      message,
+      path,
+      ...(extensions && { extensions }),
+      ...(originalError !== undefined && { originalError }),
+      ...(remote && { remote }),
+    }
+  }
+  return error
+}
