@@ -140,7 +140,7 @@ test('check reports breaks that no known operation uses as unused, and ends with
 
 test('check names the known operations above the cost limit of tidemark.yaml or --cost-max', async () => {
   writeGraph(VIDEOS)
-  const feed = 'query Feed($n: Int = 50) { viewerHistory(first: $n) { edges { node { position } } } }'
+  const feed = 'query Feed($n: Int = 50) { viewerHistory(first: $n) { edges { node { id } } } }'
   write('feed.json', JSON.stringify({ a: feed, b: 'query Ids { video(id: 1) { id } }' }))
   write('strict.yaml', 'server: { supergraph: supergraph.yaml, operationCostMax: 100 }\n')
   const check = (...flags: string[]) => run('check', '--operations', 'feed.json', ...flags)
