@@ -55,6 +55,8 @@ export function makeSubjectFields(
   return function subjectFields(business: BusinessConfig) {
     if (!isShown(business)) return WITHOUT_LIKES
     const subjectOf = (entity: SubjectEntity): Subject => {
+      const known = foreseenOf(entity)?.subject
+      if (known !== undefined) return known
       businesses.requireServed(business)
       return { business: business.number, oid: subjectId(entity) }
     }

@@ -13,6 +13,8 @@ import type { ShownMark } from '../../../loaders/marks.ts'
 
 /** The values of one subject that are known before its fields are resolved. An absent value was not foreseen. */
 export type Foreseen = {
+  /** Present if its id is checked. */
+  subject?: Subject
   /** An error belongs to the field that needs the value. */
   counts?: SubjectCounts | null | Error
   mark?: ShownMark | null | Error
@@ -50,8 +52,8 @@ export async function foresee(
       : undefined,
   ])
   if (counts === undefined && marks === undefined) return subjects.map(() => NOTHING)
-  return subjects.map((_, at) => {
-    const foreseen: Foreseen = {}
+  return subjects.map((subject, at) => {
+    const foreseen: Foreseen = { subject }
     if (counts !== undefined) foreseen.counts = counts[at] as SubjectCounts | null | Error
     if (marks !== undefined) foreseen.mark = marks[at] as ShownMark | null | Error
     return foreseen
