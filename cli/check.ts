@@ -57,11 +57,11 @@ function describeChanges(changes: NonNullable<CheckReport['changes']>, knowsOper
   const harmful = changes.filter(({ severity }) => severity !== 'added')
   return [
     harmful.length === 0 ? 'Nothing that breaks clients has changed.' : 'Changes:',
-    ...harmful.map(({ severity, sentence, usedBy }) => {
+    ...harmful.map(({ severity, sentence, advice, usedBy }) => {
       const isUsed = !knowsOperations || usedBy.length > 0
       const word = severity === 'dangerous' ? 'danger' : isUsed ? 'BREAKS' : 'unused'
       const users = usedBy.length > 0 ? ` Used by ${usedBy.join(', ')}.` : knowsOperations ? ' No known operation uses it.' : ''
-      return `  ${word}  ${sentence}${users}`
+      return `  ${word}  ${sentence}${isUsed && advice !== '' ? ` ${advice}` : ''}${users}`
     }),
     ...(added.length === 0 ? [] : ['Additions, which break nothing:', ...added.map(({ sentence }) => `  added   ${sentence}`)]),
   ]

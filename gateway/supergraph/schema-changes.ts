@@ -29,6 +29,8 @@ export type SchemaChange = {
   /** A schema coordinate, such as Video.title. */
   readonly place: string
   readonly sentence: string
+  /** For a removed part: whether clients were warned, and what to do. Else empty. */
+  readonly advice: string
   /** The known operations that use the place. */
   readonly usedBy: readonly string[]
 }
@@ -47,7 +49,8 @@ export function findChanges(
         severity,
         kind: type,
         place,
-        sentence: description + removalNote(before, place, type),
+        sentence: description,
+        advice: removalAdvice(before, place, type),
         usedBy: usages.filter((each) => each.used.has(place)).map((each) => each.name),
       }
     }
@@ -66,8 +69,8 @@ const REMOVED: ReadonlySet<string> = new Set([
   BreakingChangeType.VALUE_REMOVED_FROM_ENUM,
 ])
 
-/** Deprecate, never remove: a removal breaks clients in any case, and the note says whether they were warned. */
-function removalNote(before: GraphQLSchema, place: string, change: string): string {
+/** Deprecate, never remove: a removal breaks clients in any case. */
+function removalAdvice(before: GraphQLSchema, place: string, change: string): string {
   if (!REMOVED.has(change)) return ''
   const [, typeName = '', name = '', argument] = /^(\w+)\.(\w+)(?:\((\w+)\))?$/.exec(place) ?? []
   const type = before.getType(typeName)
@@ -78,7 +81,7 @@ function removalNote(before: GraphQLSchema, place: string, change: string): stri
       ? field.args.find((each) => each.name === argument)
       : field
   const reason = part?.deprecationReason
-  return reason == null ? ' It was not deprecated: keep it, and name its successor in @deprecated.' : ` It was deprecated: ${reason}`
+  return reason == null ? 'It was not deprecated: keep it, and name its successor in @deprecated.' : `It was deprecated: ${reason}`
 }
 
 /** New types, and new fields of known types. Added arguments, input fields and enum values are dangerous changes. */
