@@ -18,7 +18,7 @@ const businesses = makeBusinesses(config.businesses)
 // No test here reads a store.
 const none = undefined as never
 const resolvers = {
-  history: makeHistoryResolvers(businesses, none, none),
+  history: makeHistoryResolvers(businesses, none, { isLogDown: none } as never),
   thumbup: makeThumbupResolvers(makeThumbupBusinesses(config.businesses), none, none),
   'feed-existence': makeExistenceResolvers(businesses, none),
 }
