@@ -6,7 +6,7 @@ import {
   placeAtOrBefore,
   type MarkList,
   compareMarkPlaces,
-} from '../../../subgraphs/thumbup/model/places.ts'
+} from '../../../../subgraphs/thumbup/model/places.ts'
 
 const id = fc
   .oneof(fc.nat().map(String), fc.string({ unit: 'grapheme', minLength: 1, maxLength: 10 }), fc.constantFrom('007', '9223372036854775808'))
