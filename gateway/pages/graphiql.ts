@@ -124,6 +124,12 @@ subscription Follow {
 /** The mark of the project, as in pages/shared/mark.svg. */
 const mark = readFileSync(new URL('../../pages/shared/mark.svg', import.meta.url), 'utf8').trim()
 
+/**
+ * GraphiQL moves each tab by an offset that it means to animate away. The animation hides the offset until a press on the tab ends it: then
+ * the tab jumps away under the pointer, and nothing opens. So tabs have no offset.
+ */
+const TABS_STAY = '<style>.graphiql-tabs > * { transform: none !important }</style>'
+
 export function makeGraphiql(endpoint: string): () => Promise<GraphiqlPage> {
   let page: Promise<GraphiqlPage> | undefined
   return () => (page ??= render(endpoint))
@@ -141,7 +147,9 @@ async function render(endpoint: string): Promise<GraphiqlPage> {
       defaultTabs: TABS.map((query) => ({ query, headers: HEADERS })),
       logo: mark.replace('<svg ', '<svg width="32" height="32" '),
       favicon: `data:image/svg+xml;base64,${Buffer.from(mark).toString('base64')}`,
-    }).trim(),
+    })
+      .trim()
+      .replace('</head>', `${TABS_STAY}</head>`),
   )
   return { html, compressed: await promisify(gzip)(html) }
 }
