@@ -11,6 +11,9 @@ import { until } from '../../harness/until.ts'
 
 const ROOT = join(import.meta.dirname, '..', '..')
 const REPORT = 'mutation { reportProgress(input: {business: "video", oid: "42", position: 600000}) { outcome } }'
+const MARK = 'mutation { mark(business: "video", id: "42", mark: LIKE) { outcome } }'
+/** One field of each subgraph. */
+const VIDEO = '{ video(id: 42) { title author { name } viewerProgress { position } viewerMark likeCount viewerSeen } }'
 const HISTORY = '{ viewerHistory { edges { node { subject { ... on Video { id title author { name } viewerProgress { position } } } } } } }'
 
 let example = ''
@@ -69,11 +72,14 @@ test('its own tests pass', () => {
   execFileSync(process.execPath, ['--test'], { cwd: example, stdio: 'pipe' })
 })
 
-test('one query reads both; without the partner, our fields are still answered', async () => {
+test('one query reads the partner and all of ours; without the partner, our fields are still answered', async () => {
   const partner = await startExample()
   const service = await startWith(editSupergraph(partner.port))
   const { url } = service
   expect(await ask(url, '7', REPORT)).toEqual({ data: { reportProgress: { outcome: 'ACCEPTED' } } })
+  expect(await ask(url, '7', MARK)).toEqual({ data: { mark: { outcome: 'ACCEPTED' } } })
+  const ours = { viewerProgress: { position: 600_000 }, viewerMark: 'LIKE', likeCount: 1, viewerSeen: 'PLAYED' }
+  expect(await ask(url, '7', VIDEO)).toEqual({ data: { video: { title: 'Currents, part 5', author: { name: 'Barbara' }, ...ours } } })
   const subject = { id: '42', title: 'Currents, part 5', author: { name: 'Barbara' }, viewerProgress: { position: 600_000 } }
   expect(await ask(url, '7', HISTORY)).toEqual({ data: { viewerHistory: { edges: [{ node: { subject } }] } } })
   const { extensions } = (await ask(url, '7', HISTORY, {}, { 'x-tidemark-plan': '1' })) as { extensions?: { plan: { subgraph: string }[] } }
