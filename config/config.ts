@@ -91,6 +91,14 @@ export const configSchema = z
         cors: corsSchema
           .optional()
           .describe('Web pages of other origins that may call the API. Default: none in production, pages of this machine in development.'),
+        compressFromBytes: z
+          .union([count(1, 1_073_741_824), z.literal('off')], {
+            errorMap: () => ({ message: 'give a number of bytes from 1 to 1073741824, or off' }),
+          })
+          .default(1_024)
+          .describe(
+            'Answers of at least this size are compressed for clients that accept zstd, br or gzip, in at most a tenth of the time; smaller ones fit into one packet. `off`: none, for instance behind a proxy that compresses.',
+          ),
         hosts: z
           .array(z.string().regex(/^[A-Za-z0-9.-]{1,253}$/, 'write a name such as dev.example, without a port'))
           .default([])

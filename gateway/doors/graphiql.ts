@@ -1,14 +1,11 @@
 /**
  * GraphiQL, in development only. It is one prebuilt page that contains all of its files, so it opens without a network. The first visit
- * renders the page and compresses it off the event loop. Later visits get the same page. It has 9 MB, and 2 MB on the wire.
+ * renders the page. Later visits get the same page. It has 9 MB, and 2 MB on the wire.
  *
  * The first tab works at the first click: it has the header that names a viewer in development.
  */
-import { promisify } from 'node:util'
-import { gzip } from 'node:zlib'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-
-export type GraphiqlPage = { readonly html: Buffer; readonly compressed: Buffer }
+import { makeStaticFile, sendStaticFile, type StaticFile } from './static-file.ts'
 
 const HEADERS = JSON.stringify({ 'x-viewer-id': '1' }, null, 2)
 
@@ -68,12 +65,12 @@ subscription Follow {
 }
 `
 
-export function makeGraphiql(endpoint: string): () => Promise<GraphiqlPage> {
-  let page: Promise<GraphiqlPage> | undefined
+export function makeGraphiql(endpoint: string): () => Promise<StaticFile> {
+  let page: Promise<StaticFile> | undefined
   return () => (page ??= render(endpoint))
 }
 
-async function render(endpoint: string): Promise<GraphiqlPage> {
+async function render(endpoint: string): Promise<StaticFile> {
   const { renderGraphiQL } = (await import('@graphql-yoga/render-graphiql')) as { renderGraphiQL(options: object): string }
   const html = Buffer.from(
     renderGraphiQL({
@@ -85,16 +82,14 @@ async function render(endpoint: string): Promise<GraphiqlPage> {
       defaultTabs: [READ, REPORT, FOLLOW].map((query) => ({ query, headers: HEADERS })),
     }).trim(),
   )
-  return { html, compressed: await promisify(gzip)(html) }
+  return makeStaticFile('text/html; charset=utf-8', html)
 }
 
 export function wantsPage(request: FastifyRequest): boolean {
   return request.method === 'GET' && request.headers.accept?.includes('text/html') === true
 }
 
-export async function sendPage(request: FastifyRequest, reply: FastifyReply, graphiql: () => Promise<GraphiqlPage>): Promise<FastifyReply> {
-  const { html, compressed } = await graphiql()
-  const gzip = /\bgzip\b/.test(String(request.headers['accept-encoding']))
-  reply.type('text/html; charset=utf-8').header('vary', 'accept, accept-encoding')
-  return gzip ? reply.header('content-encoding', 'gzip').send(compressed) : reply.send(html)
+/** The same address answers GraphQL to clients that do not ask for a page. */
+export async function sendPage(request: FastifyRequest, reply: FastifyReply, graphiql: () => Promise<StaticFile>): Promise<FastifyReply> {
+  return sendStaticFile(request, reply, await graphiql(), 'accept')
 }
