@@ -71,9 +71,21 @@ async function runOne(configuration: Configuration, subgraphs: Subgraphs, index:
     return { refusal: reasonOf((error as Error).message) }
   }
   try {
+    await untilItPlans(gateway.url)
     return { answers: await askAll(gateway.url, configuration.identity, subgraphs, index) }
   } finally {
     await gateway.stop()
+  }
+}
+
+/** Some gateways listen before they have read the supergraph. */
+async function untilItPlans(url: string): Promise<void> {
+  const until = performance.now() + 20_000
+  for (;;) {
+    const { data, message } = await ask(url, { name: 'ready', caller: 'anonymous', query: '{ __typename }' }, {}, '')
+    if (data !== null) return
+    if (performance.now() > until) throw new Error(`${url} does not answer { __typename }: ${message}`)
+    await new Promise((resolve) => setTimeout(resolve, 100))
   }
 }
 
