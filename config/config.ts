@@ -57,7 +57,9 @@ export const configSchema = z
         mode: z
           .enum(['development', 'production'])
           .default('development')
-          .describe('Production accepts signed tokens only. Development also accepts the header `x-viewer-id`, and serves GraphiQL and the web pages.'),
+          .describe(
+            'Production accepts signed tokens only. Development also accepts the header `x-viewer-id`, and serves GraphiQL and the web pages.',
+          ),
         bodyBytesMax: count(1_024, 16_777_216).default(1_048_576).describe('Size limit of a request body.'),
         operationDepthMax: count(1, 100).default(15).describe('Levels of selection in one operation.'),
         operationTokensMax: count(100, 100_000).default(5_000).describe('Tokens in one operation.'),
@@ -98,6 +100,14 @@ export const configSchema = z
         cors: corsSchema
           .optional()
           .describe('Web pages of other origins that may call the API. Default: none in production, pages of this machine in development.'),
+        compressFromBytes: z
+          .union([count(1, 1_073_741_824), z.literal('off')], {
+            errorMap: () => ({ message: 'give a number of bytes from 1 to 1073741824, or off' }),
+          })
+          .default(1_024)
+          .describe(
+            'Answers of at least this size are compressed for clients that accept zstd, br or gzip, in at most a tenth of the time; smaller ones fit into one packet. `off`: none, for instance behind a proxy that compresses.',
+          ),
         hosts: z
           .array(z.string().regex(/^[A-Za-z0-9.-]{1,253}$/, 'write a name such as dev.example, without a port'))
           .default([])

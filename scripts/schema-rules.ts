@@ -1,5 +1,5 @@
 /**
- * The rules that the public schema keeps from version 1 on; docs/decisions/0073-public-schema.md has the reasons. They run over the API of
+ * The rules that the public schema keeps from version 1 on; docs/decisions/0075-public-schema.md has the reasons. They run over the API of
  * the composed graph and over each subgraph.
  */
 import {

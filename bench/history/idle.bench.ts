@@ -4,11 +4,9 @@
  *
  *     npm run bench -- idle [--quick] [--json]
  */
-import { execFileSync } from 'node:child_process'
-import { readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { startDeployment } from '../../harness/deployment/deployment.ts'
-import type { Role } from '../../harness/deployment/role.ts'
+import { cpuSeconds } from '../support/cpu.ts'
 import type { BenchOptions, Measure } from '../support/report.ts'
 
 /** The work after the start: compiling, the first join of the group. */
@@ -22,11 +20,11 @@ export async function bench({ quick, progress }: BenchOptions): Promise<Measure[
     await sleep(SETTLE_MS)
     progress('idle')
     const { roles } = deployment
-    const before = roles.map(cpuSeconds)
+    const before = roles.map((role) => cpuSeconds(role.pid() as number))
     const begun = performance.now()
     await sleep(quick ? 10_000 : 20_000)
     const seconds = (performance.now() - begun) / 1_000
-    const percents = roles.map((role, index) => (100 * (cpuSeconds(role) - (before[index] as number))) / seconds)
+    const percents = roles.map((role, index) => (100 * (cpuSeconds(role.pid() as number) - (before[index] as number))) / seconds)
     return [
       ...roles.map((role, index) => ({ metric: `idle ${role.name}`, value: percents[index] as number, unit: '% of a core' })),
       {
@@ -40,14 +38,4 @@ export async function bench({ quick, progress }: BenchOptions): Promise<Measure[
   } finally {
     await deployment.remove()
   }
-}
-
-let ticks: number | undefined
-
-/** proc(5): the 14th and 15th field of `stat`, in clock ticks. The second field may contain spaces and ends with a parenthesis. */
-function cpuSeconds(role: Role): number {
-  ticks ??= Number(execFileSync('getconf', ['CLK_TCK'], { encoding: 'utf8' }))
-  const stat = readFileSync(`/proc/${role.pid()}/stat`, 'utf8')
-  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
-  return (Number(fields[11]) + Number(fields[12])) / ticks
 }

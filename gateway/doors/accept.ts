@@ -9,22 +9,25 @@ export type ContentType = typeof JSON_TYPE | typeof GRAPHQL_TYPE
 /** `contentType` of a single answer; `stream`: events are accepted; `streamFirst`: and preferred. */
 export type Negotiated = { readonly contentType: ContentType | undefined; readonly stream: boolean; readonly streamFirst: boolean }
 
-const NEGOTIATED_MAX = 200
-const negotiated = new Map<string, Negotiated>()
+const REMEMBERED_MAX = 200
+
+/** Remembers what was read from a header. Clients send few different values; further values are read on every request. */
+export function remembering<T>(absent: string, read: (text: string) => T): (text: string | undefined) => T {
+  const remembered = new Map<string, T>()
+  return (text = absent) => {
+    const known = remembered.get(text)
+    if (known !== undefined) return known
+    const made = read(text)
+    if (remembered.size < REMEMBERED_MAX && text.length < 500) remembered.set(text, made)
+    return made
+  }
+}
 
 /**
  * Reads an accept header by RFC 9110, 12.5.1: the most specific entry gives the weight of a type, and weight 0 refuses the type. The type
  * with the highest weight is served. With equal weights, the first named type wins; a wildcard that matches both gives plain JSON.
  */
-export function negotiate(accept: string | undefined): Negotiated {
-  const text = accept === undefined || accept === '' ? '*/*' : accept
-  const known = negotiated.get(text)
-  if (known !== undefined) return known
-  const made = readAccept(text)
-  // Clients send few different values. Further values are parsed on every request.
-  if (negotiated.size < NEGOTIATED_MAX && text.length < 500) negotiated.set(text, made)
-  return made
-}
+export const negotiate: (accept: string | undefined) => Negotiated = remembering('*/*', (text) => readAccept(text === '' ? '*/*' : text))
 
 type Entry = { readonly mediaType: string; readonly weight: number; readonly place: number }
 type Candidate<T> = { readonly type: T; readonly weight: number; readonly place: number }

@@ -3,9 +3,10 @@ import type { ServerResponse } from 'node:http'
 import { TidemarkError } from '../../core/errors.ts'
 import { JSON_TYPE, negotiate } from './accept.ts'
 import { refusal, writeAnswer, type Answer } from './answers.ts'
+import type { Compression } from './compression.ts'
 import type { InFlight } from './in-flight.ts'
 import type { HttpRequest } from './parameters.ts'
-import type { FailureOf } from './request-errors.ts'
+import { badRequest, type FailureOf } from './request-errors.ts'
 import type { Sse } from './sse.ts'
 
 /** Answers over HTTP or as an event stream, as the request asks. Never rejects. */
@@ -14,6 +15,7 @@ export type HandleRequest = (request: HttpRequest, response: ServerResponse) => 
 export function makeRequestHandler(
   http: (request: HttpRequest, response: ServerResponse) => Promise<Answer>,
   sse: Sse,
+  compression: Compression,
   inFlight: InFlight,
   failureOf: FailureOf,
 ): HandleRequest {
@@ -23,9 +25,11 @@ export function makeRequestHandler(
         response.setHeader('connection', 'close')
         return writeAnswer(response, SHUTTING_DOWN)
       }
+      if (!compression.accepts(request.headers)) return writeAnswer(response, NO_ENCODING)
       const wanted = negotiate(request.headers.accept)
       const answer = wanted.streamFirst ? undefined : await http(request, response)
-      if (answer !== undefined && (answer.subscription === undefined || !wanted.stream)) return writeAnswer(response, answer)
+      if (answer !== undefined && (answer.subscription === undefined || !wanted.stream))
+        return writeAnswer(response, compression.compress(request.headers, answer))
       const opened = await sse.open(request, response, answer?.subscription)
       if (typeof opened !== 'function') return writeAnswer(response, opened)
       await opened(response)
@@ -36,5 +40,8 @@ export function makeRequestHandler(
     }
   }
 }
+
+/** Checked before the operation runs: a client must not be left without the answer of its mutation. */
+const NO_ENCODING = badRequest(406, 'no encoding of the header accept-encoding can be served: accept identity or gzip, or leave it out')
 
 const SHUTTING_DOWN = refusal(new TidemarkError('SHUTTING_DOWN', 'this process drains: send the request again'), JSON_TYPE)

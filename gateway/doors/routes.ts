@@ -2,16 +2,17 @@
 import type { FastifyInstance } from 'fastify'
 import type { Front } from '../request/front.ts'
 import { textOf } from './body.ts'
-import { sendPage, wantsPage, type GraphiqlPage } from '../pages/graphiql.ts'
+import { sendPage, wantsPage } from '../pages/graphiql.ts'
 import { OPERATION_PATH } from './parameters.ts'
 import type { HandleRequest } from './request-handler.ts'
+import type { StaticFile } from './static-file.ts'
 
 /** `apiPaths`: the paths of the API. `graphiql`: absent in production. */
 export function addApiRoutes(
   app: FastifyInstance,
   apiPaths: readonly string[],
   handle: HandleRequest,
-  graphiql: (() => Promise<GraphiqlPage>) | undefined,
+  graphiql: (() => Promise<StaticFile>) | undefined,
 ): void {
   // Bodies stay text here. Their reader is chosen later, by the media type.
   app.removeAllContentTypeParsers()

@@ -8,17 +8,18 @@ import type { FastifyInstance } from 'fastify'
 import { systemClock, type Clock } from '../../core/clock.ts'
 import type { Config } from '../../config/config.ts'
 import type { Engine } from '../operation/engine.ts'
-import { makeCors, type CorsOptions } from './cors.ts'
+import { compressReplies, makeCompression } from './compression.ts'
+import { makeCors, type CorsOptions } from './browsers/cors.ts'
 import { drain } from './drain.ts'
 import { makeFastLane } from './fast-lane.ts'
 import { makeGraphiql } from '../pages/graphiql.ts'
 import { addPageRoutes, PAGE_PATHS, type PageName } from '../pages/routes.ts'
 import { addHealthRoutes, HEALTH_PATHS } from './health.ts'
-import { hostRefused, makeHostCheck } from './hosts.ts'
+import { hostRefused, makeHostCheck } from './browsers/hosts.ts'
 import { makeHttp, type HttpOptions } from './http.ts'
 import { makeInFlight } from './in-flight.ts'
 import { listenErrorOf } from './listen-error.ts'
-import { makeOriginCheck, originRefused } from './origins.ts'
+import { makeOriginCheck, originRefused } from './browsers/origins.ts'
 import { makeApp, makeFailureOf } from './request-errors.ts'
 import { makeRequestHandler } from './request-handler.ts'
 import { makeRequestListener } from './request-listener.ts'
@@ -47,6 +48,8 @@ export type ServerOptions = Pick<Config['server'], 'host' | 'port' | 'mode' | 'b
     readonly hosts?: readonly string[]
     /** Milliseconds that a client may take to send a request, a third of them for its headers. Default 30000. */
     readonly requestMaxMs?: number
+    /** The least bytes of an answer that is compressed, or 'off'. Default 1024. */
+    readonly compressFromBytes?: Config['server']['compressFromBytes']
     /** Whether the API is also at /, where gateways expect a subgraph. Default false. */
     readonly atRoot?: boolean
     /** Default true. */
@@ -80,7 +83,8 @@ export function makeServer(
   const front = makeFront(engine, mode, collaborators)
   const sse = makeSse(front, { pingEveryMs })
   const failureOf = makeFailureOf(front.formatError, bodyBytesMax)
-  const handle = makeRequestHandler(makeHttp(front, options), sse, inFlight, failureOf)
+  const compression = makeCompression(options.compressFromBytes ?? 1_024, collaborators.registry)
+  const handle = makeRequestHandler(makeHttp(front, options), sse, compression, inFlight, failureOf)
   const fastLane = makeFastLane(handle, { path: GRAPHQL_PATH, bodyBytesMax })
 
   // Clients that offer another protocol (h2c) are answered in HTTP/1.1.
@@ -100,6 +104,7 @@ export function makeServer(
     ...HEALTH_PATHS,
   }
   const app = makeApp(routing, { paths, advice: PATHS, bodyBytesMax }, failureOf)
+  compressReplies(app, compression)
   addApiRoutes(app, apiPaths, handle, mode === 'development' ? makeGraphiql(GRAPHQL_PATH) : undefined)
   addSchemaRoute(app, SCHEMA_PATH, engine, options)
   addHealthRoutes(

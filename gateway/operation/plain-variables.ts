@@ -76,7 +76,8 @@ function objectPlainnessOf(type: GraphQLInputObjectType, known: Map<GraphQLInput
       const isPlain = fields.get(name)
       if (isPlain === undefined || !isPlain((value as Record<string, unknown>)[name])) return false
     }
-    return needed.every((name) => Object.hasOwn(value, name))
+    for (const name of needed) if (!Object.hasOwn(value, name)) return false
+    return true
   }
   // A type may contain itself, so it is known before its fields are.
   known.set(type, isPlainObject)

@@ -5,11 +5,8 @@
  * The first tab works at the first click: it has the header that names a viewer in development.
  */
 import { readFileSync } from 'node:fs'
-import { promisify } from 'node:util'
-import { gzip } from 'node:zlib'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-
-export type GraphiqlPage = { readonly html: Buffer; readonly compressed: Buffer }
+import { makeStaticFile, sendStaticFile, type StaticFile } from '../doors/static-file.ts'
 
 const HEADERS = JSON.stringify({ 'x-viewer-id': '1' }, null, 2)
 
@@ -130,12 +127,12 @@ const mark = readFileSync(new URL('../../pages/shared/mark.svg', import.meta.url
  */
 const TABS_STAY = '<style>.graphiql-tabs > * { transform: none !important }</style>'
 
-export function makeGraphiql(endpoint: string): () => Promise<GraphiqlPage> {
-  let page: Promise<GraphiqlPage> | undefined
+export function makeGraphiql(endpoint: string): () => Promise<StaticFile> {
+  let page: Promise<StaticFile> | undefined
   return () => (page ??= render(endpoint))
 }
 
-async function render(endpoint: string): Promise<GraphiqlPage> {
+async function render(endpoint: string): Promise<StaticFile> {
   const { renderGraphiQL } = (await import('@graphql-yoga/render-graphiql')) as { renderGraphiQL(options: object): string }
   const html = Buffer.from(
     renderGraphiQL({
@@ -151,16 +148,14 @@ async function render(endpoint: string): Promise<GraphiqlPage> {
       .trim()
       .replace('</head>', `${TABS_STAY}</head>`),
   )
-  return { html, compressed: await promisify(gzip)(html) }
+  return makeStaticFile('text/html; charset=utf-8', html)
 }
 
 export function wantsPage(request: FastifyRequest): boolean {
   return request.method === 'GET' && request.headers.accept?.includes('text/html') === true
 }
 
-export async function sendPage(request: FastifyRequest, reply: FastifyReply, graphiql: () => Promise<GraphiqlPage>): Promise<FastifyReply> {
-  const { html, compressed } = await graphiql()
-  const gzip = /\bgzip\b/.test(String(request.headers['accept-encoding']))
-  reply.type('text/html; charset=utf-8').header('vary', 'accept, accept-encoding')
-  return gzip ? reply.header('content-encoding', 'gzip').send(compressed) : reply.send(html)
+/** The same address answers GraphQL to clients that do not ask for a page. */
+export async function sendPage(request: FastifyRequest, reply: FastifyReply, graphiql: () => Promise<StaticFile>): Promise<FastifyReply> {
+  return sendStaticFile(request, reply, await graphiql(), 'accept')
 }

@@ -5,6 +5,7 @@
 import { createHash } from 'node:crypto'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Config } from '../../config/config.ts'
+import { makeStaticFile, sendStaticFile } from '../doors/static-file.ts'
 import { readPageFile } from './page-files.ts'
 
 export type PageName = NonNullable<Config['server']['pages']>[number]
@@ -54,8 +55,9 @@ async function send(request: FastifyRequest, reply: FastifyReply, path: string):
   }
   reply.headers({ ...HEADERS, etag: file.etag })
   if (request.headers['if-none-match'] === file.etag) return reply.code(304).send()
-  const body = file.type.startsWith('text/html') ? file.body.toString('utf8').replace('<!-- import map -->', IMPORT_MAP_ELEMENT) : file.body
-  return reply.type(file.type).send(body)
+  const isPage = file.type.startsWith('text/html')
+  const body = isPage ? Buffer.from(file.body.toString('utf8').replace('<!-- import map -->', IMPORT_MAP_ELEMENT)) : file.body
+  return sendStaticFile(request, reply, await makeStaticFile(file.type, body))
 }
 
 const IMPORT_MAP_ELEMENT = `<script type="importmap">${IMPORT_MAP}</script>`

@@ -147,7 +147,13 @@ describe('check against a running service', () => {
     ['an unchanged graph', VIDEOS, '', 0, /Nothing that breaks clients has changed\.[\s\S]*Nothing breaks\./],
     ['a partner that is added', VIDEOS, `${LINK} type Query { "A rating." rating: Int }`, 0, /ratings \(http[\s\S]*Nothing breaks\./],
     ['a partner that is broken', VIDEOS, 'type Query { rating: Int', 1, /the schema of the subgraph "ratings" is not GraphQL, line 1/],
-    ['a field that is removed', VIDEOS.replace('title: String', 'name: String'), '', 1, /BREAKS {2}Video\.title was removed\. It was not deprecated: keep it/],
+    [
+      'a field that is removed',
+      VIDEOS.replace('title: String', 'name: String'),
+      '',
+      1,
+      /BREAKS {2}Video\.title was removed\. It was not deprecated: keep it/,
+    ],
     [
       'an operation that is broken',
       VIDEOS.replace('title: String', 'title(short: Boolean!): String'),

@@ -11,6 +11,9 @@ import { until } from '../../harness/until.ts'
 
 const ROOT = join(import.meta.dirname, '..', '..')
 const REPORT = 'mutation { reportProgress(input: {business: "video", id: "42", position: 600000}) { outcome } }'
+const MARK = 'mutation { setMark(input: {business: "video", id: "42", mark: LIKE}) { outcome } }'
+/** One field of each subgraph. */
+const VIDEO = '{ video(id: 42) { title author { name } viewerProgress { position } viewerMark likeCount viewerSeen } }'
 const HISTORY = '{ viewerHistory { edges { node { id viewerProgress { position } ... on Video { title author { name } } } } } }'
 
 let example = ''
@@ -69,18 +72,21 @@ test('its own tests pass', () => {
   execFileSync(process.execPath, ['--test'], { cwd: example, stdio: 'pipe' })
 })
 
-test('one query reads both; without the partner, our fields are still answered', async () => {
+test('one query reads the partner and all of ours; without the partner, our fields are still answered', async () => {
   const partner = await startExample()
   const service = await startWith(editSupergraph(partner.port))
   const { url } = service
   expect(await ask(url, '7', REPORT)).toEqual({ data: { reportProgress: { outcome: 'ACCEPTED' } } })
-  const node = { id: '42', title: 'Currents, part 5', author: { name: 'Barbara' }, viewerProgress: { position: 600_000 } }
-  expect(await ask(url, '7', HISTORY)).toEqual({ data: { viewerHistory: { edges: [{ node }] } } })
+  expect(await ask(url, '7', MARK)).toEqual({ data: { setMark: { outcome: 'ACCEPTED' } } })
+  const ours = { viewerProgress: { position: 600_000 }, viewerMark: 'LIKE', likeCount: 1, viewerSeen: 'PLAYED' }
+  expect(await ask(url, '7', VIDEO)).toEqual({ data: { video: { title: 'Currents, part 5', author: { name: 'Barbara' }, ...ours } } })
+  const subject = { id: '42', title: 'Currents, part 5', author: { name: 'Barbara' }, viewerProgress: { position: 600_000 } }
+  expect(await ask(url, '7', HISTORY)).toEqual({ data: { viewerHistory: { edges: [{ node: subject }] } } })
   const { extensions } = (await ask(url, '7', HISTORY, {}, { 'x-tidemark-plan': '1' })) as { extensions?: { plan: { subgraph: string }[] } }
   expect(extensions?.plan.map(({ subgraph }) => subgraph)).toEqual(expect.arrayContaining(['history', 'catalog']))
   await partner.stop()
   const { data, errors } = await ask(url, '7', HISTORY)
-  expect(data).toEqual({ viewerHistory: { edges: [{ node: { ...node, title: null, author: null } }] } })
+  expect(data).toEqual({ viewerHistory: { edges: [{ node: { ...subject, title: null, author: null } }] } })
   expect(errors?.map(({ extensions }) => extensions.code)).toEqual(['SUBGRAPH_UNAVAILABLE'])
   expect(service.log()).toMatch(/"subgraph":"catalog".*a subgraph did not answer/)
 })

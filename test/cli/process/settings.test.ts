@@ -45,6 +45,18 @@ test('the origins of web pages come from a variable, beside the other settings o
   ])
 })
 
+test('compression takes a least size or off', () => {
+  const sizeOf = (text: string) => settings({}, text).server.compressFromBytes
+  expect([sizeOf('{}'), sizeOf('server: { compressFromBytes: off }'), sizeOf('server: { compressFromBytes: 5000 }')]).toEqual([
+    1_024,
+    'off',
+    5_000,
+  ])
+  const mistakeOf = (value: string) => mistakes({}, `server: { compressFromBytes: ${value} }`)
+  expect(mistakeOf('0')).toEqual([expect.stringContaining('0 is not possible: give at least 1')])
+  expect(mistakeOf('no')).toEqual([expect.stringContaining('"no" is not possible: give a number of bytes from 1 to 1073741824, or off')])
+})
+
 describe('mistakes', () => {
   test('of every kind are reported in one pass: a blank, a file, a certificate, a value, a relation', () => {
     const text = [

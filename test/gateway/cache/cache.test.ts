@@ -177,7 +177,7 @@ describe('vary', () => {
   const path = `/graphql?query=${encodeURIComponent('{ video(id: 1) { title } }')}`
 
   it('vary names the headers that the answer may depend on, so that caches separate viewers and media types', async () => {
-    expect(await varyOf(server, path)).toBe('accept, authorization, cookie, x-viewer-id, x-viewer-scopes, x-on-behalf-of')
+    expect(await varyOf(server, path)).toBe('Origin, accept, authorization, cookie, x-viewer-id, x-viewer-scopes, x-on-behalf-of')
   })
 
   it('vary names the client header if ids depend on the client', async () => {

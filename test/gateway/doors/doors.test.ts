@@ -4,7 +4,7 @@ import { connect } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { WebSocket } from 'ws'
 import { negotiate } from '../../../gateway/doors/accept.ts'
-import { makeHostCheck } from '../../../gateway/doors/hosts.ts'
+import { makeHostCheck } from '../../../gateway/doors/browsers/hosts.ts'
 import { startServer, type TestServer } from '../../support/front-schema.ts'
 
 const JSON_TYPE = 'application/json; charset=utf-8'

@@ -6,7 +6,7 @@
  * Names that cannot be registered are allowed: addresses, localhost, names without a dot (of containers), and *.internal.
  */
 import { isIP } from 'node:net'
-import { TidemarkError } from '../../core/errors.ts'
+import { TidemarkError } from '../../../core/errors.ts'
 
 export type IsKnownHost = (host: string | undefined) => boolean
 

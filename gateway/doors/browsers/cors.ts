@@ -12,9 +12,9 @@
  * front ends whose libraries add headers, such as those for tracing.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { Log } from '../request/error-format.ts'
-import { JSON_TYPE } from './accept.ts'
-import { refusal, writeAnswer } from './answers.ts'
+import type { Log } from '../../request/error-format.ts'
+import { JSON_TYPE } from '../accept.ts'
+import { refusal, writeAnswer } from '../answers.ts'
 import { makeOriginCheck, originRefused, type Mode } from './origins.ts'
 
 export type CorsOptions = {

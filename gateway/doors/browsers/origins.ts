@@ -4,8 +4,8 @@
  * In development, pages of this machine and of the same host may, too. A front end on another port of localhost then works without a
  * setting. A foreign page cannot claim such an origin, because hosts.ts refuses names that somebody could register.
  */
-import { TidemarkError } from '../../core/errors.ts'
-import type { Config } from '../../config/config.ts'
+import { TidemarkError } from '../../../core/errors.ts'
+import type { Config } from '../../../config/config.ts'
 
 export type Mode = Config['server']['mode']
 
