@@ -112,7 +112,7 @@ describe('the graph that compose writes', () => {
     const served = await serve('old.graphql', { businesses: [VIDEO, SONG] })
     const without = 'the supergraph has no subgraph \\"thumbup\\", which is configured: compose it again'
     await until('the service has said it', () => served.log().includes(without))
-    expect(served.log()).toContain('the supergraph lacks Song.id and 1 more fields of the subgraph \\"history\\"')
+    expect(served.log()).toContain('the supergraph lacks Song.id and 2 more fields of the subgraph \\"history\\"')
     write('tidemark.yaml', { businesses: [VIDEO, SONG] })
     const checked = await run('check', '--supergraph', 'old.graphql')
     expect([checked.status, checked.out]).toEqual([
