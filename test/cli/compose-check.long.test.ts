@@ -95,7 +95,9 @@ test('check compares with an older supergraph, and names the operations that use
   const flags = ['check', '--config', 'supergraph.yaml', '--against', 'old.graphql', '--operations', 'operations.json']
   const { status, out } = await run(...flags)
   expect(status).toBe(1)
-  expect(out).toContain('BREAKS  Video.title was removed. Used by Titles.')
+  expect(out).toContain(
+    'BREAKS  Video.title was removed. It was not deprecated: keep it, and name its successor in @deprecated. Used by Titles.',
+  )
   expect(out).toContain('Operations: 1 of 2 can be served.')
   expect(out).toContain('BREAKS  Titles (operations.json): Cannot query field "title" on type "Video".')
   const json = JSON.parse((await run(...flags, '--json')).out) as { ok: boolean; operations: unknown[]; warnings: unknown[] }
