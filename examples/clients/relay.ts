@@ -50,7 +50,7 @@ function open(viewer: string): Client {
   }
 
   const shown = createOperationDescriptor(pageOperation, variables)
-  // What is shown stays in the store.
+  // The store keeps the data of the page.
   environment.retain(shown)
   return {
     async load() {

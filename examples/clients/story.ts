@@ -1,6 +1,6 @@
 /**
- * What every example does, whatever its library: it shows a page, marks, reports, removes and follows another device, and after each step
- * its cache must have what a new client would read from the server. The video and the article have equal ids.
+ * The story that every example tells with its library: it shows a page, marks, reports, removes and follows another device. After each step
+ * its cache must equal that of a new client. The video and the article have equal ids.
  */
 import assert from 'node:assert/strict'
 import { setTimeout as wait } from 'node:timers/promises'
@@ -37,7 +37,7 @@ export async function tell(open: (viewer: string) => Client): Promise<void> {
     await fresh.load()
     assert.deepEqual(client.cached(), fresh.cached(), step)
     await fresh.close()
-    console.log(`${step}: the cache has what the server answers`)
+    console.log(`${step}: the cache equals the server`)
   }
 
   await client.load()
@@ -78,9 +78,9 @@ export async function tell(open: (viewer: string) => Client): Promise<void> {
   await client.close()
 }
 
-async function until(isDone: () => boolean, what: string): Promise<void> {
+async function until(isDone: () => boolean, event: string): Promise<void> {
   for (let left = 100; !isDone(); left--) {
-    assert.ok(left > 0, `${what} did not arrive within 10 s`)
+    assert.ok(left > 0, `${event} did not arrive within 10 s`)
     await wait(100)
   }
 }

@@ -9,7 +9,7 @@
  *     video.onpause = () => watch.stop(video.currentTime * 1000)
  *
  * Per subject only the newest position counts. So the queue has one report per subject, and a report that is sent twice changes nothing:
- * it keeps the time of its visit. That time is the server's, whatever the clock of the device says.
+ * it keeps the time of its visit. That time is the server's, even if the clock of the device is wrong.
  */
 
 export type Progress = { position: number; duration: number; viewedAt: number; device: string | null; finished: boolean }
@@ -19,7 +19,7 @@ export type Storage = Pick<globalThis.Storage, 'getItem' | 'setItem' | 'removeIt
 export type ReporterOptions = {
   url: string
   business: string
-  /** Whose queue it is. Reports of one account are never sent for another. */
+  /** The owner of the queue. Reports of one account are never sent for another. */
   account: string
   device?: string
   /** Headers with the credentials of the account. Called for each request, so a token can be renewed. */
@@ -48,11 +48,11 @@ export type Reporter = {
   resume(id: string): Promise<Progress | null>
   /** `duration`: in milliseconds for videos, 0 if unknown. */
   watch(id: string, duration?: number): Watch
-  /** Sends what waits. Resolves when it is sent or the attempt failed; what failed is sent later. */
+  /** Sends the waiting reports. Resolves when they are sent or the attempt failed; failed reports are sent later. */
   flush(): Promise<void>
   /** The number of reports that wait. */
   waiting(): number
-  /** Ends the timers. What waits stays in the storage, for the next reporter of the account. */
+  /** Ends the timers. Waiting reports stay in the storage, for the next reporter of the account. */
   close(): void
 }
 

@@ -36,9 +36,9 @@ test.each([
   ['apollo.ts', 'Apollo Client: done'],
   ['urql.ts', 'urql: done'],
   ['relay.ts', 'Relay: done'],
-])('%s: after every step the cache has what the server answers', (program, end) => {
+])('%s: after every step the cache equals the server', (program, end) => {
   const printed = run(process.execPath, [program, service.url]).trim().split('\n')
-  expect(printed).toEqual([...STEPS.map((step) => `${step}: the cache has what the server answers`), end])
+  expect(printed).toEqual([...STEPS.map((step) => `${step}: the cache equals the server`), end])
 })
 
 test('graphql-codegen gives types without any, and the program that uses them compiles and runs', () => {
