@@ -71,9 +71,9 @@ test('each operation of the pages that need more than one server is valid', () =
     ...pages.flatMap((page) => callsOf(page).flatMap(({ body }) => body.query ?? [])),
     ...Array.from(read('docs/start/mobile.md').matchAll(/<<'END'\n((?:query|mutation)[^]*?)\nEND/g), ([, text = '']) => text),
     ...Array.from(read('docs/start/web.md').matchAll(/-d '\{"query": "(subscription [^"]*)"\}'/g), ([, text = '']) => text),
-    ...Array.from(read('gateway/doors/graphiql.ts').matchAll(/`(# [^`]*)`/g), ([, text = '']) => text),
+    ...Array.from(read('gateway/pages/graphiql.ts').matchAll(/`(# [^`]*)`/g), ([, text = '']) => text),
   ]
-  expect(operations).toHaveLength(5 + 1 + 1 + 3)
+  expect(operations).toHaveLength(5 + 1 + 1 + 7)
   for (const operation of operations)
     expect(
       validate(schema, parse(operation)).map(({ message }) => message),
