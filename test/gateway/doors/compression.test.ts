@@ -166,7 +166,7 @@ describe('other answers', () => {
   it('GraphiQL is sent in gzip, or as it is to a client that refuses gzip', async () => {
     const server = await start()
     const page = (acceptEncoding: string) =>
-      send(server, { method: 'GET', path: '/', headers: { accept: 'text/html', 'accept-encoding': acceptEncoding } })
+      send(server, { method: 'GET', path: '/graphql', headers: { accept: 'text/html', 'accept-encoding': acceptEncoding } })
     const [zipped, plain] = [await page('gzip, br, zstd'), await page('gzip;q=0')]
     expect([zipped.headers['content-encoding'], plain.headers['content-encoding']]).toEqual(['gzip', undefined])
     for (const { headers } of [zipped, plain]) expect(headers['vary']).toBe('Origin, accept, accept-encoding')
