@@ -29,7 +29,7 @@ async function apiSdl(config: Config): Promise<string> {
 function subgraphSdl(name: string, config: Config): string {
   const ours = ourSubgraphs(config)
   const found = ours.find((each) => each.name === name)
-  if (found !== undefined) return publishedSdl(found.sdl, config.server)
+  if (found !== undefined) return publishedSdl(found, config.server)
   const names = ours.map((each) => each.name).join(', ')
   throw new TidemarkError('CONFIG_INVALID', `"${name}" is no subgraph of Tidemark in this configuration: give --subgraph one of ${names}`)
 }

@@ -1,16 +1,31 @@
 /**
- * The SDL of a subgraph as other gateways and composers read it: without the comments of its source, and without authorization directives
- * if the configuration leaves them out. `@apollo/gateway` refuses a supergraph with them, and some composers do not know them. The directives
- * only let a gateway refuse early. The resolvers check viewer and scopes themselves.
+ * The SDL of a subgraph as other gateways and composers read it: without the comments of its source, and without two further parts.
+ *
+ * - The lookup `subjects` is published by history only. Hive's planners find no plan, or a wrong one, for a root field that several
+ *   subgraphs share and that returns an interface. Our gateway plans it (gateway/operation/shared-roots.ts), and saves a fetch by it.
+ * - Authorization directives, if the configuration leaves them out. `@apollo/gateway` refuses a supergraph with them, and some composers do
+ *   not know them. The directives only let a gateway refuse early. The resolvers check viewer and scopes themselves.
  */
-import { Kind, parse, print, visit, type DirectiveNode, type GraphQLSchema, type ValueNode } from 'graphql'
+import { Kind, parse, print, visit } from 'graphql'
+import type { DirectiveNode, FieldDefinitionNode, GraphQLSchema, ValueNode } from 'graphql'
+import type { SubgraphName } from './names.ts'
 
 const AUTHORIZATION: ReadonlySet<string> = new Set(['authenticated', 'requiresScopes'])
 
 /** `authorizationDirectives`: whether the SDL keeps `@authenticated` and `@requiresScopes`. */
-export function publishedSdl(sdl: string, { authorizationDirectives }: { readonly authorizationDirectives: boolean }): string {
-  const document = parse(sdl)
+export function publishedSdl(
+  { name, sdl }: { readonly name: string; readonly sdl: string },
+  { authorizationDirectives }: { readonly authorizationDirectives: boolean },
+): string {
+  const document = visit(parse(sdl), { FieldDefinition: (field) => (isSharedLookup(field) && name !== LOOKUP_OWNER ? null : undefined) })
   return print(authorizationDirectives ? document : visit(document, { Directive: withoutAuthorization }))
+}
+
+const LOOKUP_OWNER: SubgraphName = 'history'
+
+/** Payloads have a field of this name too, which is not shared. */
+function isSharedLookup({ name, directives }: FieldDefinitionNode): boolean {
+  return name.value === 'subjects' && directives?.some((directive) => directive.name.value === 'shareable') === true
 }
 
 /** Replaces the SDL that `_service` of the schema answers with. */

@@ -94,7 +94,7 @@ export async function serve(config: Config, { subgraphs, ...parts }: Opened, met
   const persistedOptions = { ...config.persisted, tokensMax: server.operationTokensMax }
   const persisted = makePersisted(supergraph.engine, persistedOptions, log, registry, systemClock, memory)
   supergraph.addCheck(checkPersisted(persisted, supergraph.engine))
-  const subgraphSdls = new Map(subgraphs.map(({ name, sdl }) => [name, publishedSdl(sdl, server)]))
+  const subgraphSdls = new Map(subgraphs.map((each) => [each.name, publishedSdl(each, server)]))
   const gateway = makeServer(
     supergraph.engine,
     { ...front.settings, subgraphSdls, pages: server.pages ?? (server.mode === 'development' ? ALL_PAGES : []) },

@@ -30,7 +30,7 @@ export async function serveAlone(
   log: Logger,
 ): Promise<GatewayServer> {
   const { server } = config
-  const sdl = publishedSdl(served.sdl, server)
+  const sdl = publishedSdl(served, server)
   const apollo = await startStandalone(served.schema, sdl)
   const front = openFront(config, { stores, registry, log }, served.name)
   const alone = makeStandaloneServer(

@@ -80,7 +80,7 @@ export async function startSubgraphs(): Promise<Subgraphs> {
 /** The file is what `tidemark compose` writes. Returns its path. */
 function writeSupergraph(path: string, addresses: Subgraphs['addresses'], authorizationDirectives: boolean): string {
   const urlOf = (name: string) => addresses.find((each) => each.name === name)?.url ?? ''
-  const ours = ourSubgraphs(makeConfig([])).map(({ name, sdl }) => ({ name, sdl: publishedSdl(sdl, { authorizationDirectives }) }))
+  const ours = ourSubgraphs(makeConfig([])).map((each) => ({ name: each.name, sdl: publishedSdl(each, { authorizationDirectives }) }))
   const all = [...ours, { name: PARTNER, sdl: readFileSync(join(EXAMPLE, 'schema.graphql'), 'utf8') }]
   writeFileSync(path, composeSupergraph(all.map((each) => ({ ...each, url: urlOf(each.name) }))))
   return path
