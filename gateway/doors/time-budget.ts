@@ -7,7 +7,7 @@ export type TimeBudget = {
   has(): boolean
   /** Does the work, also without budget, and charges its time. */
   spend<T>(work: () => T): T
-  /** Milliseconds of all work so far. */
+  /** Milliseconds of all work so far, without overheads. */
   spentMs(): number
 }
 
@@ -15,10 +15,15 @@ export type TimeBudgetOptions = {
   /** Above 0, at most 1. */
   readonly share: number
   readonly burstMs: number
+  /** Time that each work costs outside of itself, such as collecting its objects. Default 0. */
+  readonly overheadMs?: number
 }
 
 /** `now`: milliseconds, with fractions. */
-export function makeTimeBudget({ share, burstMs }: TimeBudgetOptions, now: () => number = () => performance.now()): TimeBudget {
+export function makeTimeBudget(
+  { share, burstMs, overheadMs = 0 }: TimeBudgetOptions,
+  now: () => number = () => performance.now(),
+): TimeBudget {
   let leftMs = burstMs
   let filledAt = now()
   let spentMs = 0
@@ -34,7 +39,7 @@ export function makeTimeBudget({ share, burstMs }: TimeBudgetOptions, now: () =>
       const begunAt = now()
       const result = work()
       const tookMs = now() - begunAt
-      leftMs -= tookMs
+      leftMs -= tookMs + overheadMs
       spentMs += tookMs
       return result
     },

@@ -39,3 +39,13 @@ it('time without work saves up no more than the burst', () => {
   work(1)
   expect(budget.has()).toBe(false)
 })
+
+it('each work is charged its overhead too', () => {
+  let at = 0
+  const budget = makeTimeBudget({ share: 0.1, burstMs: 10, overheadMs: 4 }, () => at)
+  budget.spend(() => (at += 2))
+  expect(budget.has()).toBe(true)
+  budget.spend(() => (at += 2))
+  expect(budget.has()).toBe(false)
+  expect(budget.spentMs()).toBe(4)
+})
