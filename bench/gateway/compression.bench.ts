@@ -1,5 +1,5 @@
 /**
- * What does compressing answers cost, and what does it save?
+ * The cost of compressing answers, and the bytes that it saves.
  *
  *     npm run bench -- compression [--quick] [--json]
  *
@@ -9,8 +9,8 @@
  * The service has no free time under this load, so its compression reaches the limit of a tenth of the time, and part of the answers goes
  * uncompressed. The time per compressed answer is the service's own measurement of the round in which it was least.
  *
- * The last rows ask whether the event loop would be spared by compressing in Node's thread pool: the time that it is busy per answer, with
- * the pool, divided by the time that compressing on the event loop takes.
+ * The last rows show whether Node's thread pool would relieve the event loop. They divide the busy time of the event loop per answer with
+ * the pool by the time of compressing on the event loop.
  */
 import { request } from 'node:http'
 import { buffer } from 'node:stream/consumers'

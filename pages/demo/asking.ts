@@ -1,4 +1,4 @@
-/** Calls of the page, with one line of words for whatever goes wrong. */
+/** Calls of the page. A notice of one line shows each failure. */
 import { useState } from 'preact/hooks'
 import { call, CallFailed, needsIdentity, type Answer, type Identity } from '../shared/api.ts'
 import { degradedText } from '../shared/ui.ts'
@@ -9,7 +9,7 @@ export type Ask = <T>(query: string, variables?: object) => Promise<Answer<T> | 
 
 const SENTENCES: Readonly<Record<string, string>> = {
   TOKEN_EXPIRED: 'The token has expired: paste a new one above.',
-  UNAUTHENTICATED: 'This server wants a signed token: paste one above.',
+  UNAUTHENTICATED: 'This server needs a signed token: paste one above.',
 }
 
 export function useAsking(identity: Identity) {
@@ -22,7 +22,7 @@ export function useAsking(identity: Identity) {
     setNotice({ kind: 'trouble', text: SENTENCES[failure.code] ?? failure.message })
   }
 
-  /** Undefined if there was no answer. The line of words then says why. */
+  /** Undefined if there was no answer. The notice then gives the reason. */
   async function ask<T>(query: string, variables: object = {}): Promise<Answer<T> | undefined> {
     try {
       const answer = await call<T>(identity, query, variables)

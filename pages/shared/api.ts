@@ -1,13 +1,13 @@
 /** Calls of the public API from a page: operations by `fetch`, subscriptions by one WebSocket. */
 import { createClient } from 'graphql-ws'
 
-/** In development the server believes `viewer`. In production it wants a token. */
+/** In development, `viewer` is enough. In production, the server needs a token. */
 export type Identity = { viewer?: string; scopes?: string; token?: string }
 
 export type Answer<T> = {
   data: T | null
   errors: readonly { message: string; path?: readonly (string | number)[]; extensions?: { code?: string } }[]
-  /** Stores that the answer lacked. */
+  /** Stores that were not available for the answer. */
   degraded: readonly string[]
 }
 
@@ -56,7 +56,7 @@ function failureOf({ errors }: { errors?: Answer<never>['errors'] }, status: num
   return new CallFailed(first?.extensions?.code ?? 'INTERNAL', first?.message ?? `The server answered with status ${status}.`)
 }
 
-/** One WebSocket for all subscriptions of the page. It reconnects until it is closed, and then continues what is followed. */
+/** One WebSocket for all subscriptions of the page. It reconnects until it is closed, and then continues the subscriptions. */
 export type Live = {
   /**
    * Returns a function that ends it. `variables` is read at each connection: a getter in it can name the last event that was received, so
@@ -66,7 +66,7 @@ export type Live = {
   close(): void
 }
 
-/** `onState`: undefined whenever a connection is open, else why there is none. */
+/** `onState`: undefined when a connection opens, otherwise the reason why there is none. */
 export function connect({ viewer, token }: Identity, onState: (failure: CallFailed | undefined) => void): Live {
   const client = createClient({
     url: `${location.origin.replace(/^http/, 'ws')}${ENDPOINT}`,
@@ -100,7 +100,7 @@ export function connect({ viewer, token }: Identity, onState: (failure: CallFail
 const WAIT_FIRST_MS = 500
 const WAIT_MAX_MS = 10_000
 
-/** Only another token helps. */
+/** True if the call can succeed only with another token. */
 export function needsIdentity({ code }: CallFailed): boolean {
   return code === 'UNAUTHENTICATED' || code === 'TOKEN_EXPIRED'
 }
