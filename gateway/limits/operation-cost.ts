@@ -68,7 +68,7 @@ export function compileCost(
       : selectionCost({ schema, rules: by, fragments, known: new Map() }, root, operation.selectionSet, isMutation, undefined)
   const objects = compile(rules)
   // Most operations select few fields per object. The values cannot be the larger figure then, and are not counted per request.
-  const isWide = mostLeaves(operation.selectionSet, fragments) >= VALUES_PER_POINT
+  const isWide = root != null && mostValues({ schema, rules, fragments }, root, operation.selectionSet) >= VALUES_PER_POINT
   const cost = isWide ? larger(objects, product(compile({ ...rules, weights: new Map(), leafWeight: 1 }), 1 / VALUES_PER_POINT)) : objects
   const defaults: Record<string, unknown> = {}
   for (const { variable, defaultValue } of operation.variableDefinitions ?? [])
@@ -78,27 +78,35 @@ export function compileCost(
   return (variables = {}) => rounded(cost(hasDefaults ? { ...defaults, ...variables } : variables))
 }
 
-/** The largest number of leaves that the operation selects of one object. */
-function mostLeaves(set: SelectionSetNode, fragments: Fragments): number {
+/** The largest number of values that the operation selects of one object. Objects that cost less than a point count with the object above. */
+function mostValues({ schema, rules, fragments }: Omit<Compiling, 'known'>, root: GraphQLNamedType, set: SelectionSetNode): number {
   let most = 0
   const known = new Map<string, number>()
-  const leavesOf = (selectionSet: SelectionSetNode): number => {
-    let leaves = 0
+  const valuesOf = (parent: GraphQLNamedType, selectionSet: SelectionSetNode): number => {
+    let values = 0
     for (const selection of selectionSet.selections) {
-      if (selection.kind === Kind.FIELD) {
-        if (selection.selectionSet === undefined) leaves += 1
-        else most = Math.max(most, leavesOf(selection.selectionSet))
-      } else leaves += selection.kind === Kind.INLINE_FRAGMENT ? leavesOf(selection.selectionSet) : leavesOfFragment(selection.name.value)
+      if (selection.kind === Kind.FIELD) values += valuesOfField(parent, selection)
+      else if (selection.kind === Kind.FRAGMENT_SPREAD) values += valuesOfFragment(selection.name.value)
+      else values += valuesOf(typeNamed(selection.typeCondition?.name.value) ?? parent, selection.selectionSet)
     }
-    return leaves
+    return values
   }
-  const leavesOfFragment = (name: string): number => {
-    const inner = fragments.get(name)
-    const leaves = known.get(name) ?? (inner === undefined ? 0 : leavesOf(inner.selectionSet))
-    known.set(name, leaves)
-    return leaves
+  const valuesOfField = (parent: GraphQLNamedType, { name, selectionSet }: FieldNode): number => {
+    const field = fieldOf(parent, name.value)
+    if (selectionSet === undefined || field === undefined) return 1
+    const below = valuesOf(getNamedType(field.type), selectionSet)
+    most = Math.max(most, below)
+    return weightOf(rules, schema, typesOf(schema, parent), field) < 1 ? 1 + below : 0
   }
-  return Math.max(leavesOf(set), most)
+  const valuesOfFragment = (name: string): number => {
+    const fragment = fragments.get(name)
+    const type = typeNamed(fragment?.typeCondition.name.value)
+    const values = known.get(name) ?? (fragment === undefined || type === undefined ? 0 : valuesOf(type, fragment.selectionSet))
+    known.set(name, values)
+    return values
+  }
+  const typeNamed = (name: string | undefined) => (name === undefined ? undefined : schema.getType(name))
+  return Math.max(valuesOf(root, set), most)
 }
 
 /** At least 1, because an operation without objects costs time as well. */

@@ -51,6 +51,15 @@ describe('an operation on the public schema costs', () => {
     expect(cost('mutation { setMarkBatch(input: { marks: [{ business: "video", id: "1", mark: LIKE }] }) { results { state } } }')).toBe(12)
   })
 
+  it('a point per ten values of mistakes and ids, however often they are selected', () => {
+    const aliases = Array.from({ length: 100 }, (_, at) => `e${at}: userErrors { code message path }`).join(' ')
+    expect(mutation('reportProgressBatch', `{ results { ${aliases} } }`, { reports: many(500, {}) })).toBe(Math.ceil((10 + 1 + 500 * (1 + 100 * 8)) / 10))
+    const ids = Array.from({ length: 100 }, (_, at) => `i${at}: ids`).join(' ')
+    expect(unseen(`{ ${ids} }`, 500)).toBe(Math.ceil((1 + 50 + 100 * 500) / 10))
+    const all = 'outcome mark oldMark changed state userErrors { code message path }'
+    expect(mutation('setMarkBatch', `{ results { ${all} } }`, { marks: many(500, {}) })).toBe(10 + 1 + 500)
+  })
+
   it('a tenth of a point per id of a mutation, and a point per subject if the subjects are selected', () => {
     for (const field of ['recordIssued', 'recordPlayed', 'deleteHistory']) {
       expect(mutation(field, '{ userErrors { code } }', { business: 'video', ids: many(200, 'a') }), field).toBe(10 + 1 + 20)
