@@ -24,6 +24,8 @@ export type ReadOperation = {
   readonly nodes: number
   /** Characters of the text. */
   readonly length: number
+  /** Whether errors may name parts of the schema that the operation does not name. */
+  readonly mayHint: boolean
 }
 
 export type ReadOptions = {
@@ -31,7 +33,7 @@ export type ReadOptions = {
   readonly tokensMax: number
   /** Judges the document once per operation, before validation and planning. Returned errors refuse the operation. */
   readonly judge?: Judge | undefined
-  /** Whether clients may ask for the schema. If false, errors do not suggest names either. Default true. */
+  /** Whether clients may ask for the schema. If false, errors neither suggest names nor tell the successors of old ones. Default true. */
   readonly introspection?: boolean
 }
 
@@ -57,9 +59,9 @@ export function* readOperation(
   const refusals = options.judge?.(document, operationName) ?? []
   if (refusals.length > 0) return { errors: refusals }
   yield
-  const isOpen = options.introspection !== false
-  const invalid = validate(schema, document, isOpen ? specifiedRules : CLOSED_RULES, { hideSuggestions: !isOpen })
-  if (invalid.length > 0) return { errors: invalid.map((error) => withCode(withSuccessor(error, schema), 'GRAPHQL_VALIDATION_FAILED')) }
+  const mayHint = options.introspection !== false
+  const invalid = validate(schema, document, mayHint ? specifiedRules : CLOSED_RULES, { hideSuggestions: !mayHint })
+  if (invalid.length > 0) return { errors: invalidErrors(invalid, schema, mayHint) }
   // graphql-js coerces into plain objects, which lose a value of this name. The judged operation would differ from the executed one.
   if (operation.variableDefinitions?.some(({ variable }) => variable.name.value === '__proto__') === true)
     return { errors: [codedError('GRAPHQL_VALIDATION_FAILED', 'A variable cannot be named $__proto__: give it another name.')] }
@@ -74,7 +76,12 @@ export function* readOperation(
   if (picked instanceof GraphQLError) return { errors: [picked] }
   const nodes = dropTokens(exact)
   const hash = createHash('sha256').update(text).digest('hex')
-  return { operation: picked, fragments: fragmentsOf(exact), hash, nodes, length: text.length }
+  return { operation: picked, fragments: fragmentsOf(exact), hash, nodes, length: text.length, mayHint }
+}
+
+/** `mayHint`: as of `ReadOperation`. */
+export function invalidErrors(errors: readonly GraphQLError[], schema: GraphQLSchema, mayHint: boolean): GraphQLError[] {
+  return errors.map((error) => withCode(mayHint ? withSuccessor(error, schema) : error, 'GRAPHQL_VALIDATION_FAILED'))
 }
 
 const CLOSED_RULES: readonly ValidationRule[] = [

@@ -11,9 +11,8 @@ import { NOTHING_HELD, type Family } from '../memory/family.ts'
 import { ERROR_BYTES, compileCostMs, treeBytes } from '../memory/estimates.ts'
 import type { Holding } from '../memory/client-memory.ts'
 import type { Gate, Preparing, Work } from './preparing.ts'
-import { withSuccessor } from './old-names.ts'
 import type { ReadOperation } from './operations.ts'
-import { codedError, compileError, withCode } from './operations.ts'
+import { codedError, compileError, invalidErrors } from './operations.ts'
 import { compilePlainVariables } from './plain-variables.ts'
 import { makeNotes, runReplay } from '../execution/answer-replay.ts'
 import type { AnswerRecordings } from '../execution/answer-replay.ts'
@@ -189,7 +188,10 @@ function emptyStream(): AsyncIterableIterator<ExecutionResult> {
 }
 
 /** The returned function gives the coerced variables, or the errors. */
-export function compileCoercion(schema: GraphQLSchema, { operation }: Pick<ReadOperation, 'operation'>): (given: Variables) => Coerced {
+export function compileCoercion(
+  schema: GraphQLSchema,
+  { operation, mayHint }: Pick<ReadOperation, 'operation' | 'mayHint'>,
+): (given: Variables) => Coerced {
   const definitions = operation.variableDefinitions ?? []
   if (definitions.length === 0) return () => ({ variables: NO_VARIABLES })
   const plain = compilePlainVariables(schema, definitions)
@@ -199,10 +201,9 @@ export function compileCoercion(schema: GraphQLSchema, { operation }: Pick<ReadO
     if (values !== undefined) return { variables: values }
     const inexact = findInexactId?.(given)
     if (inexact !== undefined) return { errors: [inexact] }
-    const { coerced, errors } = getVariableValues(schema, definitions, given ?? {}, { maxErrors: COERCION_ERRORS_MAX })
-    return coerced === undefined
-      ? { errors: (errors ?? []).map((error) => withCode(withSuccessor(error, schema), 'GRAPHQL_VALIDATION_FAILED')) }
-      : { variables: coerced }
+    const options = { maxErrors: COERCION_ERRORS_MAX, hideSuggestions: !mayHint }
+    const { coerced, errors = [] } = getVariableValues(schema, definitions, given ?? {}, options)
+    return coerced === undefined ? { errors: invalidErrors(errors, schema, mayHint) } : { variables: coerced }
   }
 }
 

@@ -27,6 +27,21 @@ function operationWith(coordinate: string): string {
   return `{ __typename ...F } fragment F on ${type} { ${field} }`
 }
 
+test('no error names a part of the schema if introspection is off', () => {
+  const options = { tokensMax: 1_000, introspection: false }
+  const read = (query: string) => runNow(readOperation(schema, query, undefined, options))
+  const errors = ['{ thumbups { id } }', '{ subject { id } }', 'query ($input: MarkInput) { __typename }'].flatMap((query) => {
+    const made = read(query)
+    return 'errors' in made ? made.errors : []
+  })
+  const valid = read('mutation ($i: ReportProgressInput!) { reportProgress(input: $i) { outcome } }')
+  if ('errors' in valid) throw new Error('the operation is valid')
+  const coerced = compileCoercion(schema, valid)({ i: { business: 'video', id: '1', position: 1, oid: '1', positions: 2 } })
+  const all = [...errors, ...('errors' in coerced ? coerced.errors : [])].map(({ message }) => message)
+  expect(all).toHaveLength(6)
+  expect(all.filter((message) => /Did you mean|version 1/.test(message))).toEqual([])
+})
+
 describe('an operation of the schema before version 1', () => {
   test.each(Object.entries(OLD_NAMES))('with %s gets an error that names the successor', (coordinate, [, write]) => {
     expect(messages(operationWith(coordinate)).join('\n')).toContain(`Since version 1 of the schema, write ${write}`)

@@ -92,7 +92,7 @@ function compiled(variables: string) {
   }
   return {
     plain: compilePlainVariables(schema, definitions),
-    coerce: compileCoercion(schema, { operation }),
+    coerce: compileCoercion(schema, { operation, mayHint: true }),
     byGraphql: (given: Record<string, unknown>) => getVariableValues(schema, definitions, given),
     typeOf,
   }
