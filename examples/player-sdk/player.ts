@@ -59,8 +59,9 @@ export type Reporter = {
 /** `at`: the time of the visit by the clock of the device. `viewedAt`: the same by the clock of the server. */
 type Report = { id: string; position: number; duration: number; at: number; viewedAt?: number; finished?: boolean }
 
-type Answer = { reportProgressBatch: { results: Result[] } }
-type Result = { outcome: string; dayToken: string | null; progress: Progress | null; userErrors: { code: string; message: string }[] }
+type Mistakes = { userErrors: { code: string; message: string }[] }
+type Answer = { reportProgressBatch: Mistakes & { results: Result[] } }
+type Result = Mistakes & { outcome: string; dayToken: string | null; progress: Progress | null }
 
 const SEND = `mutation Report($reports: [ReportProgressInput!]!) {
   reportProgressBatch(input: { reports: $reports }) {
@@ -85,6 +86,8 @@ export function makeReporter(options: ReporterOptions): Reporter {
   let retryMs = RETRY_FIRST_MS
   let timer: ReturnType<typeof setTimeout> | undefined
   let sending: Promise<void> | undefined
+  /** Reports were saved that the attempt under way may not have. */
+  let isMore = false
   let isClosed = false
 
   function inputOf({ id, position, duration, viewedAt, finished }: Report): object {
@@ -92,27 +95,46 @@ export function makeReporter(options: ReporterOptions): Reporter {
     return { business, id, position: at, duration: length, viewedAt, device, finished, dayToken }
   }
 
+  /** Positions that a running player saves meanwhile wait for its heartbeat. A slow server would get one report per round trip otherwise. */
   async function sendAll(): Promise<void> {
-    while (queue.count() > 0) {
-      const ahead = await server.ahead()
-      const batch = queue.take(BATCH_MAX, ahead)
-      const { reportProgressBatch: answer } = await server.call<Answer>(SEND, { reports: batch.map(({ report }) => inputOf(report)) })
-      for (const [index, entry] of batch.entries()) {
-        queue.done(entry)
-        settle(entry.report, answer.results[index])
-      }
+    while (isMore) {
+      isMore = false
+      const keys = queue.keys()
+      for (let from = 0; from < keys.length; from += BATCH_MAX) await sendBatch(keys.slice(from, from + BATCH_MAX))
     }
   }
 
-  function settle({ id }: Report, result: Result | undefined): void {
-    dayToken = result?.dayToken ?? dayToken
-    if (result?.outcome === 'STALE' && result.progress !== null) options.onStale?.(id, result.progress)
-    const [mistake] = result?.userErrors ?? []
+  async function sendBatch(keys: readonly string[]): Promise<void> {
+    const batch = queue.take(keys, await server.ahead())
+    if (batch.length === 0) return
+    const { reportProgressBatch: answer } = await server.call<Answer>(SEND, { reports: batch.map(({ report }) => inputOf(report)) })
+    complain(answer)
+    for (const [index, entry] of batch.entries()) {
+      queue.done(entry)
+      const result = answer.results[index]
+      if (result !== undefined) settle(entry.report, result)
+    }
+  }
+
+  function settle({ id }: Report, result: Result): void {
+    dayToken = result.dayToken ?? dayToken
+    if (result.outcome === 'STALE' && result.progress !== null) options.onStale?.(id, result.progress)
+    complain(result)
+  }
+
+  function complain({ userErrors: [mistake] }: Mistakes): void {
     if (mistake !== undefined) options.onTrouble?.(mistake.code, mistake.message)
+  }
+
+  /** A player does not shorten the back-off. */
+  function flushUnlessWaiting(): void {
+    if (timer === undefined) void flush()
   }
 
   function flush(): Promise<void> {
     clearTimeout(timer)
+    timer = undefined
+    isMore = true
     sending ??= sendAll()
       .then(() => {
         retryMs = RETRY_FIRST_MS
@@ -133,29 +155,30 @@ export function makeReporter(options: ReporterOptions): Reporter {
 
   async function resume(id: string): Promise<Progress | null> {
     const waiting = queue.get(id)
-    if (waiting !== undefined) {
-      const { position, duration, at, finished = false } = waiting
-      return { position, duration, viewedAt: waiting.viewedAt ?? at, device: device ?? null, finished }
-    }
+    if (waiting !== undefined) return progressOf(waiting, device)
     const { subjects } = await server.call<{ subjects: ({ viewerProgress: Progress | null } | null)[] }>(RESUME, { business, ids: [id] })
     return subjects[0]?.viewerProgress ?? null
   }
 
   const onEvent = (): void => void flush()
-  for (const name of EVENTS) globalThis.addEventListener?.(name, onEvent)
+  for (const name of EVENTS) page.addEventListener?.(name, onEvent)
   // Reports of a tab that was closed.
   if (queue.count() > 0) void flush()
   return {
     resume,
-    watch: (id, duration = 0) => makeWatch(id, duration, options, queue, () => void flush()),
+    watch: (id, duration = 0) => makeWatch(id, duration, options, queue, flushUnlessWaiting),
     flush,
     waiting: () => queue.count(),
     close() {
       isClosed = true
       clearTimeout(timer)
-      for (const name of EVENTS) globalThis.removeEventListener?.(name, onEvent)
+      for (const name of EVENTS) page.removeEventListener?.(name, onEvent)
     },
   }
+}
+
+function progressOf({ position, duration, at, viewedAt = at, finished = false }: Report, device: string | undefined): Progress {
+  return { position, duration, viewedAt, device: device ?? null, finished }
 }
 
 function makeWatch(id: string, duration: number, options: ReporterOptions, queue: Queue, flush: () => void): Watch {
@@ -182,6 +205,8 @@ function makeWatch(id: string, duration: number, options: ReporterOptions, queue
 
 /** The network is back, or the tab goes away. */
 const EVENTS = ['online', 'pagehide']
+/** Outside of a browser there are no such events. */
+const page = globalThis as Partial<Pick<EventTarget, 'addEventListener' | 'removeEventListener'>>
 
 type Queue = ReturnType<typeof makeQueue>
 type Entry = { key: string; text: string; report: Report }
@@ -194,25 +219,29 @@ function makeQueue(storage: Storage, prefix: string) {
 
   function read(key: string): Report | undefined {
     const text = storage.getItem(key)
-    return text === null ? undefined : (JSON.parse(text) as Report)
+    try {
+      return text === null ? undefined : (JSON.parse(text) as Report)
+    } catch {
+      storage.removeItem(key)
+      return undefined
+    }
   }
 
   return {
+    keys,
     count: () => keys().length,
     get: (id: string) => read(prefix + id),
     save: (report: Report) => storage.setItem(prefix + report.id, JSON.stringify(report)),
     /** The time of a visit by the server's clock is fixed before the first attempt, so that every attempt is the same report. */
-    take: (max: number, ahead: number): Entry[] =>
-      keys()
-        .slice(0, max)
-        .flatMap((key) => {
-          const report = read(key)
-          if (report === undefined) return []
-          report.viewedAt ??= Math.floor(report.at + ahead)
-          const text = JSON.stringify(report)
-          storage.setItem(key, text)
-          return [{ key, text, report }]
-        }),
+    take: (some: readonly string[], ahead: number): Entry[] =>
+      some.flatMap((key) => {
+        const report = read(key)
+        if (report === undefined) return []
+        report.viewedAt ??= Math.floor(report.at + ahead)
+        const text = JSON.stringify(report)
+        storage.setItem(key, text)
+        return [{ key, text, report }]
+      }),
     /** A newer position may have been saved meanwhile, and waits for the next batch. */
     done({ key, text }: Entry): void {
       if (storage.getItem(key) === text) storage.removeItem(key)
@@ -225,6 +254,7 @@ type Body<T> = { data?: T; errors?: { message: string; extensions?: { code?: str
 
 function makeServer({ url, headers, fetch: send = fetch, now = Date.now }: ReporterOptions) {
   let ahead: number | undefined
+  let isAsked = false
 
   /** Rejects with a `CallError` if a field has no answer. */
   async function call<T>(query: string, variables: object): Promise<T> {
@@ -248,7 +278,8 @@ function makeServer({ url, headers, fetch: send = fetch, now = Date.now }: Repor
     call,
     /** The server's clock minus that of the device, in milliseconds. 0 if the server does not show its time. */
     async ahead(): Promise<number> {
-      if (ahead === undefined) await call('{ __typename }', {})
+      if (ahead === undefined && !isAsked) await call('{ __typename }', {})
+      isAsked = true
       return ahead ?? 0
     },
   }

@@ -51,7 +51,7 @@ export function makeCors(options: CorsOptions | undefined, mode: Mode, log: Pick
     }
     response.setHeader('access-control-allow-origin', any ? '*' : origin)
     if (credentials && !any) response.setHeader('access-control-allow-credentials', 'true')
-    response.setHeader('access-control-expose-headers', 'retry-after')
+    response.setHeader('access-control-expose-headers', 'retry-after, date')
     if (!isPreflight) return false
     response.setHeader('access-control-allow-methods', 'GET, POST')
     response.setHeader('access-control-allow-headers', (headers ?? namesIn(asked)).join(', '))

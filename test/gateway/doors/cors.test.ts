@@ -54,6 +54,9 @@ describe('a page of another origin', () => {
       const response = await fetch(address, { ...init, headers: { ...(init.headers as Record<string, string>), origin: SITE } })
       expect([address, allowed(response), response.headers.get('vary')]).toEqual([address, SITE, expect.stringContaining('Origin')])
       expect(response.headers.get('access-control-allow-credentials')).toBeNull()
+      // A player corrects its clock by the date.
+      expect(response.headers.get('access-control-expose-headers')).toBe('retry-after, date')
+      expect(response.headers.get('date')).not.toBeNull()
       await response.text()
     }
     const answer = await preflight(url)

@@ -53,7 +53,9 @@ describe('an operation on the public schema costs', () => {
 
   it('a point per ten values of mistakes and ids, however often they are selected', () => {
     const aliases = Array.from({ length: 100 }, (_, at) => `e${at}: userErrors { code message path }`).join(' ')
-    expect(mutation('reportProgressBatch', `{ results { ${aliases} } }`, { reports: many(500, {}) })).toBe(Math.ceil((10 + 1 + 500 * (1 + 100 * 8)) / 10))
+    expect(mutation('reportProgressBatch', `{ results { ${aliases} } }`, { reports: many(500, {}) })).toBe(
+      Math.ceil((10 + 1 + 500 * (1 + 100 * 8)) / 10),
+    )
     const ids = Array.from({ length: 100 }, (_, at) => `i${at}: ids`).join(' ')
     expect(unseen(`{ ${ids} }`, 500)).toBe(Math.ceil((1 + 50 + 100 * 500) / 10))
     const all = 'outcome mark oldMark changed state userErrors { code message path }'

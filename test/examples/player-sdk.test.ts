@@ -1,0 +1,139 @@
+/** The player SDK against servers that are slow, that ask for patience, or that hide their clock. */
+import { once } from 'node:events'
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { json } from 'node:stream/consumers'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterEach, expect, test } from 'vitest'
+import { makeReporter, type Reporter, type ReporterOptions, type Storage } from '../../examples/player-sdk/player.ts'
+
+type Request = { query: string; variables: { reports?: { id: string }[] } }
+type Answer = { data: object } | { errors: object[] }
+
+const open: { server: Server; reporter: Reporter }[] = []
+afterEach(() => {
+  for (const { server, reporter } of open.splice(0)) {
+    reporter.close()
+    server.close()
+    server.closeAllConnections()
+  }
+})
+
+const ACCEPTED = { outcome: 'ACCEPTED', dayToken: null, progress: null, userErrors: [] }
+const accept = ({ variables: { reports } }: Request): Answer =>
+  reports === undefined
+    ? { data: { __typename: 'Query' } }
+    : { data: { reportProgressBatch: { results: reports.map(() => ACCEPTED), userErrors: [] } } }
+
+function memory(): Storage {
+  const items = new Map<string, string>()
+  return {
+    getItem: (key) => items.get(key) ?? null,
+    setItem: (key, value) => void items.set(key, value),
+    removeItem: (key) => void items.delete(key),
+    key: (at) => [...items.keys()][at] ?? null,
+    get length() {
+      return items.size
+    },
+  }
+}
+
+/** A reporter, and the requests that its server got. */
+async function reporterOf(
+  { answer = accept, waitMs = 0, sendDate = true }: { answer?: typeof accept; waitMs?: number; sendDate?: boolean },
+  options: Partial<ReporterOptions> = {},
+) {
+  const requests: Request[] = []
+  const server = createServer((request, response) => {
+    void json(request).then(async (body) => {
+      requests.push(body as Request)
+      await sleep(waitMs)
+      response.sendDate = sendDate
+      response.setHeader('content-type', 'application/json').end(JSON.stringify(answer(body as Request)))
+    })
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
+  const reporter = makeReporter({ url, business: 'video', account: '7', storage: memory(), ...options })
+  open.push({ server, reporter })
+  return { reporter, requests, reports: () => requests.filter(({ variables }) => variables.reports !== undefined).length }
+}
+
+test('a running player sends one report per heartbeat, also if the server takes longer than a second', async () => {
+  const { reporter, reports } = await reporterOf({ waitMs: 1_200 })
+  const watch = reporter.watch('1')
+  for (let step = 0; step < 50; step++) {
+    watch.at(step * 100)
+    await sleep(100)
+  }
+  expect(reports()).toBe(1)
+  watch.stop(5_000)
+  await reporter.flush()
+  expect(reporter.waiting()).toBe(0)
+})
+
+test('a stop while a report is under way is sent after it', async () => {
+  const { reporter, requests } = await reporterOf({ waitMs: 200 })
+  const watch = reporter.watch('1')
+  watch.at(1_000)
+  await sleep(300)
+  watch.stop(2_000)
+  await expect.poll(() => reporter.waiting()).toBe(0)
+  expect(requests.at(-1)?.variables.reports).toEqual([expect.objectContaining({ position: 2_000 })])
+})
+
+test('a player that runs waits as long as the server asked for', async () => {
+  const refusal = { errors: [{ message: 'slower', extensions: { code: 'RATE_LIMITED', retryAfterMs: 60_000 } }] }
+  const troubles: string[] = []
+  const { reporter, reports } = await reporterOf(
+    { answer: (request) => (request.variables.reports === undefined ? accept(request) : refusal) },
+    { heartbeatMs: 100, onTrouble: (code) => troubles.push(code) },
+  )
+  const watch = reporter.watch('1')
+  for (let second = 0; second < 3; second++) {
+    watch.at(second * 1_000)
+    watch.stop(second * 1_000 + 500)
+    await sleep(1_100)
+  }
+  expect([reports(), troubles]).toEqual([1, ['RATE_LIMITED']])
+  expect(reporter.waiting()).toBe(1)
+})
+
+test('a server that hides its clock is asked for it once', async () => {
+  const { reporter, requests, reports } = await reporterOf({ sendDate: false })
+  for (const id of ['1', '2', '3']) {
+    reporter.watch(id).stop(1_000)
+    await reporter.flush()
+  }
+  expect([reports(), requests.length]).toEqual([3, 4])
+})
+
+test('a damaged entry of the storage is dropped, and does not stop the others', async () => {
+  const storage = memory()
+  storage.setItem('tidemark:7:video:1', '{"id":"1",')
+  const troubles: string[] = []
+  const { reporter, requests } = await reporterOf({}, { storage, onTrouble: (code) => troubles.push(code) })
+  reporter.watch('2').stop(1_000)
+  await reporter.flush()
+  expect(requests.at(-1)?.variables.reports?.map(({ id }) => id)).toEqual(['2'])
+  expect(reporter.waiting()).toBe(0)
+  expect(storage.getItem('tidemark:7:video:1')).toBeNull()
+  expect(troubles).toEqual([])
+})
+
+test('a batch that is refused as a whole is told', async () => {
+  const mistake = { code: 'INPUTS_TOO_MANY', message: 'too many' }
+  const troubles: string[] = []
+  const { reporter } = await reporterOf(
+    {
+      answer: (request) =>
+        request.variables.reports === undefined
+          ? accept(request)
+          : { data: { reportProgressBatch: { results: [], userErrors: [mistake] } } },
+    },
+    { onTrouble: (code) => troubles.push(code) },
+  )
+  reporter.watch('1').stop(1_000)
+  await reporter.flush()
+  expect(troubles).toEqual(['INPUTS_TOO_MANY'])
+})
