@@ -3,7 +3,7 @@ import AxeBuilder from '@axe-core/playwright'
 import type { Browser, Page } from 'playwright-core'
 import { expect } from 'vitest'
 import { startBrowser } from '../../harness/browser.ts'
-import { makeServiceFolder, startService, type Service } from '../../harness/deployment/service.ts'
+import { makeServiceFolder, startService, type Service, type ServiceOptions } from '../../harness/deployment/service.ts'
 
 export type Pages = {
   readonly service: Service
@@ -16,9 +16,9 @@ export type Pages = {
   close(): Promise<void>
 }
 
-export async function openPages(settings: Record<string, unknown> = {}): Promise<Pages> {
+export async function openPages(settings: Record<string, unknown> = {}, options: Pick<ServiceOptions, 'workers'> = {}): Promise<Pages> {
   const { folder, remove } = makeServiceFolder()
-  const service = await startService({ folder, settings })
+  const service = await startService({ folder, settings, ...options })
   const browser: Browser = await startBrowser()
   const { origin } = new URL(service.url)
   const complaints: string[] = []
