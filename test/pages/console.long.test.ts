@@ -134,6 +134,25 @@ describe('on the embedded stores', () => {
   })
 })
 
+test('the server goes away: the page says so, and continues by itself with the figures of the new process', async () => {
+  const pages = await openPages(FAST)
+  try {
+    const page = await pages.open('/console')
+    await expect.poll(() => figure(page, 'requests')).toBe(0)
+    await ask(pages.service.url, 'before', REPORT, { id: '1' })
+    await expect.poll(() => page.locator('[data-operation=Report]').count()).toBe(1)
+    await pages.restart(async () => {
+      await page.getByText('The server cannot be reached.').waitFor()
+    })
+    await expect.poll(() => page.getByText('The server cannot be reached.').count()).toBe(0)
+    await expect.poll(() => page.locator('[data-operation=Report]').count()).toBe(0)
+    expect(await figure(page, 'reports')).toBeGreaterThanOrEqual(0)
+    expect(pages.complaints).toEqual([])
+  } finally {
+    await pages.close()
+  }
+})
+
 test('with workers the figures are those of all processes', async () => {
   const pages = await openPages(FAST, { workers: 2 })
   try {

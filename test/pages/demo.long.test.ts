@@ -1,7 +1,6 @@
 /** The demo in a real browser: its feed, two devices of one viewer, likes, the history, and a server that goes away and comes back. */
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { startService } from '../../harness/deployment/service.ts'
 import { expectAccessible, openPages, type Pages } from './pages.ts'
 
 let pages: Pages
@@ -140,20 +139,14 @@ test('the server goes away: the page says so, and recovers by itself', async () 
   try {
     const page = await own.open('/demo?viewer=gus')
     await page.locator('[data-feed] .card').nth(7).waitFor()
-    const { port } = new URL(own.service.url)
-    await own.service.kill()
-    await page.getByRole('button', { name: 'Show more' }).click()
-    await page.getByText('The server cannot be reached.').waitFor()
-    const data = own.service.process.spawnargs[own.service.process.spawnargs.indexOf('--data') + 1] as string
-    const again = await startService({ folder: data.replace(/\/data$/, ''), port: Number(port) })
-    try {
+    await own.restart(async () => {
       await page.getByRole('button', { name: 'Show more' }).click()
-      await page.locator('[data-feed] .card').nth(15).waitFor()
-      await expect.poll(() => page.getByText('The server cannot be reached.').count()).toBe(0)
-      await page.getByText('live', { exact: true }).waitFor()
-    } finally {
-      await again.stop()
-    }
+      await page.getByText('The server cannot be reached.').waitFor()
+    })
+    await page.getByRole('button', { name: 'Show more' }).click()
+    await page.locator('[data-feed] .card').nth(15).waitFor()
+    await expect.poll(() => page.getByText('The server cannot be reached.').count()).toBe(0)
+    await page.getByText('live', { exact: true }).waitFor()
   } finally {
     await own.close()
   }
