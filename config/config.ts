@@ -106,7 +106,7 @@ export const configSchema = z
           })
           .default(1_024)
           .describe(
-            'Answers of at least this size are compressed for clients that accept zstd, br or gzip, in at most a tenth of the time; smaller ones fit into one packet. `off`: none, for instance behind a proxy that compresses.',
+            'Answers of at least this size are compressed for clients that accept zstd, br or gzip. Smaller answers fit into one packet. Compression takes at most a tenth of the time. `off`: no compression, for instance behind a proxy that compresses.',
           ),
         hosts: z
           .array(z.string().regex(/^[A-Za-z0-9.-]{1,253}$/, 'write a name such as dev.example, without a port'))

@@ -39,7 +39,7 @@ export function checkFirst(first: number): void {
 export function mistakeOfMoment(name: string, value: number, now: number): string | undefined {
   // -1: the client sent a value that is not a number (subgraphs/timestamp.ts).
   if (!Number.isSafeInteger(value) || value < 1)
-    return `${value === -1 ? `what was sent as ${name}` : `${name} ${value}`} is not a time: send milliseconds since 1970, or leave it out`
+    return `${value === -1 ? `the value of ${name}` : `${name} ${value}`} is not a time: send milliseconds since 1970, or leave it out`
   if (value < SECONDS_BELOW && now >= SECONDS_BELOW)
     return `${name} ${value} is in seconds, or before March 1973: send milliseconds since 1970, or leave it out`
   return undefined

@@ -1,8 +1,8 @@
 /**
- * The SDL of a subgraph as other gateways and composers read it: without the comments of its source, and without two further parts.
+ * The SDL of a subgraph as other gateways and composers read it. It has no comments of the source file, and differs in two parts.
  *
  * - The lookup `subjects` is published by history only. Hive's planners find no plan, or a wrong one, for a root field that several
- *   subgraphs share and that returns an interface. Our gateway plans it (gateway/operation/shared-roots.ts), and saves a fetch by it.
+ *   subgraphs share and that returns an interface. Our gateway plans it (gateway/operation/shared-roots.ts), and thereby saves a fetch.
  * - Authorization directives, if the configuration leaves them out. `@apollo/gateway` refuses a supergraph with them, and some composers do
  *   not know them. The directives only let a gateway refuse early. The resolvers check viewer and scopes themselves.
  */

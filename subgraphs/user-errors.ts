@@ -14,7 +14,7 @@ export function userErrorOf(
   return { code, message, path: [...at, ...inputPath] }
 }
 
-/** Whether a mutation answers with this error in its payload: a mistake in its input, of a caller who may call it. */
+/** True for a mistake in the input of a caller with access. The payload of the mutation has such an error. */
 function isExpected({ code }: TidemarkError): boolean {
   return EXPECTED.has(code)
 }
@@ -24,7 +24,7 @@ const EXPECTED: ReadonlySet<ErrorCode> = new Set([
   ...(['PLAYED_AT_INVALID', 'PLAYS_TOO_MANY'] as const),
 ])
 
-/** The payload of a mutation, or `refused` of its mistake. Other errors are thrown as they are. */
+/** The payload of a mutation. If its input has a mistake, the result of `refused`. Other errors are rethrown. */
 export async function orUserErrors<T, R>(mutation: () => Promise<T>, refused: (userErrors: readonly UserError[]) => R): Promise<T | R> {
   try {
     return await mutation()

@@ -1,5 +1,5 @@
 /**
- * What does compressing answers cost, and what does it save?
+ * The cost of compressing answers, and the bytes that it saves.
  *
  *     npm run bench -- compression [--quick] [--json]
  *
@@ -9,8 +9,8 @@
  * The service has no free time under this load, so its compression reaches the limit of a tenth of the time, and part of the answers goes
  * uncompressed. The time per compressed answer is the service's own measurement of the round in which it was least.
  *
- * The last rows ask whether the event loop would be spared by compressing in Node's thread pool: the time that it is busy per answer, with
- * the pool, divided by the time that compressing on the event loop takes.
+ * The last rows show whether Node's thread pool would relieve the event loop. They divide the busy time of the event loop per answer with
+ * the pool by the time of compressing on the event loop.
  */
 import { request } from 'node:http'
 import { buffer } from 'node:stream/consumers'
@@ -31,7 +31,7 @@ const RATIO_MAX = 1.25
 /** Earns the budget back after the load of the size before. */
 const SETTLE_MS = 3_000
 const ENTRIES = 600
-const PAGE = `{ edges { cursor node { business oid position duration viewedAt device finished subject { __typename ... on Video { id } } } }
+const PAGE = `{ edges { cursor viewedAt node { __typename id business viewerProgress { position duration viewedAt device finished } } }
   pageInfo { hasNextPage endCursor } }`
 
 const page = (first: number, after?: string): string =>
@@ -177,16 +177,16 @@ async function makeQueries({ url }: Service): Promise<Readonly<Record<string, st
 
 async function fill({ url }: Service): Promise<void> {
   const now = Date.now()
-  const inputs = Array.from({ length: ENTRIES }, (_, index) => ({
+  const reports = Array.from({ length: ENTRIES }, (_, index) => ({
     business: 'video',
-    oid: String(10_000_000 + ((index * 7_919_317) % 89_999_999)),
+    id: String(10_000_000 + ((index * 7_919_317) % 89_999_999)),
     position: 10_000 + ((index * 104_729) % 1_700_000),
     duration: 1_800_000,
     device: ['tv', 'phone', 'web'][index % 3],
     viewedAt: now - index * 4_321_987,
   }))
-  const query = 'mutation ($inputs: [ProgressInput!]!) { reportProgressBatch(inputs: $inputs) { outcome } }'
-  for (let at = 0; at < ENTRIES; at += 300) await ask(url, '1', query, { inputs: inputs.slice(at, at + 300) })
+  const query = 'mutation ($reports: [ReportProgressInput!]!) { reportProgressBatch(input: { reports: $reports }) { results { outcome } } }'
+  for (let at = 0; at < ENTRIES; at += 300) await ask(url, '1', query, { reports: reports.slice(at, at + 300) })
 }
 
 const DECOMPRESS: Readonly<Record<Encoding, (bytes: Buffer) => Buffer>> = {

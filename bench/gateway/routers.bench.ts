@@ -1,8 +1,8 @@
 /**
- * Which other gateways serve our subgraphs, and do they answer as ours does? The three subgraphs run alone, beside the example partner's.
+ * Other gateways in front of our subgraphs, and whether they answer as our gateway does. The three subgraphs run alone, beside the example partner's.
  * Each gateway gets the same operations (routers/operations.ts), and at the end 40 equal queries of two viewers at once. Every answer is
- * compared with that of our gateway before the same processes. A table on standard error shows what each gateway answers. The figures count equal answers, and have a target for the
- * configurations that docs/gateway/your-router.md recommends.
+ * compared with the answer of our gateway in front of the same processes. A table on standard error shows the answers of each gateway. The
+ * figures count equal answers, and have a target for the configurations that docs/gateway/your-router.md recommends.
  *
  *   npm run bench -- routers [--hive-router PATH]
  *
@@ -20,7 +20,7 @@ import type { BenchOptions, Measure } from '../support/report.ts'
 type Answer = { readonly data: unknown; readonly codes: readonly string[]; readonly message: string | undefined }
 type Run = { readonly answers: ReadonlyMap<string, Answer> } | { readonly refusal: string }
 
-/** The callers of one gateway whose equal queries are under way together. Half of them have a history. */
+/** The callers that send equal queries to one gateway at once. Half of them have a history. */
 const AT_ONCE = 40
 const TOGETHER = 'at once'
 const COMPARED = [...OPERATIONS.map(({ name }) => name), TOGETHER]

@@ -1,5 +1,5 @@
 /**
- * The operations of the Apollo and urql examples. They select `id` wherever there is one, so that the caches can tell objects apart. A
+ * The operations of the Apollo and urql examples. They select `id` of every object that has one, so that the caches can identify it. A
  * mutation selects the fields that the page shows: a cache cannot show a field that no answer had.
  */
 

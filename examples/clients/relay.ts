@@ -1,8 +1,8 @@
 /**
  * Relay: `node relay.ts http://localhost:4000/graphql`.
  *
- * Relay expects an id to be unique in the whole graph. The ids of Tidemark are those of your businesses, unique within their type. So one
- * setting of the environment tells a video from an article with the same id. Graphs with ids that are unique anyway do not need it.
+ * Relay's store identifies an object by `id` alone. Tidemark's ids come from your businesses and are unique within their type: a video and an
+ * article may have equal ids. `getDataID` therefore adds the type. Graphs with globally unique ids do not need it.
  */
 import { createClient } from 'graphql-ws'
 import {

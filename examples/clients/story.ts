@@ -1,6 +1,6 @@
 /**
- * The story that every example tells with its library: it shows a page, marks, reports, removes and follows another device. After each step
- * its cache must equal that of a new client. The video and the article have equal ids.
+ * The steps that every example runs with its library: show a page, mark, report, remove, and follow another device. After each step its cache
+ * must equal the cache of a new client. The video and the article have equal ids.
  */
 import assert from 'node:assert/strict'
 import { setTimeout as wait } from 'node:timers/promises'
@@ -88,5 +88,5 @@ async function until(isDone: () => boolean, event: string): Promise<void> {
 /** The address of the API, and the headers of a viewer. In production the header is `authorization` with a token. */
 export const URL_OF_API = process.argv[2] ?? 'http://localhost:4000/graphql'
 export const headersOf = (viewer: string): Record<string, string> => ({ 'x-viewer-id': viewer })
-/** A browser cannot set headers of a WebSocket: the credentials travel in the first message, in production `{ authorization }`. */
+/** A browser cannot set headers of a WebSocket: the credentials are in the first message, in production `{ authorization }`. */
 export const parametersOf = (viewer: string): Record<string, string> => ({ viewerId: viewer })

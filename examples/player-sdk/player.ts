@@ -8,8 +8,8 @@
  *     video.ontimeupdate = () => watch.at(video.currentTime * 1000)
  *     video.onpause = () => watch.stop(video.currentTime * 1000)
  *
- * Per subject only the newest position counts. So the queue has one report per subject, and a report that is sent twice changes nothing:
- * it keeps the time of its visit. That time is the server's, even if the clock of the device is wrong.
+ * Only the newest position of a subject counts, so the queue has one report per subject. A report keeps the time of its visit, so a repeated
+ * report changes nothing. The time is by the server's clock, even if the clock of the device is wrong.
  */
 
 export type Progress = { position: number; duration: number; viewedAt: number; device: string | null; finished: boolean }
@@ -125,7 +125,7 @@ export function makeReporter(options: ReporterOptions): Reporter {
 
   function failed(error: CallError): void {
     options.onTrouble?.(error.code ?? 'OFFLINE', error.message)
-    // Many players lose the server at the same moment, and should not come back at the same moment.
+    // Many players lose the server at the same moment. They should not reconnect at the same moment.
     const wait = Math.max(error.retryAfterMs ?? 0, retryMs * (0.5 + Math.random()))
     retryMs = Math.min(retryMs * 2, RETRY_MAX_MS)
     if (!isClosed) timer = setTimeout(() => void flush(), wait)

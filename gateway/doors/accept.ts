@@ -11,7 +11,7 @@ export type Negotiated = { readonly contentType: ContentType | undefined; readon
 
 const REMEMBERED_MAX = 200
 
-/** Remembers what was read from a header. Clients send few different values; further values are read on every request. */
+/** Caches the parsed headers. Clients send few different values; further values are parsed on every request. */
 export function remembering<T>(absent: string, read: (text: string) => T): (text: string | undefined) => T {
   const remembered = new Map<string, T>()
   return (text = absent) => {

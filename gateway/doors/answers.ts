@@ -1,4 +1,4 @@
-/** Answers over HTTP: how they are written, and those to requests that are refused before their operation runs. */
+/** Writes answers over HTTP, and makes the answers to requests that are refused before their operation runs. */
 import { STATUS_CODES, type ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
 import type { GraphQLError } from 'graphql'
@@ -42,7 +42,7 @@ export function requestErrors(errors: readonly GraphQLError[], contentType: stri
   return { status: statusFor(contentType, statusOf(errors)), contentType, body: JSON.stringify({ errors }) }
 }
 
-/** Clients of `application/json` take any other status than 200 for a broken server. Only the newer media type has other statuses. */
+/** Clients of `application/json` treat every status but 200 as a broken server. Only the newer media type has other statuses. */
 export function statusFor(contentType: string, status: number): number {
   return contentType === JSON_TYPE ? 200 : status
 }
@@ -56,7 +56,7 @@ export function refusal(error: unknown, contentType: string): Answer {
   return headers === undefined ? { status, contentType, body } : { status, contentType, body, headers }
 }
 
-/** Headers that HTTP asks for with a status. 415: the encodings that a body may have. */
+/** Headers that HTTP requires with a status. 415: the encodings that a body may have. */
 const STATUS_HEADERS: Readonly<Record<number, Readonly<Record<string, string>>>> = {
   401: { 'www-authenticate': 'Bearer' },
   415: { 'accept-encoding': 'identity' },
@@ -114,7 +114,7 @@ export function writeAnswer(response: ServerResponse, answer: Answer): void {
   response.writeHead(answer.status, {
     'content-type': answer.contentType,
     'content-length': Buffer.byteLength(answer.body),
-    // Without `no-store`, caches may keep a 404 or a 405 as long as they like.
+    // Without `no-store`, caches may keep a 404 or a 405 for any time.
     ...(answer.status === 200 ? undefined : NOT_STORED),
     ...headersOf(response, answer),
   })

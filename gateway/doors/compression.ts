@@ -1,10 +1,10 @@
 /**
  * Compresses answers for clients that accept it.
  *
- * It runs on the event loop, not in the thread pool. Up to 20 KB, the pool takes more of the event loop's time than compressing does: it
- * sets up a stream and comes back (bench compression). Its threads are also those of files.
+ * It runs on the event loop, not in the thread pool. Up to 20 KB, the pool keeps the event loop busy longer than compressing does, because
+ * of the stream and the two thread changes (bench compression). File access uses the same threads.
  *
- * A budget bounds the work to a tenth of the time. While it is used up, answers go uncompressed.
+ * A budget limits the work to a tenth of the time. While it is used up, answers are sent uncompressed.
  *
  * Streams are not compressed: their events are small, and each would need a flush.
  */
@@ -17,7 +17,7 @@ import type { Answer } from './answers.ts'
 import { makeTimeBudget, type TimeBudget } from './time-budget.ts'
 
 export type Compression = {
-  /** False if the client refuses every coding, also none. */
+  /** False if the client refuses every coding and also uncompressed answers. */
   accepts(headers: IncomingHttpHeaders): boolean
   /** The answer in the coding that these request headers ask for. */
   compress(headers: IncomingHttpHeaders, answer: Answer): Answer
@@ -28,14 +28,14 @@ const BUDGET = { share: 0.1, burstMs: 10, overheadMs: 0.01 }
 /** Larger answers take more than 10 ms. */
 const BYTES_MAX = 4_194_304
 
-/** The levels cost least for their size on answers in JSON. */
+/** The levels with the best ratio of time to size for answers in JSON. */
 const COMPRESS: Readonly<Record<Encoding, (body: string | Buffer) => Buffer>> = {
   zstd: (body) => zstdCompressSync(body, { params: { [constants.ZSTD_c_compressionLevel]: 1 } }),
   br: (body) => brotliCompressSync(body, { params: { [constants.BROTLI_PARAM_QUALITY]: 1 } }),
   gzip: (body) => gzipSync(body, { level: 1 }),
 }
 
-/** `fromBytes`: the least bytes of an answer that is compressed, or 'off'. */
+/** `fromBytes`: the minimum size of an answer that is compressed, or 'off'. */
 export function makeCompression(fromBytes: number | 'off', registry: Registry, budget: TimeBudget = makeTimeBudget(BUDGET)): Compression {
   const metrics = makeMetrics(registry, budget)
 
@@ -72,7 +72,7 @@ export function varyWith(vary: string | undefined): string {
 
 const TEXT = /^text\/|^application\/(json|javascript|.+\+json)|^image\/svg/
 
-/** Compresses the replies of routes: the schema, metrics, pages. A reply whose coding is negotiated already is left as it is. */
+/** Compresses the replies of routes: the schema, metrics, pages. A reply that already has a negotiated coding is left unchanged. */
 export function compressReplies(app: FastifyInstance, compression: Compression): void {
   app.addHook('onSend', async (request, reply, payload) => {
     const contentType = String(reply.getHeader('content-type'))

@@ -43,13 +43,13 @@ export type ServerOptions = Pick<Config['server'], 'host' | 'port' | 'mode' | 'b
     readonly pingEveryMs?: number
     /** The total cost that the subscriptions of one WebSocket may have. Default: unlimited. */
     readonly subscriptionsCostMax?: number
-    /** The origins whose web pages may call the API. Absent: none in production, those of origins.ts in development. */
+    /** The origins of the web pages that may call the API. Absent: none in production, those of origins.ts in development. */
     readonly cors?: CorsOptions | undefined
     /** Further host names that a process in development answers; see hosts.ts. Default: empty. */
     readonly hosts?: readonly string[]
     /** Milliseconds that a client may take to send a request, a third of them for its headers. Default 30000. */
     readonly requestMaxMs?: number
-    /** The least bytes of an answer that is compressed, or 'off'. Default 1024. */
+    /** The minimum size of an answer that is compressed, in bytes, or 'off'. Default 1024. */
     readonly compressFromBytes?: Config['server']['compressFromBytes']
     /** Whether the API is also at /, where gateways expect a subgraph. Default false. */
     readonly atRoot?: boolean

@@ -10,7 +10,7 @@
  * - A list without such an argument has `listSizeAssumed` items.
  * - Ten items of an input list cost 1 if the answer is not a list of objects (`candidates` of `unseen`). An input object in a list that a
  *   mutation receives costs 1, because each is a write.
- * - A field of an interface costs as much as on the dearest of the possible types, and an object of an interface as the dearest type.
+ * - A field of an interface costs as much as on the most expensive possible type, and so does an object of an interface.
  */
 import {
   Kind,
@@ -185,7 +185,7 @@ function sizeOf(value: unknown, isList: boolean): number {
 
 /**
  * The cost of an argument's value by the weights of the argument and of its given input fields. Undefined: the argument never costs
- * anything. `places`: the argument on each type that may have it; the dearest counts.
+ * anything. `places`: the argument on each type that may have it; the most expensive one counts.
  */
 export function argumentCost(
   rules: CostRules,

@@ -189,7 +189,7 @@ function selectsList({ fragments }: Compiling, { selectionSet }: FieldNode, name
   return selects(selectionSet)
 }
 
-/** A representation costs the selection on its type. On an interface or an unknown type it costs as much as the dearest type. */
+/** A representation costs the selection on its type. On an interface or an unknown type it costs as much as the most expensive type. */
 function entitiesCost(compiling: Compiling, field: GraphQLField<unknown, unknown>, node: FieldNode): Cost {
   const { schema } = compiling
   const union = getNamedType(field.type)

@@ -7,7 +7,7 @@ import { isInputObjectType, isLeafType, isListType, isNonNullType, typeFromAST }
 import type { GraphQLInputObjectType, GraphQLInputType, GraphQLSchema, VariableDefinitionNode } from 'graphql'
 import type { VariableValues } from './conditions.ts'
 
-/** True if graphql-js would return an equal value. May throw what a scalar throws. */
+/** True if graphql-js would return an equal value. May throw the error of a scalar. */
 type IsPlain = (value: unknown) => boolean
 
 /** The returned function gives undefined for values that need coercion or have a mistake. */

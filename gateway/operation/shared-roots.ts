@@ -2,8 +2,8 @@
  * Plans root fields that several subgraphs share and that return an interface or union, such as `subjects`. The native planner (0.0.38)
  * finds no plan for an operation with such a field if its selection needs more than one subgraph and the interface has more than one type.
  *
- * Such fields are then planned as if only one subgraph had them: the one with most of the selected fields. The plan begins there, and asks
- * the other subgraphs by the keys of the entities. One plan has all fields that begin at a subgraph, so an operation has at most one plan
+ * Such fields are then planned as if only one subgraph had them: the subgraph with most of the selected fields. The plan begins there, and
+ * fetches from the other subgraphs by the keys of the entities. One plan has all fields that begin at a subgraph, so an operation has at most one plan
  * per subgraph, and one for its other root fields.
  */
 import type { PlanNode } from '@graphql-hive/router-query-planner'

@@ -1,6 +1,6 @@
 /**
  * GraphiQL, in development only. It is one prebuilt page that contains all of its files, so it opens without a network. The first visit
- * renders the page and compresses it off the event loop. Later visits get the same page. It has 9 MB, and 2 MB on the wire.
+ * renders the page and compresses it off the event loop. Later visits get the same page. It has 9 MB, or 2 MB compressed.
  *
  * The first tab works at the first click: it has the header that names a viewer in development.
  */
@@ -50,7 +50,7 @@ mutation Report {
   }
 }
 `,
-  `# A like. NONE takes it back.
+  `# A like. NONE undoes it.
 mutation Like {
   setMark(input: { business: "video", id: "42", mark: LIKE }) {
     outcome
@@ -99,8 +99,8 @@ query History {
   }
 }
 `,
-  `# Changes from any device, as they happen. Leaving
-# this tab ends it. So open this page in a second
+  `# Changes from any device, as they happen. It ends
+# when you leave this tab. Open this page in a second
 # window, run this tab there, and report here.
 subscription Follow {
   progressChanged {
@@ -122,8 +122,8 @@ subscription Follow {
 const mark = readFileSync(new URL('../../pages/shared/mark.svg', import.meta.url), 'utf8').trim()
 
 /**
- * GraphiQL moves each tab by an offset that it means to animate away. The animation hides the offset until a press on the tab ends it: then
- * the tab jumps away under the pointer, and nothing opens. So tabs have no offset.
+ * GraphiQL gives each tab an offset and animates it to zero. A press on the tab ends the animation: the tab then jumps away under the
+ * pointer, and does not open. This style removes the offset.
  */
 const TABS_STAY = '<style>.graphiql-tabs > * { transform: none !important }</style>'
 

@@ -43,7 +43,7 @@ function libraryFile(name: string): string | undefined {
   return existsSync(join(folder, file)) ? join(folder, file) : undefined
 }
 
-/** By its place among the modules: a package need not export the files that a browser needs. */
+/** Searches the module folders, because a package need not export the files that a browser needs. */
 function packageFolder(name: string): string | undefined {
   const places = createRequire(import.meta.url).resolve.paths(name) ?? []
   return places.map((modules) => join(modules, name)).find((folder) => existsSync(folder))

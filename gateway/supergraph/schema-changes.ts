@@ -29,7 +29,7 @@ export type SchemaChange = {
   /** A schema coordinate, such as Video.title. */
   readonly place: string
   readonly sentence: string
-  /** For a removed part: whether clients were warned, and what to do. Else empty. */
+  /** For a removed part: whether it was deprecated, and the remedy. Otherwise empty. */
   readonly advice: string
   /** The known operations that use the place. */
   readonly usedBy: readonly string[]

@@ -1,12 +1,12 @@
 /**
  * Runs a document whose `_entities` fields were rewritten to lists; see entity-schema.ts. Representations of several types are sorted into
- * the lists of their types. Afterwards the entities and the paths of errors get back the places of their representations.
+ * the lists of their types. Afterwards, the entities and the paths of errors get the positions of their representations.
  */
 import type { EntityLists } from './entity-schema.ts'
 import type { FetchError, FetchResult, FetchVariables } from './transport.ts'
 
 type Root = Record<string, unknown>
-/** The places of the representations of each list of one type, by its key. */
+/** The positions of the representations of each list of one type, by its key. */
 type Places = ReadonlyMap<string, readonly number[]>
 
 /** `run` gets the root value with the lists. `whole` runs the document as it was, for a representation of a type that it does not name. */

@@ -1,4 +1,4 @@
-/** Calls of the page, with one line of words for whatever goes wrong. */
+/** Calls of the page. A notice of one line shows each failure. */
 import { useState } from 'preact/hooks'
 import { call, CallFailed, needsIdentity, sentenceOf, type Answer, type Identity } from '../shared/api.ts'
 import { degradedText } from '../shared/ui.ts'
@@ -17,7 +17,7 @@ export function useAsking(identity: Identity) {
     setNotice({ kind: 'trouble', text: sentenceOf(failure) })
   }
 
-  /** Undefined if there was no answer. The line of words then says why. */
+  /** Undefined if there was no answer. The notice then gives the reason. */
   async function ask<T>(query: string, variables: object = {}): Promise<Answer<T> | undefined> {
     try {
       const answer = await call<T>(identity, query, variables)

@@ -1,4 +1,4 @@
-/** The videos of the demo. A real site has its catalogue in a subgraph of its own; Tidemark only knows their ids. */
+/** The videos of the demo. A real site has its catalogue in a subgraph of its own; Tidemark has only their ids. */
 
 export type Video = {
   readonly id: string

@@ -1,4 +1,4 @@
-/** What the server sends by itself: changes of this viewer from all devices, and counts of everything on the page. */
+/** The subscriptions: changes of this viewer from all devices, and counts of all videos on the page. */
 import { useEffect, useState } from 'preact/hooks'
 import { connect, needsIdentity, type CallFailed, type Identity, type Live } from '../shared/api.ts'
 import type { Ask } from './asking.ts'

@@ -60,11 +60,11 @@ function Demo() {
       ${open === undefined ? null : html`<${Player} key=${open} id=${open} device=${device} reporter=${demo.reporter} actions=${actions} />`}
       <section class="panel" aria-label="Feed">
         <h2>For you</h2>
-        <p class="quiet">Nothing comes twice: each page asks <code>unseen</code>, and records what it shows.</p>
+        <p class="quiet">No video is shown twice: each page calls <code>unseen</code>, and records the videos that it shows.</p>
         <ul class="cards" data-feed>
           ${demo.feed.map((id) => html`<${Card} key=${id} id=${id} actions=${actions} />`)}
         </ul>
-        ${demo.isFeedOver ? html`<p role="status">You have been shown everything. Videos come back when they were served long ago and never watched.</p>` : html`<button class="primary" onClick=${() => void demo.more()}>Show more</button>`}
+        ${demo.isFeedOver ? html`<p role="status">The feed has shown every video. Videos that were served long ago and never watched will return.</p>` : html`<button class="primary" onClick=${() => void demo.more()}>Show more</button>`}
       </section>
       <section class="panel" aria-label="History">
         <h2>Your history</h2>
@@ -79,7 +79,7 @@ function Demo() {
           >${' '}
           <button onClick=${() => void demo.clear()} disabled=${demo.history.length === 0}>Clear all</button>
         </p>
-        ${demo.history.length === 0 ? html`<p class="quiet">Nothing here. Watch something.</p>` : null}
+        ${demo.history.length === 0 ? html`<p class="quiet">The history is empty. Watch a video.</p>` : null}
         <ul class="cards" data-history>
           ${demo.history.map((id) => html`<${Card} key=${id} id=${id} actions=${actions} remove=${demo.remove} />`)}
         </ul>

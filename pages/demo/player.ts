@@ -1,5 +1,5 @@
 /**
- * The player. It plays no film: a clock runs, and everything around it is real. The player SDK reports the position every few seconds and at each
+ * The player. A clock runs in place of a video; everything else is real. The player SDK reports the position every few seconds and at each
  * stop. The player continues where any device stopped, and follows the other devices of the viewer while it is paused.
  */
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
@@ -39,7 +39,7 @@ export function Player({ id, device, reporter, actions }: { id: string; device: 
     }
   }, [playing, watch])
 
-  // Another device moved on, or the first facts of this video arrived, while nothing plays here.
+  // Nothing plays here, and another device reported a position, or the first facts of this video arrived.
   const isElsewhere = stored != null && stored.device !== device
   useEffect(() => {
     if (!playing && stored != null && !stored.finished) setPosition(stored.position)

@@ -1,6 +1,6 @@
 /**
  * A deterministic sample for a viewer without a history: views of the last five days, and likes of other viewers. It is written through
- * the API, like everything else here. Its times count back from now, so the history always looks like this week.
+ * the API, like everything else here. Its times are relative to now, so the views are always of the last days.
  */
 import { call, type Identity } from '../shared/api.ts'
 import { CATALOGUE, randomOf, seedOf, shuffled } from './catalogue.ts'

@@ -1,4 +1,4 @@
-/** The state of the page and what its buttons do. Every action is one call of the public API; its answer goes into the facts. */
+/** The state of the page and the actions of its buttons. Every action is one call of the public API, and its answer updates the facts. */
 import { useEffect, useMemo, useState } from 'preact/hooks'
 import { makeReporter } from '../../examples/player-sdk/player.ts'
 import { headersOf, type Identity } from '../shared/api.ts'
@@ -46,7 +46,7 @@ export function useDemo(identity: Identity, viewer: string, device: string) {
     setFeed([...shown, ...ids])
   }
 
-  // The first facts, again until they are there: a server that is down may come back.
+  // Repeats the first calls until they succeed, because a server that is down may recover.
   useEffect(() => {
     let isGone = false
     setFeed([])

@@ -1,13 +1,13 @@
 /** Calls of the public API from a page: operations by `fetch`, subscriptions by one WebSocket. */
 import { createClient } from 'graphql-ws'
 
-/** In development the server believes `viewer`. In production it wants a token. */
+/** In development, `viewer` is enough. In production, the server needs a token. */
 export type Identity = { viewer?: string; scopes?: string; token?: string }
 
 export type Answer<T> = {
   data: T | null
   errors: readonly { message: string; path?: readonly (string | number)[]; extensions?: { code?: string } }[]
-  /** Stores that the answer lacked. */
+  /** Stores that were not available for the answer. */
   degraded: readonly string[]
 }
 
@@ -68,7 +68,7 @@ function failureOf({ errors }: { errors?: Answer<never>['errors'] }, status: num
   return new CallFailed(first?.extensions?.code ?? 'INTERNAL', first?.message ?? `The server answered with status ${status}.`)
 }
 
-/** One WebSocket for all subscriptions of the page. It reconnects until it is closed, and then continues what is followed. */
+/** One WebSocket for all subscriptions of the page. It reconnects until it is closed, and then continues the subscriptions. */
 export type Live = {
   /**
    * Returns a function that ends it. `variables` is read at each connection: a getter in it can name the last event that was received, so
@@ -78,7 +78,7 @@ export type Live = {
   close(): void
 }
 
-/** `onState`: undefined whenever a connection is open, else why there is none. */
+/** `onState`: undefined when a connection opens, otherwise the reason why there is none. */
 export function connect({ viewer, token }: Identity, onState: (failure: CallFailed | undefined) => void): Live {
   const client = createClient({
     url: `${location.origin.replace(/^http/, 'ws')}${ENDPOINT}`,
@@ -114,7 +114,7 @@ const WAIT_MAX_MS = 10_000
 
 const SENTENCES: Readonly<Record<string, string>> = {
   TOKEN_EXPIRED: 'The token has expired: paste a new one above.',
-  UNAUTHENTICATED: 'This server wants a signed token: paste one above.',
+  UNAUTHENTICATED: 'This server needs a signed token: paste one above.',
 }
 
 /** In words for people. */
@@ -122,7 +122,7 @@ export function sentenceOf({ code, message }: CallFailed): string {
   return SENTENCES[code] ?? message
 }
 
-/** Only another token helps. */
+/** True if the call can succeed only with another token. */
 export function needsIdentity({ code }: CallFailed): boolean {
   return code === 'UNAUTHENTICATED' || code === 'TOKEN_EXPIRED'
 }

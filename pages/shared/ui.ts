@@ -1,4 +1,4 @@
-/** What all pages share: templates, the line of failures, times as text. */
+/** Shared by all pages: templates, sentences about failures, times as text. */
 import { h } from 'preact'
 import htm from 'htm'
 
@@ -11,7 +11,7 @@ const STORES: Readonly<Record<string, string>> = {
   log: 'the log',
 }
 
-/** In words: the stores that an answer lacked. */
+/** A sentence about the stores that were not available for an answer. */
 export function degradedText(stores: readonly string[]): string {
   const names = stores.map((store) => STORES[store] ?? store)
   return `Some data may be missing or old, because ${names.join(' and ')} ${names.length === 1 ? 'does' : 'do'} not answer. Nothing that was saved is lost, and this page recovers by itself.`

@@ -72,7 +72,7 @@ export function makeExistenceResolvers(businesses: Businesses, service: Existenc
     RecordIssuedPayload: { subjects: entitiesOf },
     RecordPlayedPayload: {
       subjects(payload: Listed, _: unknown, context: ExistenceContext) {
-        // A read would find the plays, in the hot store or among those that wait for it in this process.
+        // A read would also find the plays: in the hot store, or waiting for it in this process.
         for (const key of keysOf(payload, requireViewer(context.viewer))) context.loaders.seen.prime(key, 'PLAYED')
         return entitiesOf(payload)
       },

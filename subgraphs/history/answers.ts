@@ -13,7 +13,7 @@ import { tokenOf } from './read/change-stream.ts'
 import { placeOf, type TimelinePage } from './read/timeline.ts'
 import type { ReportAnswer } from './write/service.ts'
 
-/** A subject whose progress of the caller is known; `record` is undefined if there is none. A class, because representations are any JSON. */
+/** A subject with the known progress of the caller; `record` is undefined if there is none. A class, because representations are any JSON. */
 export class KnownSubject implements SubjectEntity {
   readonly __typename: string
   readonly id: string

@@ -9,7 +9,7 @@ import type { HistoryService, ReportAnswer } from './write/service.ts'
 
 type Input<T> = { input: T }
 
-/** While the log is down, only the way to the record store is affected; the write itself is as safe as ever. */
+/** A log that is down affects only the way to the record store. The write itself is durable. */
 export function makeHistoryMutations(businesses: Businesses, service: HistoryService, isLogDown: () => boolean) {
   /** Fields that are resolved after a write read the stores again. */
   async function write<T>({ viewer, loaders, degraded }: HistoryContext, task: (viewer: Viewer) => Promise<T>): Promise<T> {

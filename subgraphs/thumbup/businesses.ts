@@ -1,6 +1,6 @@
 /**
- * The businesses as thumbup sees them. The entity types of all of them have thumbup's fields. Without thumbup they are null. With a deleted
- * thumbup they are null with BUSINESS_DELETED, and the rest of a client's operation still works.
+ * The businesses as thumbup sees them. All entity types have thumbup's fields. For a business without likes, the fields are null. For a
+ * business with deleted likes, they are null with BUSINESS_DELETED, and the rest of a client's operation still works.
  */
 import { makeBusinesses, type Businesses } from '../../config/businesses.ts'
 import type { BusinessConfig, Config } from '../../config/config.ts'

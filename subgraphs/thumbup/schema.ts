@@ -7,7 +7,7 @@ const base = readFileSync(new URL('../../schema/thumbup.graphql', import.meta.ur
 
 const FIELDS = `  "Likes, including a like that this viewer gave just now. Null if the business has no likes, or if no store answers."
   likeCount: BigCount @cacheControl(maxAge: 5, scope: PUBLIC)
-  "Dislikes, as \`likeCount\`."
+  "Dislikes, counted as \`likeCount\`."
   dislikeCount: BigCount @cacheControl(maxAge: 5, scope: PUBLIC)
   "The mark of this viewer. Null if the business has no likes, or if no store answers."
   viewerMark: Mark @authenticated

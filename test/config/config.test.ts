@@ -100,7 +100,7 @@ describe('configuration', () => {
     expect(mistakesOf(values)).toEqual([expect.stringContaining(reason)])
   })
 
-  test('refuses an entity that is called like a type of any subgraph', () => {
+  test('refuses an entity with the name of a type of any subgraph', () => {
     const config = makeConfig([])
     const entities = new Set(config.businesses.map(({ entity }) => entity))
     const types = ourSubgraphs(config)

@@ -207,7 +207,7 @@ describe('reporting', () => {
     const wrongScope = await ask(service.url, viewer, REPORT, { input }, { 'x-viewer-scopes': 'progress:read' })
     expect(wrongScope.data.reportProgress).toMatchObject(forbidden)
     const scoped = await ask(service.url, viewer, REPORT, { input }, { 'x-viewer-scopes': 'progress:write-any' })
-    // The subject is shown as the caller sees it, who has no progress in it.
+    // The subject is shown as the caller sees it, and the caller has no progress in it.
     expect(scoped.data.reportProgress).toMatchObject({
       outcome: 'ACCEPTED',
       progress: { position: 10_000 },

@@ -72,7 +72,7 @@ test('its own tests pass', () => {
   execFileSync(process.execPath, ['--test'], { cwd: example, stdio: 'pipe' })
 })
 
-test('one query reads the partner and all of ours; without the partner, our fields are still answered', async () => {
+test('one query reads fields of the partner and of all our subgraphs; while the partner is down, our fields are still answered', async () => {
   const partner = await startExample()
   const service = await startWith(editSupergraph(partner.port))
   const { url } = service

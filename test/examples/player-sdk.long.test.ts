@@ -51,7 +51,7 @@ async function stored(viewer: string, id = '1'): Promise<Progress> {
   return data.subjects[0].viewerProgress as Progress
 }
 
-test('heartbeats: a running player is stored every second or so, and a stop at once', async () => {
+test('heartbeats store the position of a running player about every second, and a stop at once', async () => {
   const context = await newContext()
   const page = await openTab(context, 'beat')
   await page.evaluate(`globalThis.watch = reporter.watch('1', 600000); watch.at(1000)`)
@@ -63,7 +63,7 @@ test('heartbeats: a running player is stored every second or so, and a stop at o
   await context.close()
 })
 
-test('offline for a minute, in which the player goes on: nothing is lost, and the newest position arrives with its time', async () => {
+test('after a minute offline, the newest position of the player arrives with its time', async () => {
   const context = await newContext()
   const page = await openTab(context, 'train')
   await page.evaluate(`globalThis.watch = reporter.watch('1', 600000); watch.stop(1000)`)
@@ -86,7 +86,7 @@ test('offline for a minute, in which the player goes on: nothing is lost, and th
   await context.close()
 })
 
-test('a tab that is closed while it is offline: the next tab sends what waits', async () => {
+test('if a tab is closed while offline, the next tab sends its waiting reports', async () => {
   const context = await newContext()
   const page = await openTab(context, 'closed')
   await context.setOffline(true)
@@ -108,7 +108,7 @@ test.each([
   const context = await newContext()
   await context.addInitScript(`{ const now = Date.now.bind(Date); Date.now = () => now() + ${skew} }`)
   const page = await openTab(context, viewer)
-  // The tv is older than the tab's visit, and the phone newer.
+  // The report of the tv is older than the visit of the tab, and the report of the phone is newer.
   await ask(
     pages.service.url,
     viewer,

@@ -213,7 +213,7 @@ test('in production: no data by default, and a token with the scope when it is e
   const open = await openPages({ server: { mode: 'production', pages: ['console'] }, auth: { secret, clockToleranceSeconds: 0 } })
   try {
     const page = await open.open('/console')
-    await page.getByText('This server wants a signed token').waitFor()
+    await page.getByText('This server needs a signed token').waitFor()
     const paste = async (token: string): Promise<void> => {
       await page.getByLabel('Token').fill(token)
       await page.keyboard.press('Tab')

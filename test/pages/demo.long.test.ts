@@ -45,7 +45,7 @@ test('a new viewer gets a sample of this week, and a feed that leaves out what w
   await again.context().close()
 })
 
-test('two devices: the second one continues where the first one stopped, and follows it live', async () => {
+test('the second of two devices continues at the position of the first, and follows it live', async () => {
   const laptop = await openDemo('ben', 'laptop')
   const tv = await openDemo('ben', 'tv')
   const title = (await titles(laptop, 'feed'))[0] as string
@@ -104,7 +104,7 @@ test('a like changes the count here at once, and on the page of another viewer',
   await theirs.context().close()
 })
 
-test('the history: an entry removed, a pause, all cleared', async () => {
+test('the page removes an entry of the history, pauses the history and clears it', async () => {
   const page = await openDemo('eve', 'laptop')
   await page.locator('[data-history] .card').nth(8).waitFor()
   const [first] = await titles(page, 'history')
@@ -127,7 +127,7 @@ test('the history: an entry removed, a pause, all cleared', async () => {
   await page.context().close()
 })
 
-test('first paint within a second, and everything by keyboard', async () => {
+test('the page paints within a second, and works by keyboard', async () => {
   const page = await openDemo('finn', 'laptop')
   const paint = await page.evaluate(() => performance.getEntriesByName('first-contentful-paint')[0]?.startTime)
   expect(paint).toBeLessThan(1_000)
@@ -138,7 +138,7 @@ test('first paint within a second, and everything by keyboard', async () => {
   await page.context().close()
 })
 
-test('the server goes away: the page says so, and recovers by itself', async () => {
+test('the page shows that the server is down, and recovers by itself', async () => {
   const own = await openPages()
   try {
     const page = await own.open('/demo?viewer=gus')
@@ -156,6 +156,6 @@ test('the server goes away: the page says so, and recovers by itself', async () 
   }
 })
 
-test('no page complained or asked another machine', () => {
+test('no page logged an error or called another machine', () => {
   expect(pages.complaints).toEqual([])
 })

@@ -1,4 +1,4 @@
-/** The home page and the tabs of GraphiQL, in a real browser: each tab does what its comment says. */
+/** The home page and the tabs of GraphiQL, in a real browser: each tab works as its comment says. */
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { expectAccessible, openPages, type Pages } from './pages.ts'
@@ -13,7 +13,7 @@ afterAll(async () => {
 
 async function openTab(page: Page, tab: string): Promise<void> {
   await page.locator('.graphiql-tab-button', { hasText: tab }).click()
-  // The editor follows a moment later, and the button runs what it shows.
+  // The editor follows a moment later, and the button runs its text.
   await page
     .locator('.graphiql-query-editor')
     .getByText(new RegExp(`(query|mutation|subscription)\\s${tab}\\b`))
@@ -53,7 +53,7 @@ test('the first tab shows videos; the others report, like, ask for a feed, and l
   await page.context().close()
 })
 
-test('the tab that follows, in a second window, shows what the first window reports', async () => {
+test('the subscription tab in a second window shows the reports of the first window', async () => {
   const follower = await pages.open('/graphql')
   await openTab(follower, 'Follow')
   await follower.getByRole('button', { name: /^Execute query/ }).click()
@@ -108,12 +108,12 @@ test('production serves no page unless it is enabled', async () => {
   const open = await openPages({ server: { mode: 'production', pages: ['demo'] }, auth })
   expect((await fetch(open.at('/console'))).status).toBe(404)
   const page = await open.open('/demo')
-  await page.getByText('This server wants a signed token').waitFor()
+  await page.getByText('This server needs a signed token').waitFor()
   await page.getByLabel('Token').waitFor()
   await page.context().close()
   await open.close()
 })
 
-test('no page complained or asked another machine', () => {
+test('no page logged an error or called another machine', () => {
   expect(pages.complaints).toEqual([])
 })

@@ -1,4 +1,4 @@
-/** A started service and a browser for the tests of the web pages. Every page reports what it logged and what it asked of other machines. */
+/** A started service and a browser for the tests of the web pages. Every page records its errors and its requests to other machines. */
 import AxeBuilder from '@axe-core/playwright'
 import type { Browser, Page } from 'playwright-core'
 import { expect } from 'vitest'
@@ -13,7 +13,7 @@ export type Pages = {
   at(path: string): string
   /** Opens a page in a context of its own, as a second device has one. */
   open(path: string): Promise<Page>
-  /** What pages logged as errors, and requests to other machines. */
+  /** The errors that pages logged, and their requests to other machines. */
   readonly complaints: string[]
   close(): Promise<void>
 }

@@ -77,7 +77,7 @@ export async function startSubgraphs(): Promise<Subgraphs> {
   }
 }
 
-/** The file is what `tidemark compose` writes. Returns its path. */
+/** The supergraph as `tidemark compose` writes it. Returns its path. */
 function writeSupergraph(path: string, addresses: Subgraphs['addresses'], authorizationDirectives: boolean): string {
   const urlOf = (name: string) => addresses.find((each) => each.name === name)?.url ?? ''
   const ours = ourSubgraphs(makeConfig([])).map((each) => ({ name: each.name, sdl: publishedSdl(each, { authorizationDirectives }) }))

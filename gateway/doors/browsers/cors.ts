@@ -3,13 +3,13 @@
  * request is routed, so that every answer has them: on the fast lane, on the routes, on errors and on event streams.
  *
  * A preflight of another origin is refused with a sentence that names the setting. Other requests of that origin are answered without a
- * CORS header, so the browser hides the answer. They are not refused: behind a proxy that changes the host, the API's own pages look like
- * them.
+ * CORS header, so the browser hides the answer. They are not refused, because behind a proxy that changes the host, the API's own pages look
+ * like pages of another origin.
  *
  * "*" is answered as "*", and never with credentials: the configuration refuses the two together.
  *
- * A page may send any header, unless the operator lists them. The list of origins is the protection. A closed list of headers only broke
- * front ends whose libraries add headers, such as those for tracing.
+ * A page may send any header, unless the operator lists them. The list of origins protects the API. A fixed list of headers
+ * would break front ends with libraries that add headers, such as for tracing.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Log } from '../../request/error-format.ts'
@@ -24,12 +24,12 @@ export type CorsOptions = {
   readonly headers?: readonly string[] | undefined
 }
 
-/** Returns true if the request was a preflight. It is answered then. */
+/** Returns true if the request was a preflight and is answered. */
 export type Cors = (request: IncomingMessage, response: ServerResponse) => boolean
 
 /** The time that a browser may remember a preflight. Chromium allows at most this. */
 const MAX_AGE_SECONDS = '7200'
-/** Refused origins in the log, so that pages cannot fill it. */
+/** The maximum of refused origins in the log, so that pages cannot fill it. */
 const LOGGED_MAX = 100
 
 /** `options` absent: no origin is configured. */

@@ -1,8 +1,8 @@
 /**
  * The web pages that may use this process from a browser, by their origin. CORS and the upgrades to WebSockets share the rule.
  *
- * In development, pages of this machine and of the same host may, too. A front end on another port of localhost then works without a
- * setting. A foreign page cannot claim such an origin, because hosts.ts refuses names that somebody could register.
+ * In development, pages of this machine and of the same host may use it too. A front end on another port of localhost then works without a
+ * setting. A foreign page cannot claim such an origin, because hosts.ts refuses names that can be registered.
  */
 import { TidemarkError } from '../../../core/errors.ts'
 import type { Config } from '../../../config/config.ts'

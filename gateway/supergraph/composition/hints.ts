@@ -1,5 +1,5 @@
 /**
- * One sentence per common code of the composer: what to change in a subgraph. Apollo's composer has the same codes, and explains them at
+ * One sentence per common code of the composer, with the change to make in a subgraph. Apollo's composer has the same codes, and explains them at
  * length under "Error reference" in its documentation. Codes with a message that already contains the remedy are left out.
  */
 export const COMPOSITION_HINTS: Readonly<Record<string, string>> = {

@@ -1,4 +1,4 @@
-/** What a client developer reads after a mistake: each refusal has a code and says what to send or what to set. */
+/** Refusals that client developers read: each has a code and names the remedy. */
 import { gzipSync } from 'node:zlib'
 import { SignJWT } from 'jose'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'

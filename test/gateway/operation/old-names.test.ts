@@ -50,7 +50,7 @@ describe('an operation of the schema before version 1', () => {
   })
 })
 
-test('names of other graphs and other types are left alone', () => {
+test('errors about names of other graphs and other types stay unchanged', () => {
   const partner = makePlanner(composeSupergraph([{ name: 'a', sdl: 'type Query { progresses: Int } type Subject { id: ID }' }])).schema
   expect(messages('{ progress }', partner)).toEqual(['Cannot query field "progress" on type "Query". Did you mean "progresses"?'])
   expect(messages('{ unseen(business: "video", candidates: []) { oid } }')).toEqual([

@@ -6,7 +6,7 @@ import { composeSupergraph } from '../../../gateway/supergraph/compose.ts'
 import { localTransport } from '../../../gateway/transports/local-transport.ts'
 
 const HEAD = 'extend schema @link(url: "https://specs.apollo.dev/federation/v2.9", import: ["@key", "@shareable"])\n'
-/** An interface whose fields are in three subgraphs, as `Subject` is, and a lookup that all of them share. */
+/** An interface with fields in three subgraphs, such as `Subject`, and a lookup that all three share. */
 const sdlOf = (fields: string, more = '') => `${HEAD}
   type Query { things(ids: [ID!]!): [Thing] @shareable ${more} }
   interface Thing { id: ID! ${fields} }
@@ -99,7 +99,7 @@ describe('a shared lookup of an interface', () => {
     })
   })
 
-  test('of fields in an excluded part asks the subgraphs of the others', async () => {
+  test('with excluded fields fetches only from the subgraphs of the other fields', async () => {
     const query = `query ($in: Boolean!) { ${THINGS} { likes seen @include(if: $in) } }`
     expect(await ask(query, { in: false })).toEqual({ things: [{ likes: 5 }, { likes: 5 }] })
     expect(fetches).toEqual(['likes'])

@@ -139,7 +139,7 @@ describe('a failure costs one field', () => {
     expect(errors).toMatchObject([{ code }])
   })
 
-  test('a mutation of an anonymous caller, beside which no other is lost', async () => {
+  test('each mutation of an anonymous caller is null with an error of its own', async () => {
     const { data, errors } = await open().served.ask(
       'mutation { recordIssued(input: { business: "video", ids: ["1"] }) { recorded } recordPlayed(input: { business: "video", ids: ["1"] }) { visible } }',
     )

@@ -180,7 +180,7 @@ describe('subjects', () => {
     ])
   })
 
-  test('are one read of all ids, and none for their ids and businesses', async () => {
+  test('take one read for all ids, and no read for `id` and `business`', async () => {
     const ids = Array.from({ length: 50 }, String)
     expect(await callsOf(() => ask(LOOKUP, { ids }))).toEqual(['hot.getProgressMany'])
     expect(await callsOf(() => ask('query ($ids: [ID!]!) { subjects(business: "video", ids: $ids) { id business } }', { ids }))).toEqual([])
@@ -192,7 +192,7 @@ describe('subjects', () => {
     expect(errors).toEqual([{ code: 'UNAUTHENTICATED', path: ['subjects', 0, 'viewerProgress'] }])
   })
 
-  test('do not believe the progress that a representation claims', async () => {
+  test('ignore the progress in a representation', async () => {
     await send('1', 60_000)
     const of = [{ __typename: 'Video', id: '1', record: { position: 9 }, viewerProgress: { position: 9 }, business: 'comic' }]
     const source = 'query ($of: [_Any!]!) { _entities(representations: $of) { ... on Video { business viewerProgress { position } } } }'

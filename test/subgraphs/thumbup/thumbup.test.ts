@@ -117,7 +117,7 @@ describe('thumbup', () => {
       ],
     })
     expect(await mark('7', 'a', 'LIKE', { markedAt: 'noon' })).toMatchObject({
-      userErrors: [{ message: said(/^what was sent as markedAt is not a time: send milliseconds/) }],
+      userErrors: [{ message: said(/^the value of markedAt is not a time: send milliseconds/) }],
     })
     expect(await mark('7', 'a', 'LIKE', { markedAt: Math.floor(Date.now() / 1_000) })).toMatchObject({
       outcome: 'REJECTED',
