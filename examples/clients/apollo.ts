@@ -126,6 +126,7 @@ async function useFragment(): Promise<void> {
 async function keepPartialData(): Promise<void> {
   const { client, close } = makeClient(`partly-${Date.now()}`)
   const partly = { query: gql(PARTLY), variables: { ids: [ID] } }
+  await assert.rejects(client.query(partly))
   const { data, error } = await client.query<{ subjects: { id: string }[] }>({ ...partly, errorPolicy: 'all' })
   assert.equal(data?.subjects[0]?.id, ID)
   assert.ok(CombinedGraphQLErrors.is(error))
