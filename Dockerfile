@@ -18,6 +18,8 @@ COPY gateway ./gateway
 COPY conformance ./conformance
 COPY schema ./schema
 COPY cli ./cli
+COPY pages ./pages
+COPY examples/player-sdk ./examples/player-sdk
 
 # Journals, and the embedded stores of `tidemark start`.
 RUN mkdir -m 700 /data && chown node:node /data

@@ -1,5 +1,5 @@
 /**
- * The part of `tidemark inspect viewer` for feed existence: prints seen subjects and writes filters into files. It reads past every cache.
+ * The part of `tidemark inspect viewer` for feed existence: seen subjects in words, and filters as files. It reads past every cache.
  */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -14,17 +14,12 @@ import type { QuarantinedFilter, StoredFilter } from '../subgraphs/feed-existenc
 
 const ASIDE_MAX = 100
 
-export async function inspectSeen(
-  stores: Pick<SeenStores, 'hot' | 'records'>,
+/** One sentence per fact. Empty if nothing is stored about the viewer. */
+export async function seenLines(
+  { hot, records }: Pick<SeenStores, 'hot' | 'records'>,
   viewer: ViewerId,
   businesses: Businesses,
-  print: (line: string) => void,
-): Promise<void> {
-  const lines = await linesOf(stores, viewer, businesses)
-  for (const line of lines.length === 0 ? ['nothing seen'] : lines) print(line)
-}
-
-async function linesOf({ hot, records }: Pick<SeenStores, 'hot' | 'records'>, viewer: ViewerId, businesses: Businesses): Promise<string[]> {
+): Promise<string[]> {
   const nameOf = (number: number): string => businesses.byNumber(number)?.name ?? String(number)
   const lines: string[] = []
   const [listed, ...seen] = await hot.getSeenMany([LISTED, ...businesses.numbers].map((business) => ({ viewer, business })))

@@ -1,18 +1,14 @@
 /** `tidemark inspect` prints the contents of the stores. It may run beside a service. */
 import { systemClock } from '../core/clock.ts'
-import { makeBusinesses } from '../config/businesses.ts'
 import { TidemarkError } from '../core/errors.ts'
 import { checkId } from '../core/keys.ts'
-import { complete } from '../core/outage/degraded.ts'
-import { regionOf } from '../core/regions.ts'
 import { openStores, type OpenStores } from './stores/history.ts'
-import { readTimeline } from '../subgraphs/history/read/timeline.ts'
 import { requireDataFolder } from './process/data-folder.ts'
-import { inspectSeen, sentenceOfAside, writeFilters } from './inspect-seen.ts'
+import { sentenceOfAside, writeFilters } from './inspect-seen.ts'
 import { makeLog } from './process/log.ts'
 import { readSettings, type Flags } from './process/settings.ts'
+import { readViewer, type ViewerData } from './viewer-data.ts'
 
-const LINES_MAX = 50
 const ASIDE_MAX = 20
 
 export type InspectFlags = Flags & {
@@ -31,7 +27,7 @@ export async function inspect(what: string, id: string | undefined, flags: Inspe
   const stores = await openStores(config, systemClock, makeLog())
   try {
     if (what === 'stores') await inspectStores(stores, print)
-    else await inspectViewer(stores, id as string, config, print)
+    else printViewer(await readViewer(stores, id as string, config), print)
     if (flags.filters !== undefined) await writeFilters(stores.seen, id as string, flags.filters, print)
   } finally {
     await stores.close()
@@ -50,36 +46,16 @@ async function inspectStores(stores: OpenStores, print: (line: string) => void):
   if (count > aside.length) print(`  … and ${count - aside.length} more`)
 }
 
-async function inspectViewer(
-  stores: OpenStores,
-  viewer: string,
-  config: ReturnType<typeof readSettings>,
-  print: (line: string) => void,
-): Promise<void> {
-  const businesses = makeBusinesses(config.businesses)
-  const settings = await stores.hot.getSettings(viewer)
-  const page = await complete((without) =>
-    readTimeline(stores.hot, stores.records, viewer, businesses.numbers, undefined, LINES_MAX, without),
-  ).catch(async (error: unknown) => {
-    // Their errors name the server and the reason.
-    await Promise.all([stores.hot.check(), stores.records.check()])
-    throw error
-  })
-  const keys = page.entries.map(({ business, oid }) => ({ viewer, business, oid }))
-  const rows = await stores.records.getProgressMany(keys)
-  print(
-    `viewer ${viewer}, region ${regionOf(viewer, config.stores.regions)} of ${config.stores.regions}, history ${settings.paused ? 'paused' : 'on'}`,
-  )
-  for (const [business, clearedAt] of Object.entries(settings.clearedAt)) {
-    print(`cleared ${businesses.byNumber(Number(business))?.name ?? business} up to ${new Date(clearedAt).toISOString()}`)
-  }
-  page.entries.forEach(({ business, oid, record }, index) => {
-    const name = businesses.byNumber(business)?.name ?? String(business)
-    const state = rows[index]?.version === record.version ? 'persisted' : 'dirty'
+function printViewer(data: ViewerData, print: (line: string) => void): void {
+  print(`viewer ${data.viewer}, region ${data.region} of ${data.regions}, history ${data.paused ? 'paused' : 'on'}`)
+  for (const { business, upTo } of data.cleared) print(`cleared ${business} up to ${new Date(upTo).toISOString()}`)
+  for (const { business, id, position, duration, finished, viewedAt, persisted } of data.entries)
     print(
-      `${new Date(record.viewedAt).toISOString()}  ${name}/${oid}  ${record.position} of ${record.duration}${record.finished ? ' finished' : ''}  ${state}`,
+      `${new Date(viewedAt).toISOString()}  ${business}/${id}  ${position} of ${duration}${finished ? ' finished' : ''}  ${persisted ? 'persisted' : 'dirty'}`,
     )
-  })
-  print(page.hasNextPage ? `… and more than these ${LINES_MAX} entries of the history` : `${page.entries.length} entries of the history`)
-  await inspectSeen(stores.seen, viewer, businesses, print)
+  const { length } = data.entries
+  print(data.hasMoreEntries ? `… and more than these ${length} entries of the history` : `${length} entries of the history`)
+  for (const { business, id, markedAt } of data.likes) print(`${new Date(markedAt).toISOString()}  liked ${business}/${id}`)
+  for (const { business, id, markedAt } of data.dislikes) print(`${new Date(markedAt).toISOString()}  disliked ${business}/${id}`)
+  for (const line of data.seen.length === 0 ? ['nothing seen'] : data.seen) print(line)
 }

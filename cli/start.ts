@@ -15,6 +15,7 @@ import { TidemarkError } from '../core/errors.ts'
 import { addProcessMetrics } from '../gateway/request/process-metrics.ts'
 import { GRAPHQL_PATH } from '../gateway/doors/server.ts'
 import { SUBGRAPH_NAMES, type SubgraphName } from '../subgraphs/names.ts'
+import { makeConsole } from './console/state.ts'
 import { joinCountsAsPrimary, joinCountsAsWorker } from './metrics/count-relay.ts'
 import { isEmbedded, openRole } from './process/open-role.ts'
 import { serveOperators } from './process/operators.ts'
@@ -43,7 +44,7 @@ export async function start(role: Role, flags: Flags, name: SubgraphName = 'hist
 /** Requests, and for `start` also the jobs, in this process. */
 async function runServing(role: Role, config: Config): Promise<void> {
   const opened = await openRole(SUBGRAPH_NAMES, config, { serves: true, persists: role === 'start', journals: true })
-  const server = await serve(config, opened)
+  const server = await serve(config, opened, { consoleOf: (parts) => makeConsole(config, opened, parts) })
   opened.drainOnSignal({ name: 'requests', run: () => server.close() })
   announce((await server.listen()).url, config)
 }
@@ -54,7 +55,8 @@ async function runWorker(config: Config): Promise<void> {
   const primary = connectToPrimary(registry)
   const relays = { progress: primary.relay, counts: joinCountsAsWorker() }
   const opened = await openRole(SUBGRAPH_NAMES, config, { serves: true, persists: false, journals: false, registry, relays })
-  const server = await serve(config, opened, primary.metricsOfAll)
+  const { metricsOfAll } = primary
+  const server = await serve(config, opened, { metricsOfAll, consoleOf: (parts) => makeConsole(config, opened, parts, metricsOfAll) })
   const end = opened.drainOnSignal({ name: 'requests', run: () => server.close() }, { name: 'primary', run: () => primary.leave() })
   primary.onStop(end)
   primary.onReload(() => void server.reload('SIGHUP'))

@@ -65,6 +65,8 @@ export function makeOutageNotices(clock: Clock, notices: Notices) {
       else openedOf(store, error)
     },
     openedOf,
+    /** When the outage of this store began, in milliseconds since 1970. Undefined if the store is not known to be down. */
+    downSince: (store: AnyStoreName): number | undefined => downSince.get(store),
     /** A step failed. Not reported if the cause is a store that is known to be down. */
     failed(error: unknown): void {
       if (!ALL_STORES.some((name) => downSince.has(name) && saysDown(error, name))) notices.failed(error)

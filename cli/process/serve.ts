@@ -11,7 +11,9 @@ import { checkPersisted } from '../../gateway/persisted/graph-check.ts'
 import { makeObserver } from '../../gateway/transports/fetch-observer.ts'
 import { makePersisted } from '../../gateway/persisted/persisted.ts'
 import { makeServer, type GatewayServer } from '../../gateway/doors/server.ts'
-import { openSupergraph } from '../../gateway/supergraph/supergraph.ts'
+import type { ConsoleSource } from '../../gateway/pages/console-source.ts'
+import type { Readiness } from '../../gateway/doors/health.ts'
+import { openSupergraph, type Supergraph } from '../../gateway/supergraph/supergraph.ts'
 import { findTracing, traceHeaders } from '../../gateway/request/tracing.ts'
 import { remoteTransport } from '../../gateway/transports/remote-transport.ts'
 import type { RequestLoaders } from '../../loaders/request.ts'
@@ -50,8 +52,22 @@ export type Serving = GatewayServer & {
 
 const ALL_PAGES = ['home', 'demo', 'console'] as const
 
+export type ServingOptions = {
+  /** With `--workers`: the metrics of all processes. */
+  metricsOfAll?: () => Promise<string>
+  /** The data of the console page. Default: none. */
+  consoleOf?(serving: ConsoleParts): ConsoleSource
+}
+
+/** The parts of a serving process that the console shows. */
+export type ConsoleParts = { supergraph: Pick<Supergraph, 'current' | 'subgraphs'>; ready(): Promise<Readiness> }
+
 /** Rejects with CONFIG_INVALID if there is no supergraph to serve. */
-export async function serve(config: Config, { subgraphs, ...parts }: Opened, metricsOfAll?: () => Promise<string>): Promise<Serving> {
+export async function serve(
+  config: Config,
+  { subgraphs, ...parts }: Opened,
+  { metricsOfAll, consoleOf }: ServingOptions = {},
+): Promise<Serving> {
   const { server } = config
   const { errorCodes: remoteErrorCodes, ...remote } = config.remote
   const { registry, log } = parts
@@ -110,6 +126,7 @@ export async function serve(config: Config, { subgraphs, ...parts }: Opened, met
         return { viewer, forwarded, degraded, loaders: makeLoaders() }
       },
       persisted,
+      console: consoleOf?.({ supergraph, ready: front.collaborators.ready }),
       ...(metricsOfAll === undefined ? {} : { metricsOfAll }),
     },
   )

@@ -13,6 +13,7 @@ type Item = DefaultTheme.SidebarItem
 const SECTIONS = [
   { folder: 'start', text: 'Quick start' },
   { folder: 'api', text: 'API' },
+  { folder: 'clients', text: 'Clients' },
   { folder: 'gateway', text: 'Gateway' },
   { folder: 'operating', text: 'Operating' },
   { folder: 'reference', text: 'Reference' },

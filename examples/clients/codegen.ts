@@ -17,6 +17,8 @@ const config: CodegenConfig = {
         enumsAsTypes: true,
       },
     },
+    // For Apollo Client: the types of each interface.
+    'generated/possible-types.ts': { plugins: ['fragment-matcher'] },
   },
 }
 

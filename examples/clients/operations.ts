@@ -44,3 +44,22 @@ export const HISTORY = `query History($after: String) {
     pageInfo { hasNextPage endCursor }
   }
 }`
+
+export const CLEAR = `mutation Clear($business: String!) {
+  clearHistory(input: { business: $business }) {
+    business
+    userErrors { code message }
+  }
+}`
+
+/** A fragment on the interface serves the entities of all businesses. */
+export const CARDS = `query Cards($ids: [ID!]!) {
+  subjects(business: "video", ids: $ids) { ...Card }
+}
+fragment Card on Subject { ${CARD} }`
+
+/** One field fails, and the other has its answer. */
+export const PARTLY = `query Partly($ids: [ID!]!) {
+  subjects(business: "video", ids: $ids) { id business }
+  viewerHistory(first: 0) { edges { cursor } }
+}`

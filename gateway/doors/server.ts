@@ -13,6 +13,7 @@ import { makeCors, type CorsOptions } from './browsers/cors.ts'
 import { drain } from './drain.ts'
 import { makeFastLane } from './fast-lane.ts'
 import { makeGraphiql } from '../pages/graphiql.ts'
+import { addConsoleRoutes, CONSOLE_STATE_PATH, CONSOLE_VIEWER_PATH } from '../pages/console-routes.ts'
 import { addPageRoutes, PAGE_PATHS, type PageName } from '../pages/routes.ts'
 import { addHealthRoutes, HEALTH_PATHS } from './health.ts'
 import { hostRefused, makeHostCheck } from './browsers/hosts.ts'
@@ -97,10 +98,12 @@ export function makeServer(
       createServer(nodeOptions, makeRequestListener(front, inFlight, { isKnownHost, cors }, bodyBytesMax, fastLane, route)),
   }
   const pages = options.pages ?? []
+  const console = pages.includes('console') ? collaborators.console : undefined
   const paths = {
     ...Object.fromEntries(pages.map((page) => [PAGE_PATHS[page], ['GET', 'HEAD']])),
     ...Object.fromEntries(apiPaths.map((path) => [path, ['GET', 'POST']])),
     [SCHEMA_PATH]: ['GET', 'HEAD'],
+    ...(console === undefined ? {} : { [CONSOLE_STATE_PATH]: ['GET', 'HEAD'], [CONSOLE_VIEWER_PATH]: ['GET', 'HEAD'] }),
     ...HEALTH_PATHS,
   }
   const app = makeApp(routing, { paths, advice: PATHS, bodyBytesMax }, failureOf)
@@ -115,6 +118,7 @@ export function makeServer(
   )
   addMetricsRoute(app, front.metrics, collaborators.metricsOfAll)
   addPageRoutes(app, pages, (path) => apiPaths.includes(path))
+  if (console !== undefined) addConsoleRoutes(app, front, console)
 
   const isAllowedOrigin = mode === 'development' ? makeOriginCheck(options.cors?.origins ?? [], mode) : undefined
   const webSockets =

@@ -14,6 +14,7 @@ import type { Config } from '../../config/config.ts'
 import { systemClock } from '../../core/clock.ts'
 import { makeFairTurns, type FairTurns } from '../../core/event-loop-yield.ts'
 import type { Readiness } from '../doors/health.ts'
+import type { ConsoleSource } from '../pages/console-source.ts'
 import { makeHeldBytes, type HeldBytes } from '../limits/held-bytes.ts'
 import type { OpenLimitOptions } from '../limits/open-counts.ts'
 import { makeOpenLimits, UNLIMITED, type OpenLimits } from '../limits/open-limits.ts'
@@ -48,6 +49,8 @@ export type Collaborators = CallerOptions &
     readonly remoteErrorCodes?: readonly string[]
     /** The metrics of all processes, if several of them share one address. `/metrics` shows these instead. */
     metricsOfAll?(): Promise<string>
+    /** The data of the console. Absent: the console has none. */
+    readonly console?: ConsoleSource | undefined
     /** Absent: the tracing that is registered with OpenTelemetry. */
     readonly tracing?: Tracing | undefined
   }
@@ -81,7 +84,7 @@ export function makeFront(engine: Engine, mode: Config['server']['mode'], collab
 
   return {
     callerChecks,
-    preparation: makePreparation(persisted?.lookup ?? textLookup(engine), collaborators, callerChecks.waiting, gateOf, refuse),
+    preparation: makePreparation(persisted?.lookup ?? textLookup(engine), collaborators, callerChecks.waiting, gateOf, refuse, metrics),
     operationRuns: makeOperationRuns(makeContext, gateOf, watching, metrics, formatError),
     openLimits,
     heldBytes: makeHeldBytes(log, collaborators.heldBytesMax),

@@ -19,6 +19,8 @@ export type OperationKind = 'query' | 'mutation' | 'subscription' | 'unknown'
 
 export type Metrics = {
   countRequest(kind: OperationKind, name: string | undefined, outcome: Outcome, durationMs: number): void
+  /** The cost of an operation that may run, in points. */
+  countCost(kind: OperationKind, name: string | undefined, cost: number): void
   countPreparingRefused(who: string): void
   subscriptionOpened(): void
   subscriptionClosed(): void
@@ -61,8 +63,13 @@ export function makeMetrics(registry: Registry, open?: Pick<OpenLimits, 'figures
   })
 
   const boundedName = makeBoundedNames(NAMES_MAX, 'other')
+  const costs = addCostMetric(registry)
 
   return {
+    countCost(kind, name, cost) {
+      const named = name === undefined ? 'anonymous' : boundedName(name)
+      costs[kind].set(named, (costs[kind].get(named) ?? 0) + cost)
+    },
     countRequest(kind, name, outcome, durationMs) {
       requests.inc({ kind, name: name === undefined ? 'anonymous' : boundedName(name), outcome })
       seconds.observe({ kind }, durationMs / 1_000)
@@ -74,6 +81,25 @@ export function makeMetrics(registry: Registry, open?: Pick<OpenLimits, 'figures
     socketClosed: () => sockets.dec(),
     render: async (metricsOfAll = () => registry.metrics()) => ({ contentType: registry.contentType, text: await metricsOfAll() }),
   }
+}
+
+/** The sums are plain numbers until a scrape, because a labelled counter takes longer than most requests can spare. */
+function addCostMetric(registry: Registry): Record<OperationKind, Map<string, number>> {
+  const costs = { query: new Map(), mutation: new Map(), subscription: new Map(), unknown: new Map() } satisfies Record<
+    OperationKind,
+    unknown
+  >
+  new Counter({
+    name: 'tidemark_gateway_operation_cost_total',
+    help: 'Cost of prepared operations with their variables, in points, by kind and name.',
+    labelNames: ['kind', 'name'],
+    registers: [registry],
+    collect() {
+      this.reset()
+      for (const [kind, sums] of Object.entries(costs)) for (const [name, sum] of sums) this.inc({ kind, name }, sum as number)
+    },
+  })
+  return costs
 }
 
 function addOpenMetrics(registry: Registry, open: Pick<OpenLimits, 'figures'>): void {

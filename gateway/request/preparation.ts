@@ -8,6 +8,7 @@ import type { Gate } from '../operation/preparing.ts'
 import type { Lookup } from '../persisted/lookup.ts'
 import type { Caller } from './caller.ts'
 import type { CallerChecks } from './caller-checks.ts'
+import type { Metrics } from './metrics.ts'
 import type { OperationRequest } from './operation-request.ts'
 import type { Refusal, Refuse } from './refusal.ts'
 
@@ -32,6 +33,7 @@ export function makePreparation(
   waiting: CallerChecks['waiting'],
   gateOf: (caller: Caller) => Gate,
   refuse: Refuse,
+  metrics: Pick<Metrics, 'countCost'>,
 ): Preparation {
   function checked(prepared: Prepared, request: OperationRequest, caller: Caller): PreparedOperation | Refusal {
     if ('errors' in prepared) {
@@ -42,7 +44,10 @@ export function makePreparation(
     if (operationCostMax === Infinity) return prepared
     const startedAt = limits === undefined ? 0 : performance.now()
     const cost = prepared.cost?.(request.variables) ?? 0
-    if (cost <= operationCostMax) return prepared
+    if (cost <= operationCostMax) {
+      metrics.countCost(prepared.kind, prepared.name, cost)
+      return prepared
+    }
     // Computing the cost of a refused operation is charged as well.
     void limits?.spend(caller, Math.ceil((performance.now() - startedAt) * COST_PER_MS))
     return refuse.with([tooCostly(prepared, cost, operationCostMax)])

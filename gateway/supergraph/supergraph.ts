@@ -12,7 +12,7 @@ import { makeLiveEngine, type Candidate, type LiveEngine } from './live-engine.t
 import { localTransport } from '../transports/local-transport.ts'
 import type { Transport } from '../transports/transport.ts'
 import { gather, type GatheredSchemas, type GatherOptions } from './gather.ts'
-import { loadSupergraph, type LoadedSupergraph } from './load.ts'
+import { loadSupergraph, type LoadedSupergraph, type Placement } from './load.ts'
 import { makeSupergraphMetrics } from './metrics.ts'
 import { startReloading, type GraphCheck, type ReloadResult } from './reload.ts'
 import { makeRemotes, type ClosableTransport } from './remotes.ts'
@@ -43,6 +43,8 @@ export type Supergraph = {
   readonly engine: LiveEngine
   /** The supergraph that serves. */
   current(): LoadedSupergraph
+  /** The subgraphs that serve. `isDown`: the breaker is open, so calls are refused at once. */
+  subgraphs(): (Placement & { readonly isDown: boolean })[]
   /** Polls files and addresses now. Never rejects. */
   reload(reason: string): Promise<ReloadResult>
   /** The check is asked about every new graph before it serves, but not about the first. */
@@ -66,7 +68,7 @@ export async function openSupergraph(
 
   function makeRemote(name: string, url: string): ClosableTransport {
     const remote = parts.makeRemote(name, url)
-    return { ...observe(name, remote), close: () => remote.close() }
+    return { ...observe(name, remote), isDown: () => remote.isDown?.() === true, close: () => remote.close() }
   }
 
   function serveNow({ hash, gaps }: LoadedSupergraph): void {
@@ -127,6 +129,7 @@ export async function openSupergraph(
   return {
     engine,
     current: () => current,
+    subgraphs: () => current.placements.map((each) => ({ ...each, isDown: each.url !== undefined && remotes.isDown(each.name, each.url) })),
     reload: (reason) => reloader?.reload(reason) ?? Promise.resolve('unchanged'),
     addCheck: (check) => void checks.add(check),
     onSwap: (listener) => void listeners.add(listener),

@@ -1,16 +1,11 @@
 /** Calls of the page. A notice of one line shows each failure. */
 import { useState } from 'preact/hooks'
-import { call, CallFailed, needsIdentity, type Answer, type Identity } from '../shared/api.ts'
+import { call, CallFailed, needsIdentity, sentenceOf, type Answer, type Identity } from '../shared/api.ts'
 import { degradedText } from '../shared/ui.ts'
 import type { UserErrors } from './operations.ts'
 
 export type Notice = { kind: 'trouble' | 'news'; text: string }
 export type Ask = <T>(query: string, variables?: object) => Promise<Answer<T> | undefined>
-
-const SENTENCES: Readonly<Record<string, string>> = {
-  TOKEN_EXPIRED: 'The token has expired: paste a new one above.',
-  UNAUTHENTICATED: 'This server needs a signed token: paste one above.',
-}
 
 export function useAsking(identity: Identity) {
   const [notice, setNotice] = useState<Notice>()
@@ -19,7 +14,7 @@ export function useAsking(identity: Identity) {
   function fail(error: unknown): void {
     const failure = error instanceof CallFailed ? error : new CallFailed('INTERNAL', String(error))
     setNeedsToken(needsIdentity(failure))
-    setNotice({ kind: 'trouble', text: SENTENCES[failure.code] ?? failure.message })
+    setNotice({ kind: 'trouble', text: sentenceOf(failure) })
   }
 
   /** Undefined if there was no answer. The notice then gives the reason. */

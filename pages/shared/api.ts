@@ -39,13 +39,25 @@ export async function call<T>(identity: Identity, query: string, variables: obje
   return { data: body.data, errors: body.errors ?? [], degraded: body.extensions?.degraded ?? [] }
 }
 
-async function post(identity: Identity, query: string, variables: object): Promise<Response> {
+/** The JSON at a path of this server that is not the API. Rejects as `call` does. */
+export async function read<T>(identity: Identity, path: string): Promise<T> {
+  const response = await answerOf(path, { headers: { ...headersOf(identity), accept: 'application/json' } })
+  const body = (await response.json().catch(() => ({}))) as T & Partial<Answer<never>>
+  if (!response.ok) throw failureOf(body, response.status)
+  return body
+}
+
+function post(identity: Identity, query: string, variables: object): Promise<Response> {
+  return answerOf(ENDPOINT, {
+    method: 'POST',
+    headers: { ...headersOf(identity), 'content-type': 'application/json', accept: 'application/json' },
+    body: JSON.stringify({ query, variables }),
+  })
+}
+
+async function answerOf(path: string, request: RequestInit): Promise<Response> {
   try {
-    return await fetch(ENDPOINT, {
-      method: 'POST',
-      headers: { ...headersOf(identity), 'content-type': 'application/json', accept: 'application/json' },
-      body: JSON.stringify({ query, variables }),
-    })
+    return await fetch(path, request)
   } catch {
     throw new CallFailed('OFFLINE', 'The server cannot be reached. This page tries again.')
   }
@@ -99,6 +111,16 @@ export function connect({ viewer, token }: Identity, onState: (failure: CallFail
 
 const WAIT_FIRST_MS = 500
 const WAIT_MAX_MS = 10_000
+
+const SENTENCES: Readonly<Record<string, string>> = {
+  TOKEN_EXPIRED: 'The token has expired: paste a new one above.',
+  UNAUTHENTICATED: 'This server needs a signed token: paste one above.',
+}
+
+/** In words for people. */
+export function sentenceOf({ code, message }: CallFailed): string {
+  return SENTENCES[code] ?? message
+}
 
 /** True if the call can succeed only with another token. */
 export function needsIdentity({ code }: CallFailed): boolean {

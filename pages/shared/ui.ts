@@ -23,6 +23,11 @@ export function clockText(ms: number): string {
   return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, '0')}`
 }
 
+/** Hours, minutes and seconds of a moment, here. */
+export function timeText(time: number): string {
+  return new Date(time).toLocaleTimeString('en-GB')
+}
+
 /** Such as "3 minutes ago". */
 export function agoText(time: number, now: number): string {
   const seconds = Math.round((time - now) / 1_000)

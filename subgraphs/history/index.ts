@@ -40,8 +40,8 @@ export type HistorySubgraph = {
 export type HistorySubgraphFigures = WriteBackFigures & {
   reports: HistoryFigures
   recordReads: RecordReadsFigures
-  /** Per store: whether it is down as far as the service knows, and the number of its outages. */
-  outages: Record<StoreName, { isDown: boolean; count: number }>
+  /** Per store: whether it is down as far as the service knows, since when, and the number of its outages. */
+  outages: Record<StoreName, { isDown: boolean; since: number | undefined; count: number }>
 }
 
 /** The services of feed existence for history. All are optional. */
@@ -130,12 +130,12 @@ export function makeHistorySubgraph(
       reports: service.figures(),
       ...writeBack.figures(),
       recordReads: guarded.recordReads(),
-      outages: outagesOf(guarded),
+      outages: outagesOf(guarded, outages.downSince),
     }),
   }
 }
 
-function outagesOf({ breakers }: GuardedStores): HistorySubgraphFigures['outages'] {
-  const outageOf = (store: StoreName) => ({ isDown: breakers[store].isOpen(), count: breakers[store].opened() })
+function outagesOf({ breakers }: GuardedStores, downSince: (store: StoreName) => number | undefined): HistorySubgraphFigures['outages'] {
+  const outageOf = (store: StoreName) => ({ isDown: breakers[store].isOpen(), since: downSince(store), count: breakers[store].opened() })
   return { hotStore: outageOf('hotStore'), log: outageOf('log'), recordStore: outageOf('recordStore') }
 }

@@ -210,6 +210,11 @@ describe('inspect', () => {
   test('shows the stored data of a viewer, beside the running service', async () => {
     const input = { business: 'video', id: 'seen', position: 60_000, viewedAt: 1_600_000_000_000 }
     await ask(service.url, 'inspected', 'mutation ($input: ReportProgressInput!) { reportProgress(input: $input) { outcome } }', { input })
+    for (const [id, mark] of Object.entries({ good: 'LIKE', bad: 'DISLIKE' }))
+      await ask(service.url, 'inspected', `mutation { setMark(input: { business: "video", id: "${id}", mark: ${mark} }) { outcome } }`)
+    await expect
+      .poll(async () => (await run('inspect', 'viewer', 'inspected', '--data', join(folder, 'data'))).out)
+      .toMatch(/^\S+Z {2}liked video\/good\n\S+Z {2}disliked video\/bad$/m)
     const { out } = await run('inspect', 'viewer', 'inspected', '--data', join(folder, 'data'))
     expect(out).toMatch(/viewer inspected, region \d+ of 100, history on/)
     expect(out).toMatch(/2020-09-13T12:26:40.000Z {2}video\/seen {2}60000 of 0 {2}(dirty|persisted)/)

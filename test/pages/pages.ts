@@ -3,10 +3,12 @@ import AxeBuilder from '@axe-core/playwright'
 import type { Browser, Page } from 'playwright-core'
 import { expect } from 'vitest'
 import { startBrowser } from '../../harness/browser.ts'
-import { makeServiceFolder, startService, type Service } from '../../harness/deployment/service.ts'
+import { makeServiceFolder, startService, type Service, type ServiceOptions } from '../../harness/deployment/service.ts'
 
 export type Pages = {
   readonly service: Service
+  /** Kills the service, waits for `whileDown`, and starts it again at its address, on its data. */
+  restart(whileDown: () => Promise<void>): Promise<void>
   /** The address of a path of the service. */
   at(path: string): string
   /** Opens a page in a context of its own, as a second device has one. */
@@ -16,14 +18,22 @@ export type Pages = {
   close(): Promise<void>
 }
 
-export async function openPages(settings: Record<string, unknown> = {}): Promise<Pages> {
+export async function openPages(settings: Record<string, unknown> = {}, options: Pick<ServiceOptions, 'workers'> = {}): Promise<Pages> {
   const { folder, remove } = makeServiceFolder()
-  const service = await startService({ folder, settings })
+  let service = await startService({ folder, settings, ...options })
   const browser: Browser = await startBrowser()
   const { origin } = new URL(service.url)
   const complaints: string[] = []
   return {
-    service,
+    get service() {
+      return service
+    },
+    async restart(whileDown) {
+      const { port } = new URL(service.url)
+      await service.kill()
+      await whileDown()
+      service = await startService({ folder, settings, port: Number(port), ...options })
+    },
     at: (path) => `${origin}${path}`,
     async open(path) {
       const context = await browser.newContext()

@@ -55,6 +55,36 @@ describe('each call shows the real answer', () => {
   })
 })
 
+test('the event stream of docs/start/web.md shows the event of the documented report', async () => {
+  const { folder, remove } = makeServiceFolder()
+  const service = await startService({ folder })
+  ends.push(async () => {
+    await service.stop()
+    remove()
+  })
+  const [, flags = '', body = '', shown = ''] =
+    /^curl -N http:\/\/localhost:4000\/graphql ([^{]*) -d '(\{[^']*\})'\n```\n.*?```\n(event: next\ndata: [^\n]*\n)```/ms.exec(
+      read('docs/start/web.md'),
+    ) ?? []
+  const headers = Object.fromEntries(Array.from(flags.matchAll(/-H '([^:]+): ([^']+)'/g), ([, name = '', value = '']) => [name, value]))
+  const leaving = new AbortController()
+  const stream = await fetch(service.url, { method: 'POST', headers, body, signal: leaving.signal })
+  expect(stream.status).toBe(200)
+  const [report] = callsOf('docs/start/web.md')
+  // The call was made before, and is repeated. The subscription may open after the first repetition.
+  const reporting = setInterval(
+    () => void fetch(service.url, { method: 'POST', headers: report?.headers ?? {}, body: JSON.stringify(report?.body) }),
+    200,
+  )
+  try {
+    const { value } = await stream.body!.pipeThrough(new TextDecoderStream()).getReader().read()
+    expect(withoutTimes(value as string)).toBe(withoutTimes(`${shown}\n`))
+  } finally {
+    clearInterval(reporting)
+    leaving.abort()
+  }
+})
+
 /** Times, tokens and cursors differ in every run. */
 function withoutTimes(text: string): string {
   return text

@@ -1,0 +1,71 @@
+/** The answers of `/console/state` and `/console/viewer`. Times are in milliseconds since 1970. */
+
+/** Null while the store that knows it is down. Absent if no part of the process has it. */
+export type Figures = Partial<
+  Record<
+    | 'reports'
+    | 'marks'
+    | 'plays'
+    | 'candidates'
+    | 'flushes'
+    | 'rows'
+    | 'dirty'
+    | 'lag'
+    | 'journal'
+    | 'sockets'
+    | 'subscriptions'
+    | 'requests',
+    number | null
+  >
+>
+export type FigureName = keyof Figures
+
+export type StoreStates = Readonly<Record<string, string>>
+
+export type Operation = { kind: string; name: string; count: number; failed: number; cost: number }
+export type HotSubject = { business: string; id: string; share: number; perSecond: number }
+/** `url` is absent for a subgraph in the process. */
+export type Subgraph = { name: string; url?: string; isDown: boolean; fetches: number; failed: number }
+
+export type State = {
+  at: number
+  process: { id: number; mode: string; shape: 'embedded' | 'distributed'; workers: number; upMs: number }
+  ready: {
+    ok: boolean
+    stores: StoreStates
+    tenants?: Readonly<Record<string, Readonly<Record<string, string | false>>>>
+    writes?: false
+    warnings?: readonly string[]
+  }
+  downSince: Readonly<Record<string, number>>
+  figures: Figures
+  /** Requests that took at most this many seconds. */
+  latency: readonly { seconds: number; count: number }[]
+  operations: readonly Operation[]
+  hot: readonly HotSubject[]
+  supergraph: { hash: string; subgraphs: readonly Subgraph[] }
+}
+
+type Marked = { business: string; id: string; markedAt: number }
+
+export type ViewerData = {
+  viewer: string
+  region: number
+  regions: number
+  paused: boolean
+  cleared: readonly { business: string; upTo: number }[]
+  entries: readonly {
+    business: string
+    id: string
+    position: number
+    duration: number
+    device: string
+    viewedAt: number
+    finished: boolean
+    persisted: boolean
+  }[]
+  hasMoreEntries: boolean
+  likes: readonly Marked[]
+  dislikes: readonly Marked[]
+  seen: readonly string[]
+}
