@@ -11,7 +11,11 @@ export type ErrorEntry = {
 }
 
 export const ERRORS = {
-  BUSINESS_UNKNOWN: { status: 400, retryable: false, meaning: 'No business with this name is configured.' },
+  BUSINESS_UNKNOWN: {
+    status: 400,
+    retryable: false,
+    meaning: 'No business with this name is configured, or it has no likes (`thumbup.enabled: false`).',
+  },
   ID_INVALID: {
     status: 400,
     retryable: false,
@@ -27,7 +31,11 @@ export const ERRORS = {
   SOURCE_INVALID: { status: 400, retryable: false, meaning: 'A source is longer than 64 bytes of UTF-8.' },
   DISLIKES_OFF: { status: 400, retryable: false, meaning: 'The business has dislikes switched off.' },
   QUOTA_EXCEEDED: { status: 429, retryable: true, meaning: 'The business has reached its quota of marks per second or of stored marks.' },
-  BUSINESS_DELETED: { status: 410, retryable: false, meaning: 'The business was deleted.' },
+  BUSINESS_DELETED: {
+    status: 410,
+    retryable: false,
+    meaning: 'The likes of the business were deleted (`thumbup.deleted: true`). Its progress and its feed stay.',
+  },
   REGISTERED_TWICE: { status: 400, retryable: false, meaning: 'The call registers the same subject twice.' },
   CANDIDATES_TOO_MANY: { status: 400, retryable: false, meaning: 'The call has more candidates or excluded ids than the token allows.' },
   PLAYED_AT_INVALID: {

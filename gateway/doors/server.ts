@@ -106,7 +106,7 @@ export function makeServer(
     ...(console === undefined ? {} : { [CONSOLE_STATE_PATH]: ['GET', 'HEAD'], [CONSOLE_VIEWER_PATH]: ['GET', 'HEAD'] }),
     ...HEALTH_PATHS,
   }
-  const app = makeApp(routing, { paths, advice: PATHS, bodyBytesMax }, failureOf)
+  const app = makeApp(routing, { paths, advice: placesWith(pages), bodyBytesMax }, failureOf)
   compressReplies(app, compression)
   addApiRoutes(app, apiPaths, handle, mode === 'development' ? makeGraphiql(GRAPHQL_PATH) : undefined)
   addSchemaRoute(app, SCHEMA_PATH, engine, options)
@@ -154,7 +154,11 @@ export function makeServer(
 
 const NO_WEB_SOCKETS: WebSockets = { drain: () => Promise.resolve(), terminate: () => undefined }
 
-const PATHS = `the API is at ${GRAPHQL_PATH}, its schema at ${SCHEMA_PATH}, health at /health/live and /health/ready, metrics at /metrics`
+/** For a caller of an unknown path. */
+function placesWith(pages: readonly PageName[]): string {
+  const shown = pages.map((page) => PAGE_PATHS[page]).join(', ')
+  return `the API is at ${GRAPHQL_PATH}, its schema at ${SCHEMA_PATH}, health at /health/live and /health/ready, metrics at /metrics${shown === '' ? '' : `, web pages at ${shown}`}`
+}
 
 /** The address at which a client on this machine reaches the server. */
 function urlOf(app: FastifyInstance, host: string): string {

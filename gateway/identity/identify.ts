@@ -50,22 +50,23 @@ export function makeIdentify(
   const verifyIdentity = options.subgraph === undefined ? undefined : makeIdentityVerify(auth.identity, options.subgraph, clock)
 
   return async function identify(credentials) {
-    const claimed = credentials['x-viewer-id'] ?? credentials['viewerId'] ?? undefined
+    const claimedBy = (credentials['x-viewer-id'] ?? undefined) === undefined ? 'viewerId' : 'x-viewer-id'
+    const claimed = credentials[claimedBy] ?? undefined
     const scopes = credentials['x-viewer-scopes'] ?? credentials['viewerScopes'] ?? undefined
     const forDevelopment = mode === 'production' ? CLAIMS.find((name) => (credentials[name] ?? undefined) !== undefined) : undefined
     if (forDevelopment !== undefined)
       throw unauthenticated(`${forDevelopment} works in development only: in production send authorization: "Bearer <token>"`)
     const onBehalfOf = credentials['x-on-behalf-of'] ?? credentials['onBehalfOf'] ?? undefined
-    const viewer = await viewerOf(credentials, claimed, scopes)
+    const viewer = await viewerOf(credentials, claimed, claimedBy, scopes)
     return onBehalfOf === undefined ? viewer : representedBy(viewer, onBehalfOf)
   }
 
-  async function viewerOf(credentials: Credentials, claimed: unknown, scopes: unknown): Promise<Viewer | undefined> {
+  async function viewerOf(credentials: Credentials, claimed: unknown, claimedBy: string, scopes: unknown): Promise<Viewer | undefined> {
     const vouched = verifyIdentity === undefined ? undefined : credentials[IDENTITY_HEADER]
     if (vouched !== undefined && verifyIdentity !== undefined) return verifyIdentity(tokenOf(vouched, IDENTITY_HEADER))
     const authorization = credentials['authorization'] ?? credentials['Authorization']
     if (authorization !== undefined && authorization !== null) return verify(bearerOf(authorization))
-    return claimed === undefined ? undefined : claimedViewer(claimed, scopes)
+    return claimed === undefined ? undefined : claimedViewer(claimed, claimedBy, scopes)
   }
 }
 
@@ -93,9 +94,9 @@ export function credentialsOf(params: Credentials, headers: Credentials): Creden
   return params
 }
 
-function claimedViewer(claimed: unknown, scopes: unknown): Viewer {
-  if (typeof claimed !== 'string') throw unauthenticated(`viewerId is a ${typeof claimed}: send a string`)
-  checkId(claimed, 'x-viewer-id')
+function claimedViewer(claimed: unknown, claimedBy: string, scopes: unknown): Viewer {
+  if (typeof claimed !== 'string') throw unauthenticated(`${claimedBy} is a ${typeof claimed}: send a string`)
+  checkId(claimed, claimedBy)
   return { id: claimed, scopes: scopesOf(scopes) }
 }
 

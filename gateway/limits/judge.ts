@@ -92,6 +92,7 @@ export function makeJudge(limits: JudgeLimits): Judge {
     const size = measure(operation.selectionSet, fragmentsOf(document), new Map())
     const name = operation.name === undefined ? 'the operation' : `operation ${operation.name.value}`
     const refuse = (message: string) => refusal(`${name} ${message}`, operation)
+    if (size.depth === Infinity) return [refuse('spreads a fragment within itself: remove the spread that closes the cycle')]
     const refusals: GraphQLError[] = []
     if (size.depth > operationDepthMax) refusals.push(refuse(`selects ${figure(size.depth)} levels: select at most ${operationDepthMax}`))
     if (size.fields > operationFieldsMax) {
@@ -102,7 +103,7 @@ export function makeJudge(limits: JudgeLimits): Judge {
     if (size.aliases > operationAliasesMax) {
       refusals.push(refuse(`has ${figure(size.aliases)} aliases: use at most ${operationAliasesMax}, or pass many ids to one field`))
     }
-    if (size.nesting > NESTING_MAX && size.nesting < Infinity && size.depth <= operationDepthMax)
+    if (size.nesting > NESTING_MAX && size.depth <= operationDepthMax)
       refusals.push(refuse(`nests ${figure(size.nesting)} selections, fragments included: nest at most ${NESTING_MAX}`))
     if (size.literalDepth > LITERAL_DEPTH_MAX)
       refusals.push(refuse(`has a literal of ${size.literalDepth} levels: write at most ${LITERAL_DEPTH_MAX}, or use a variable`))

@@ -102,10 +102,13 @@ function pickOperation(document: DocumentNode, operationName: string | undefined
   return codedError('OPERATION_RESOLUTION_FAILURE', resolutionMistake(operations, operationName))
 }
 
+const UNNAMED = '(unnamed)'
+
 function resolutionMistake(operations: readonly OperationDefinitionNode[], operationName: string | undefined): string {
   if (operations.length === 0) return 'The document has no operation: send a query, a mutation or a subscription.'
-  const names = operations.map(({ name }) => name?.value ?? '(unnamed)').join(', ')
+  const names = operations.map(({ name }) => name?.value ?? UNNAMED).join(', ')
   if (operationName === undefined) return `The document has several operations: set operationName to one of them: ${names}.`
+  if (names === UNNAMED) return `The document has no operation named "${operationName}", but one without a name: leave operationName out.`
   return `The document has no operation named "${operationName}": name one of ${names}.`
 }
 

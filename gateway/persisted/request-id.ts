@@ -26,6 +26,7 @@ export function requestIdOf({ documentId, extensions }: Pick<OperationRequest, '
 
 function hashOf(persistedQuery: unknown): string {
   const { version, sha256Hash } = Object(persistedQuery) as { version?: unknown; sha256Hash?: unknown }
+  if (version === undefined) throw bad('extensions.persistedQuery has no version: send {"version": 1, "sha256Hash": "…"}')
   if (version !== 1) throw bad(`extensions.persistedQuery has version ${JSON.stringify(version)}: only version 1 is supported`)
   const id = typeof sha256Hash === 'string' ? plainId(sha256Hash) : ''
   if (!isSha256(id)) throw bad('extensions.persistedQuery.sha256Hash is not 64 hexadecimal digits: send the SHA-256 of the text')

@@ -91,23 +91,31 @@ async function readSdl(
 
 const ROOTS = new Set(['Query', 'Mutation', 'Subscription'])
 
-/** A partner's subgraph with the name of one of ours would replace ours without notice. */
+/**
+ * A partner's subgraph with the name of one of ours would replace ours without notice. A shared field may be missing: our published SDL
+ * has `subjects` in one subgraph only.
+ */
 function refuseStranger(path: string, name: string, ours: string, theirs: string): void {
   const given = fieldsOfRoots(name, theirs)
-  const missing = [...fieldsOfRoots(name, ours)].filter((field) => !given.has(field))
+  const missing = [...fieldsOfRoots(name, ours)].filter(([field, isShared]) => !isShared && !given.has(field))
   if (missing.length === 0) return
   throw configError(
-    `${path}: "${name}" is the name of one of our subgraphs, but its schema lacks ${missing[0]}: ` +
+    `${path}: "${name}" is the name of one of our subgraphs, but its schema lacks ${missing[0]?.[0]}: ` +
       'give the partner another name, or leave out schema to run our subgraph elsewhere',
   )
 }
 
-function fieldsOfRoots(name: string, sdl: string): Set<string> {
-  const fields = new Set<string>()
+/** The fields of the root types, each with whether it is `@shareable`. */
+function fieldsOfRoots(name: string, sdl: string): Map<string, boolean> {
+  const fields = new Map<string, boolean>()
   for (const definition of parseSdl(name, sdl).definitions) {
     if (definition.kind !== Kind.OBJECT_TYPE_DEFINITION && definition.kind !== Kind.OBJECT_TYPE_EXTENSION) continue
     const type = definition.name.value
-    if (ROOTS.has(type)) for (const field of definition.fields ?? []) fields.add(`${type}.${field.name.value}`)
+    if (!ROOTS.has(type)) continue
+    for (const field of definition.fields ?? []) {
+      const isShared = field.directives?.some((directive) => directive.name.value === 'shareable') === true
+      fields.set(`${type}.${field.name.value}`, isShared)
+    }
   }
   return fields
 }

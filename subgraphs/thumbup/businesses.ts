@@ -41,9 +41,13 @@ export function makeThumbupBusinesses(configured: readonly BusinessConfig[]): Th
 
   function requireServed({ name, thumbup }: BusinessConfig): void {
     if (!thumbup.deleted) return
-    throw new TidemarkError('BUSINESS_DELETED', `business "${name}" was deleted: its subjects can no longer be marked or read`, {
-      path: ['business'],
-    })
+    throw new TidemarkError(
+      'BUSINESS_DELETED',
+      `business "${name}" has no likes any more (thumbup.deleted): leave out its marks, counts and lists`,
+      {
+        path: ['business'],
+      },
+    )
   }
 
   return {

@@ -1,12 +1,27 @@
+import { mkdtempSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { lexicographicSortSchema, printSchema } from 'graphql'
 import { expect, test } from 'vitest'
 import { makeConfig } from '../../config/config.ts'
 import { makePlanner } from '../../gateway/operation/planner.ts'
 import { composeSupergraph } from '../../gateway/supergraph/compose.ts'
+import { gather } from '../../gateway/supergraph/gather.ts'
 import { ourSubgraphs } from '../../subgraphs/catalog.ts'
 import { publishedSdl } from '../../subgraphs/published-sdl.ts'
 
 const ours = ourSubgraphs(makeConfig([]))
+
+test('a supergraph.yaml may list our subgraphs with the SDL that they publish', async () => {
+  const subgraphs = ours.map((each) => {
+    const sdl = publishedSdl(each, { authorizationDirectives: true })
+    return [each.name, { routing_url: `http://${each.name}/`, schema: { sdl } }]
+  })
+  const path = join(mkdtempSync(join(tmpdir(), 'tidemark-published-')), 'supergraph.yaml')
+  writeFileSync(path, JSON.stringify({ subgraphs: Object.fromEntries(subgraphs) }))
+  const { content } = await gather(path, ours, { fetchTimeoutMs: 300 })
+  expect(content).toMatchObject({ subgraphs: ours.map(({ name }) => ({ name, url: `http://${name}/` })) })
+})
 
 test('the published subgraphs compose to the same API, in which one subgraph alone has the lookup', () => {
   const published = ours.map((each) => ({ name: each.name, sdl: publishedSdl(each, { authorizationDirectives: true }) }))

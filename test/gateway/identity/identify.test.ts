@@ -206,6 +206,12 @@ describe('x-viewer-id', () => {
     await expect(development({ 'x-viewer-id': 'x'.repeat(65) })).rejects.toMatchObject({ code: 'ID_INVALID' })
     await expect(development({ viewerId: 7 })).rejects.toMatchObject({ code: 'UNAUTHENTICATED' })
   })
+
+  it('is named in a message as the client sent it', async () => {
+    await expect(development({ 'x-viewer-id': '' })).rejects.toThrow(/^x-viewer-id is empty/)
+    await expect(development({ viewerId: '' })).rejects.toThrow(/^viewerId is empty/)
+    await expect(development({ viewerId: 7 })).rejects.toThrow(/^viewerId is a number/)
+  })
 })
 
 describe('a service', () => {

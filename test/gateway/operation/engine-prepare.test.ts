@@ -27,6 +27,15 @@ describe('prepare', () => {
     expect(codeOf(`{ ${'numbers '.repeat(1_001)} }`)).toBe('OPERATION_TOO_LARGE')
   })
 
+  test('an unknown operationName is refused with the names of the document', () => {
+    const message = (query: string) => {
+      const prepared = engine.prepare(query, 'Nope')
+      return 'errors' in prepared ? prepared.errors[0]?.message : undefined
+    }
+    expect(message('query A { numbers } query B { kind }')).toBe('The document has no operation named "Nope": name one of A, B.')
+    expect(message('{ numbers }')).toBe('The document has no operation named "Nope", but one without a name: leave operationName out.')
+  })
+
   test('the named operation of several is chosen', async () => {
     const text = 'query A { numbers } mutation B { reset(n: 1) } query C { ...F } fragment F on Query { kind }'
     for (const [name, kind, data] of [

@@ -187,7 +187,7 @@ describe('an invalid id', () => {
     ['half a hash', { documentId: 'sha256:abc' }, /64 hexadecimal/],
     ['another version', { extensions: { persistedQuery: { version: 2, sha256Hash: sha(HELLO) } } }, /version 2/],
     ['no hash', { extensions: { persistedQuery: { version: 1, sha256Hash: 'x' } } }, /not 64 hexadecimal/],
-    ['no object', { extensions: { persistedQuery: 'x' } }, /version undefined/],
+    ['no object', { extensions: { persistedQuery: 'x' } }, /has no version: send \{"version": 1/],
   ])('an invalid id (%s) gets BAD_REQUEST with a message', async (_name, form, sentence) => {
     const { json } = await post(server.url, form)
     expect(json.errors?.[0]).toMatchObject({ message: expect.stringMatching(sentence), extensions: { code: 'BAD_REQUEST' } })
