@@ -192,3 +192,10 @@ describe('a WebSocket', () => {
   }
   const tcpOf = (socket: WebSocket) => (socket as unknown as { _socket: { write(bytes: Buffer): void } })._socket
 })
+
+it('the message about an unknown path names the web pages of the gateway', async () => {
+  const server = await startServer({ pages: ['home', 'demo'] })
+  const answer = await raw(server.url, 'GET /nowhere')
+  await server.close()
+  expectRefusal(answer, /, web pages at \/, \/demo$/)
+})
