@@ -60,7 +60,7 @@ const ARROWS = {
   cli: PRODUCT,
   scripts: [...PRODUCT, 'harness'],
   harness: [...PRODUCT, 'scripts'],
-  test: [...PRODUCT, 'scripts', 'harness'],
+  test: [...PRODUCT, 'scripts', 'harness', 'examples'],
   bench: [...PRODUCT, 'scripts', 'harness'],
   /** The site anchors headings by the function that checks links, or a link could pass the check and lead nowhere. */
   docs: ['scripts'],
