@@ -23,7 +23,7 @@ export type ViewerData = {
   likes: MarkedSubject[]
   /** The newest dislikes of each business, as they are persisted. */
   dislikes: MarkedSubject[]
-  /** Served and played subjects and filters, in words. */
+  /** Served and played subjects and filters, as sentences. */
   seen: string[]
 }
 

@@ -29,7 +29,7 @@ export type Sample = { labels: Readonly<Record<string, string>>; value: number }
 /** The samples of each metric, by its name. */
 export type Samples = ReadonlyMap<string, readonly Sample[]>
 
-/** Reads the text format of Prometheus. Labels of Tidemark's metrics have no escaped characters but those of names that clients choose. */
+/** Reads the text format of Prometheus. In labels, only names that clients choose have escaped characters. */
 export function readSamples(text: string): Samples {
   const samples = new Map<string, Sample[]>()
   for (const [, name = '', labels = '', value] of text.matchAll(/^([a-zA-Z_:][\w:]*)(?:\{(.*)\})? (\S+)/gm)) {

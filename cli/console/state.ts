@@ -1,6 +1,6 @@
 /**
  * The data of the console page: one state of the process per call, from its metrics, its readiness check and its parts, and the stored data
- * of one viewer. Nothing here is counted for the console: everything exists without it.
+ * of one viewer. The console adds no counters: all its data exists without it.
  */
 import type { Registry } from '@prometheus-io/client'
 import { makeBusinesses } from '../../config/businesses.ts'
@@ -63,7 +63,7 @@ function withoutCredentials(url: string): string {
   return url.replace(/\/\/[^/@]*@/, '//')
 }
 
-/** The beginning of each outage that a breaker has noticed. A store may be down unnoticed while nothing uses it. */
+/** The beginning of each outage that a breaker has noticed. An outage of a store that is not in use stays unnoticed. */
 function downSince(subgraphs: Opened['subgraphs']): Record<string, number> {
   return Object.fromEntries(
     subgraphs.flatMap((subgraph) =>
@@ -74,7 +74,7 @@ function downSince(subgraphs: Opened['subgraphs']): Record<string, number> {
   )
 }
 
-/** The subjects with the most reads of counts in this process, hottest first. */
+/** The subjects with the most reads of counts in this process, in descending order. */
 function hotSubjects(config: Config, subgraphs: Opened['subgraphs']): { business: string; id: string; share: number; perSecond: number }[] {
   const businesses = makeBusinesses(config.businesses)
   return subgraphs

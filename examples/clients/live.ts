@@ -1,10 +1,10 @@
 /**
- * The viewer's progress on all devices, live, also after a break of the connection:
+ * The viewer's progress on all devices, live. It continues after a break of the connection:
  *
  *     node live.ts http://localhost:4000/graphql sse
  *     node live.ts http://localhost:4000/graphql ws
  *
- * It ends when the viewer finishes a video. A third argument is an address that gives tokens, such as that of your login service.
+ * It ends when the viewer finishes a video. The optional third argument is the address of a service that issues tokens.
  */
 import { setTimeout as wait } from 'node:timers/promises'
 import { createClient as createStreams } from 'graphql-sse'
@@ -52,7 +52,7 @@ function subscribe(since: string | undefined): AsyncIterable<unknown> {
 /** The server refuses the operation, and would refuse it again. */
 class Refused extends Error {}
 
-/** The changes, without a gap. */
+/** All changes: none is lost during a break of the connection. */
 async function* follow(): AsyncGenerator<Change> {
   let since: string | undefined
   for (let failures = 0; ; failures += 1) {
@@ -70,7 +70,7 @@ async function* follow(): AsyncGenerator<Change> {
       const { reason, message } = error as { reason?: string; message?: string }
       console.error(`the connection ended: ${reason || message || 'the server cannot be reached'}`)
     }
-    // Clients that lost the server at the same moment should not come back at the same moment.
+    // Clients that lost the server at the same moment should not reconnect at the same moment.
     await wait(Math.min(30_000, 500 * 2 ** failures) * (0.5 + Math.random()))
   }
 }

@@ -86,7 +86,7 @@ export function makeReporter(options: ReporterOptions): Reporter {
   let retryMs = RETRY_FIRST_MS
   let timer: ReturnType<typeof setTimeout> | undefined
   let sending: Promise<void> | undefined
-  /** Reports were saved that the attempt under way may not have. */
+  /** True if reports were saved that the current attempt may not contain. */
   let isMore = false
   let isClosed = false
 

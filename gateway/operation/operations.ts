@@ -33,7 +33,7 @@ export type ReadOptions = {
   readonly tokensMax: number
   /** Judges the document once per operation, before validation and planning. Returned errors refuse the operation. */
   readonly judge?: Judge | undefined
-  /** Whether clients may ask for the schema. If false, errors neither suggest names nor tell the successors of old ones. Default true. */
+  /** Whether clients may ask for the schema. If false, errors neither suggest names nor name the successors of old names. Default true. */
   readonly introspection?: boolean
 }
 

@@ -1,6 +1,6 @@
 /**
  * The web pages: home at `/`, the demo at `/demo` and the console at `/console`. They use the public API, and the console also the routes of
- * console-routes.ts. They ask no other machine for anything, and run no inline script but their import map.
+ * console-routes.ts. They call no other machine, and run no inline script but their import map.
  */
 import { createHash } from 'node:crypto'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'

@@ -7,13 +7,13 @@ import { pointOf, type Point } from './rates.ts'
 const EVERY_MS = 1_500
 const POINTS_MAX = 120
 
-/** With these codes only another token helps. Further calls would count against the address. */
+/** After these codes the page needs another token. Further calls would count against the address. */
 const FINAL: ReadonlySet<string> = new Set(['UNAUTHENTICATED', 'TOKEN_EXPIRED', 'FORBIDDEN'])
 
 export type Polled = {
   state: State | undefined
   points: readonly Point[]
-  /** The reason why there is no new state, in words. */
+  /** The reason why there is no new state, as a sentence. */
   trouble: string | undefined
   needsToken: boolean
 }

@@ -1,4 +1,4 @@
-/** The state of the stores in words: each outage with its beginning and its effects, and each recovery. */
+/** Sentences about the stores: each outage with its beginning and its effects, and each recovery. */
 import { useRef } from 'preact/hooks'
 import { html, timeText } from '../shared/ui.ts'
 import type { State } from './answer.ts'

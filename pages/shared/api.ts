@@ -117,7 +117,7 @@ const SENTENCES: Readonly<Record<string, string>> = {
   UNAUTHENTICATED: 'This server needs a signed token: paste one above.',
 }
 
-/** In words for people. */
+/** The sentence that a page shows for a failure. */
 export function sentenceOf({ code, message }: CallFailed): string {
   return SENTENCES[code] ?? message
 }

@@ -23,7 +23,7 @@ export function clockText(ms: number): string {
   return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, '0')}`
 }
 
-/** Hours, minutes and seconds of a moment, here. */
+/** Hours, minutes and seconds of a time, in the time zone of the browser. */
 export function timeText(time: number): string {
   return new Date(time).toLocaleTimeString('en-GB')
 }

@@ -1,4 +1,4 @@
-/** The player SDK against servers that are slow, that ask for patience, or that hide their clock. */
+/** The player SDK against servers that are slow, limit the rate, or hide their clock. */
 import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -121,7 +121,7 @@ test('a damaged entry of the storage is dropped, and does not stop the others', 
   expect(troubles).toEqual([])
 })
 
-test('a batch that is refused as a whole is told', async () => {
+test('a batch that is refused as a whole is reported to the player', async () => {
   const mistake = { code: 'INPUTS_TOO_MANY', message: 'too many' }
   const troubles: string[] = []
   const { reporter } = await reporterOf(

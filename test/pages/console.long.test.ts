@@ -83,7 +83,7 @@ describe('on the embedded stores', () => {
     await page.context().close()
   })
 
-  test('the data of one viewer, on request and by keyboard', async () => {
+  test('the console shows the data of one viewer on request, and works by keyboard', async () => {
     await ask(pages.service.url, 'iris', REPORT, { id: 'seen-by-iris' })
     await ask(pages.service.url, 'iris', MARK, { id: 'liked-by-iris' })
     await ask(pages.service.url, 'iris', 'mutation { updateHistorySettings(input: { paused: true }) { settings { paused } } }')
@@ -129,12 +129,12 @@ describe('on the embedded stores', () => {
     ])
   })
 
-  test('no page complained or asked another machine', () => {
+  test('no page logged an error or called another machine', () => {
     expect(pages.complaints).toEqual([])
   })
 })
 
-test('the server goes away: the page says so, and continues by itself with the figures of the new process', async () => {
+test('the page shows that the server is down, and continues with the figures of the new process', async () => {
   const pages = await openPages(FAST)
   try {
     const page = await pages.open('/console')
@@ -169,7 +169,7 @@ test('with workers the figures are those of all processes', async () => {
   }
 })
 
-test('a partner whose subgraph does not answer shows as down, and as serving when it is back', async () => {
+test('the subgraph of a partner is shown as down while it does not answer, and then as serving', async () => {
   const partner = await startPartner()
   const { folder, remove } = makeServiceFolder()
   const supergraph = join(folder, 'supergraph.yaml')
@@ -200,7 +200,7 @@ test('a partner whose subgraph does not answer shows as down, and as serving whe
   }
 })
 
-test('in production: no data by default, and a token with the scope when it is enabled', async () => {
+test('in production, the console is off by default, and needs a token with the scope when it is enabled', async () => {
   const secret = '0123456789abcdef0123456789abcdef'
   const tokenOf = (scope: string, expires: string | number): Promise<string> =>
     new SignJWT({ sub: 'op', scope }).setProtectedHeader({ alg: 'HS256' }).setExpirationTime(expires).sign(new TextEncoder().encode(secret))
@@ -251,7 +251,7 @@ describe.skipIf(!(await redisIsHere()))('on Redis, Kafka and MariaDB', () => {
     await servers.remove()
   })
 
-  test('Redis is killed and comes back: the console and the demo say so in words, and recover by themselves', async () => {
+  test('the console and the demo show that Redis is down, and recover when it is back', async () => {
     const console = await pages.open('/console')
     await console.getByText('All stores answer.').waitFor()
     const demo = await pages.open('/demo?viewer=hal&device=laptop')
