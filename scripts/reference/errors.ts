@@ -3,7 +3,7 @@ import { ERRORS } from '../../core/errors.ts'
 import { code, page, prose, table, type Page } from './page.ts'
 
 const INTRODUCTION = [
-  'Every error has a code in `extensions.code`. In a batch, the code is in the payload of the input that it concerns.',
+  'Every GraphQL error has a code in `extensions.code`. Mutations return mistakes in their input as data: each of the `userErrors` of a payload has a `code`.',
   'Decide by the code and never by the message. `extensions.retryable` is true if the same call may succeed later.',
   'The HTTP status depends on the kind of error:',
   [
