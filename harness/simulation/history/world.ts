@@ -146,30 +146,30 @@ function misfortunesOf(random: Random, drawn: DrawnWorld, world: World, history:
 
 function makeQuiet(drawn: DrawnWorld, { scheduler, placed, journaled }: World, history: History | undefined) {
   let until = 0
-  let waitsForPuts = false
+  let journalUntil = 0
+  const { sweepAfterMs, sweepEveryMs, guard, journaling } = drawn.processOptions
+  const persistMs = drawn.stallMaxMs + sweepAfterMs + 3 * sweepEveryMs + 500
   return {
     beginQuiet(): void {
       history?.note(scheduler.now(), '--- quiet begins')
       scheduler.calm()
       placed.mendAll(['hot', 'log', 'records'])
       placed.startMissing()
-      const { sweepAfterMs, sweepEveryMs, guard, journaling } = drawn.processOptions
       const backMs = 2 * (guard.checkEveryMs ?? 0) + (journaling.lookEveryMs ?? 0) + 2 * (journaling.retryMaxMs ?? 0)
-      until = scheduler.now() + 2 * drawn.skewMaxMs + 500 + drawn.stallMaxMs + backMs + sweepAfterMs + 3 * sweepEveryMs + 500
+      until = scheduler.now() + 2 * drawn.skewMaxMs + 500 + backMs + persistMs
+      journalUntil = until + PUT_MAX_MS
     },
     stepQuiet(): boolean {
       placed.startMissing()
+      // Merges wait for puts that may be in flight. Then the merged records are persisted.
+      if (journaled().length > 0) until = Math.max(until, Math.min(scheduler.now(), journalUntil) + persistMs)
       if (scheduler.advanceOne()) return true
       const due = scheduler.nextDue()
       if (due !== undefined && due <= until) {
         scheduler.pass(Math.max(0, due - scheduler.now()))
         return true
       }
-      if (waitsForPuts || journaled().length === 0) return false
-      // Merges wait for puts that may be in flight. Then the merged records are persisted.
-      waitsForPuts = true
-      until += PUT_MAX_MS
-      return true
+      return false
     },
   }
 }
