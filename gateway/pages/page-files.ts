@@ -1,13 +1,20 @@
 /**
  * The files of the web pages in `pages/`: as they are, and TypeScript as JavaScript. In the npm package `tsc` has compiled them. In a clone
- * their types are removed when a file is first asked for, so an edit shows at the next reload and nothing is built.
+ * their types are removed when a file is first asked for, so nothing is built. A file is read and compressed again when it has changed, so
+ * an edit shows at the next reload.
  */
 import { createHash } from 'node:crypto'
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync } from 'node:fs'
+import { readFile, stat } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { extname, join } from 'node:path'
+import { makeStaticFile, type StaticFile } from '../doors/static-file.ts'
 
-export type PageFile = { readonly type: string; readonly body: Buffer; readonly etag: string }
+/** `etag`: weak, because the file as it is and in gzip have the same tag. */
+export type PageFile = StaticFile & { readonly etag: string }
+
+/** Undefined if no page has such a file. `path`: without the leading slash, such as `pages/demo/main.js` or `pages/library/htm/dist/htm.mjs`. */
+export type ReadPageFile = (path: string) => Promise<PageFile | undefined>
 
 const TYPES: Readonly<Record<string, string>> = {
   '.html': 'text/html; charset=utf-8',
@@ -26,14 +33,33 @@ const SERVED = /^(pages|examples\/player-sdk)\/([a-z0-9-]+\/)*[a-z0-9-]+\.(html|
 /** Files of the libraries that pages import, as `package/file`. */
 const LIBRARIES = /^(preact|htm|uplot|graphql-ws)\/((hooks\/)?dist\/[\w.-]+\.(js|mjs|css))$/
 
-/** `path`: without the leading slash, such as `pages/demo/main.js` or `pages/library/htm/dist/htm.mjs`. Undefined if no page has such a file. */
-export async function readPageFile(path: string): Promise<PageFile | undefined> {
-  const file = path.startsWith('pages/library/') ? libraryFile(path.slice('pages/library/'.length)) : ownFile(path)
-  if (file === undefined) return undefined
-  const text = readFileSync(file)
-  const body = extname(file) === '.ts' ? Buffer.from(await withoutTypes(text.toString('utf8'))) : text
-  const etag = `"${createHash('sha256').update(body).digest('base64url').slice(0, 22)}"`
-  return { type: TYPES[extname(file)] ?? 'application/octet-stream', body, etag }
+/** `completed`: the text of an HTML file as browsers get it. */
+export function makePageFiles(completed: (html: string) => string): ReadPageFile {
+  /** By path. Only files that exist are kept. */
+  const kept = new Map<string, { readonly changedAt: number; readonly made: Promise<PageFile> }>()
+
+  return async function readPageFile(path) {
+    const file = path.startsWith(LIBRARY) ? libraryFile(path.slice(LIBRARY.length)) : ownFile(path)
+    if (file === undefined) return undefined
+    const { mtimeMs: changedAt } = await stat(file)
+    const known = kept.get(path)
+    if (known?.changedAt === changedAt) return known.made
+    const made = makePageFile(file, completed)
+    kept.set(path, { changedAt, made })
+    made.catch(() => kept.delete(path))
+    return made
+  }
+}
+
+const LIBRARY = 'pages/library/'
+
+async function makePageFile(file: string, completed: (html: string) => string): Promise<PageFile> {
+  const source = await readFile(file)
+  const extension = extname(file)
+  const body = extension === '.html' ? completed(source.toString()) : extension === '.ts' ? await withoutTypes(source.toString()) : source
+  const bytes = Buffer.from(body)
+  const etag = `W/"${createHash('sha256').update(bytes).digest('base64url').slice(0, 22)}"`
+  return { ...(await makeStaticFile(TYPES[extension] ?? 'application/octet-stream', bytes)), etag }
 }
 
 function libraryFile(name: string): string | undefined {

@@ -5,8 +5,8 @@
 import { createHash } from 'node:crypto'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Config } from '../../config/config.ts'
-import { makeStaticFile, sendStaticFile } from '../doors/static-file.ts'
-import { readPageFile } from './page-files.ts'
+import { sendStaticFile } from '../doors/static-file.ts'
+import { makePageFiles } from './page-files.ts'
 
 export type PageName = NonNullable<Config['server']['pages']>[number]
 
@@ -23,8 +23,8 @@ const IMPORT_MAP = JSON.stringify({
   },
 })
 
-/** Inline styles set the sizes of bars and charts. */
-const POLICY = `default-src 'self'; connect-src 'self' ws: wss:; script-src 'self' 'sha256-${createHash('sha256').update(IMPORT_MAP).digest('base64')}'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`
+/** Inline styles set the sizes of bars and charts. WebSockets of the same origin are 'self' as well. */
+const POLICY = `default-src 'self'; script-src 'self' 'sha256-${createHash('sha256').update(IMPORT_MAP).digest('base64')}'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`
 
 const HEADERS = {
   'content-security-policy': POLICY,
@@ -47,6 +47,8 @@ function pathOf({ url }: FastifyRequest): string {
   return (url.split('?', 1)[0] ?? '').slice(1)
 }
 
+const readPageFile = makePageFiles((html) => html.replace('<!-- import map -->', `<script type="importmap">${IMPORT_MAP}</script>`))
+
 async function send(request: FastifyRequest, reply: FastifyReply, path: string): Promise<FastifyReply> {
   const file = await readPageFile(path)
   if (file === undefined) {
@@ -54,10 +56,5 @@ async function send(request: FastifyRequest, reply: FastifyReply, path: string):
     return reply
   }
   reply.headers({ ...HEADERS, etag: file.etag })
-  if (request.headers['if-none-match'] === file.etag) return reply.code(304).send()
-  const isPage = file.type.startsWith('text/html')
-  const body = isPage ? Buffer.from(file.body.toString('utf8').replace('<!-- import map -->', IMPORT_MAP_ELEMENT)) : file.body
-  return sendStaticFile(request, reply, await makeStaticFile(file.type, body))
+  return sendStaticFile(request, reply, file)
 }
-
-const IMPORT_MAP_ELEMENT = `<script type="importmap">${IMPORT_MAP}</script>`
