@@ -24,6 +24,7 @@ import type { DecidedOperation, VariableValues } from './conditions.ts'
 import type { ReadOperation, ReadOptions } from './operations.ts'
 import { compileError, readOperation } from './operations.ts'
 import { makeDataKeys, splitOperation } from './plan-document.ts'
+import { refuseManyPlaces } from './interface-places.ts'
 import { makePlanner, type Planner } from './planner.ts'
 import { compileIntrospection, compileOperation } from './prepared-operation.ts'
 import type { Prepared, Variant } from './prepared-operation.ts'
@@ -91,6 +92,8 @@ export function makeCompiler(
   function* compile(query: string, operationName: string | undefined, family: Family, eager: boolean): Work<Prepared> {
     const read = yield* readOperation(planner.schema, query, operationName, options)
     if ('errors' in read) return read
+    const refused = refuseManyPlaces(planner.schema, read)
+    if (refused !== undefined) return { errors: [refused] }
     yield
     try {
       const around = { schema: planner.schema, ...shared, family }
