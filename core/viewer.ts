@@ -56,4 +56,6 @@ export function requireViewer(viewer: Viewer | undefined): Viewer {
   throw new TidemarkError('UNAUTHENTICATED', VIEWER_NEEDED)
 }
 
-export const VIEWER_NEEDED = 'this needs a viewer: send "Authorization: Bearer <token>", or in development the header x-viewer-id'
+export const VIEWER_NEEDED =
+  'this needs a viewer: send "Authorization: Bearer <token>", or in development the header x-viewer-id; ' +
+  'over WebSocket, send the connection parameter authorization or viewerId'

@@ -8,7 +8,7 @@ const INTRODUCTION = [
   'The HTTP status depends on the kind of error:',
   [
     '- If the operation runs, the status is 200, even if some of its fields have errors.',
-    '- If the operation has a mistake, such as a syntax error or a cost above the limit, the table has the status for clients that accept `application/graphql-response+json`. With `application/json` the status is 200.',
+    '- If the operation has a mistake, such as a syntax error, an unknown persisted id or a cost above the limit, the table has the status for clients that accept `application/graphql-response+json`. With `application/json` the status is 200.',
     '- If the request is refused for another reason, such as an invalid token or a rate limit, the table has the status.',
   ].join('\n'),
 ]
