@@ -48,7 +48,7 @@ export async function writeFilters(
 ): Promise<void> {
   const [stored = []] = await records.listFilters([viewer])
   const filters = stored.filter(({ month }) => month !== MARK_MONTH)
-  if (filters.length === 0) print('there is no filter to write')
+  if (filters.length === 0) print('there is no filter to write: plays are folded into filters after the end of their hour')
   for (const { month, filter } of filters) {
     const path = join(folder, `${monthText(month)}.filter`)
     try {
