@@ -8,6 +8,7 @@ import type { HotStore } from '../../../subgraphs/history/stores/hot-store.ts'
 import type { RecordStore } from '../../../subgraphs/history/stores/record-store.ts'
 import type { ReportProgressInput } from '../../../subgraphs/history/inputs.ts'
 import { makeHistoryService, type HistoryService, type ReportAnswer } from '../../../subgraphs/history/write/service.ts'
+import type { StageWritten } from '../../../core/written-reports.ts'
 import { openGate } from '../../../harness/simulation/gate.ts'
 import { makeHotState, type HotState } from '../../../harness/simulation/history/model-hot-state.ts'
 import { openModelHotStore } from '../../../harness/simulation/history/model-hot-store.ts'
@@ -34,10 +35,11 @@ beforeEach(() => {
 })
 
 /** A process whose clock differs by this many milliseconds. */
-function serve(offMs = 0): HistoryService {
+function serve(offMs = 0, stageWritten?: StageWritten): HistoryService {
   const own = { ...clock, now: () => clock.now() + offMs }
   const aggregator = makeAggregator(own, () => undefined, { keysMax: 1_000, ageMaxMs: 1_000, heldMax: 1_000 })
-  return makeHistoryService(own, businesses, hot, records, aggregator, () => undefined, { regions: 4, timelineCap: CAP })
+  const options = { regions: 4, timelineCap: CAP }
+  return makeHistoryService(own, businesses, hot, records, aggregator, () => undefined, options, undefined, stageWritten)
 }
 
 const input = (id: string, more: Partial<ReportProgressInput> = {}): ReportProgressInput => ({
@@ -278,4 +280,13 @@ test('with any clocks of three processes, the last write of a viewer stands and 
     ),
     { numRuns: 200 },
   )
+})
+
+test('a report that a process with a faster clock overtook has its play staged once, with the time of its second put', async () => {
+  const staged: number[] = []
+  const slow = serve(0, async (written) => written.map(({ record }) => void staged.push(record.viewedAt)))
+  const first = await send(serve(MINUTES_5), input('1', { position: 10_000 }))
+  const second = await send(slow, input('1'))
+  expect(second).toMatchObject({ outcome: 'ACCEPTED', record: { position: 60_000 } })
+  expect(staged).toEqual([(first as { record: { viewedAt: number } }).record.viewedAt + 1])
 })
