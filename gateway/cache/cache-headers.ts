@@ -3,6 +3,9 @@
  * (`@cacheControl(scope: PUBLIC)`), nothing failed or was missing, and the request does not identify its caller. A viewer's data is
  * therefore never public, even if a schema claims it: an identified caller gets `private` at most.
  *
+ * A hint `PUBLIC` speaks of anonymous callers. The same field may show an identified caller a write of a moment ago, such as a like in a count.
+ * The caller's own browser must therefore ask again: `no-cache`.
+ *
  * `vary` names every header that the answer may depend on, so that a cache never gives one caller's answer to another.
  */
 import type { IncomingHttpHeaders } from 'node:http'
@@ -25,5 +28,6 @@ export function cacheHeaders(
   // The configuration decides which headers go to subgraphs. A shared cache should not need to know them.
   const isForwarding = caller.forwarded !== undefined
   const named = isForwarding || caller.viewer !== undefined || IDENTITY_HEADERS.some((name) => headers[name] !== undefined)
-  return { 'cache-control': `${policy.isPublic && !named ? 'public' : 'private'}, max-age=${policy.maxAge}`, vary }
+  if (policy.isPublic && named) return { 'cache-control': 'private, no-cache', vary }
+  return { 'cache-control': `${policy.isPublic ? 'public' : 'private'}, max-age=${policy.maxAge}`, vary }
 }

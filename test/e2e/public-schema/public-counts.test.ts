@@ -34,7 +34,7 @@ describe('the cache header of public counts', () => {
   test.each([
     ['counts to an anonymous caller', COUNTS, {}, 'public, max-age=5'],
     ['counts through fragments to an anonymous caller', FRAGMENT, {}, 'public, max-age=5'],
-    ['counts to a viewer', COUNTS, { 'x-viewer-id': '7' }, 'private, max-age=5'],
+    ['counts to a viewer', COUNTS, { 'x-viewer-id': '7' }, 'private, no-cache'],
     ['counts with a mark to a viewer', MARKS, { 'x-viewer-id': '7' }, 'no-store'],
     ['counts with a mark to an anonymous caller', MARKS, {}, 'no-store'],
     ['counts beside a field without a hint', MIXED, {}, 'no-store'],
