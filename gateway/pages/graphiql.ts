@@ -4,7 +4,7 @@
  *
  * The first tab works at the first click: it has the header that names a viewer in development.
  */
-import { readFileSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { makeStaticFile, sendStaticFile, type StaticFile } from '../doors/static-file.ts'
 
@@ -118,8 +118,7 @@ subscription Follow {
 `,
 ]
 
-/** The mark of the project, as in pages/shared/mark.svg. */
-const mark = readFileSync(new URL('../../pages/shared/mark.svg', import.meta.url), 'utf8').trim()
+const MARK = new URL('../../pages/shared/mark.svg', import.meta.url)
 
 /**
  * GraphiQL gives each tab an offset and animates it to zero. A press on the tab ends the animation: the tab then jumps away under the
@@ -134,6 +133,7 @@ export function makeGraphiql(endpoint: string): () => Promise<StaticFile> {
 
 async function render(endpoint: string): Promise<StaticFile> {
   const { renderGraphiQL } = (await import('@graphql-yoga/render-graphiql')) as { renderGraphiQL(options: object): string }
+  const mark = (await readFile(MARK, 'utf8')).trim()
   const html = Buffer.from(
     renderGraphiQL({
       title: 'Tidemark',
