@@ -3,7 +3,8 @@
  * the scope `operator`. In production it asks for a token that has it.
  */
 import { render } from 'preact'
-import { useMemo, useState } from 'preact/hooks'
+import { useMemo } from 'preact/hooks'
+import { TokenField, useToken } from '../shared/token.ts'
 import { html, timeText } from '../shared/ui.ts'
 import { Chart, type Line } from './chart.ts'
 import { usePoll } from './poll.ts'
@@ -53,15 +54,10 @@ const CHARTS: readonly { title: string; unit: string; lines: readonly Line[] }[]
 ]
 
 function Console() {
-  const [token, setToken] = useState(sessionStorage.getItem('tidemark-token') ?? '')
+  const [token, setToken] = useToken()
   const identity = useMemo(() => (token === '' ? DEVELOPMENT : { token }), [token])
   const { state, points, trouble, needsToken } = usePoll(identity)
   const outages = useOutages(state)
-
-  function useToken(next: string): void {
-    sessionStorage.setItem('tidemark-token', next)
-    setToken(next)
-  }
 
   return html`
     <header class="top">
@@ -69,7 +65,7 @@ function Console() {
         <a href="/"><img src="/pages/shared/mark.svg" alt="Tidemark, home" /></a>Console
       </h1>
       <span class="right">
-        ${needsToken || token !== '' ? html`<label>Token <input type="password" value=${token} onChange=${(event: Event) => useToken((event.target as HTMLInputElement).value)} /></label>` : null}
+        ${needsToken || token !== '' ? html`<${TokenField} token=${token} setToken=${setToken} />` : null}
         <span class="quiet">${state === undefined ? 'no figures yet' : `as of ${timeText(state.at)}`}</span>
       </span>
     </header>

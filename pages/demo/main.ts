@@ -4,6 +4,7 @@
  */
 import { render } from 'preact'
 import { useMemo, useState } from 'preact/hooks'
+import { TokenField, useToken } from '../shared/token.ts'
 import { html } from '../shared/ui.ts'
 import { Card } from './card.ts'
 import { Player } from './player.ts'
@@ -19,7 +20,7 @@ function addressOf(viewer: string, ofDevice: string): string {
 
 function Demo() {
   const [viewer, setViewer] = useState(parameters.get('viewer') ?? 'ada')
-  const [token, setToken] = useState(sessionStorage.getItem('tidemark-token') ?? '')
+  const [token, setToken] = useToken()
   const [open, setOpen] = useState<string>()
   const identity = useMemo(() => (token === '' ? { viewer } : { token }), [viewer, token])
   const demo = useDemo(identity, viewer, device)
@@ -30,10 +31,6 @@ function Demo() {
     history.replaceState(null, '', addressOf(next, device))
     setOpen(undefined)
     setViewer(next)
-  }
-  function useToken(next: string): void {
-    sessionStorage.setItem('tidemark-token', next)
-    setToken(next)
   }
 
   return html`
@@ -48,7 +45,7 @@ function Demo() {
             ${[...new Set([...VIEWERS, viewer])].map((each) => html`<option>${each}</option>`)}
           </select>
         </label>
-        ${demo.needsToken || token !== '' ? html`<label>Token <input type="password" value=${token} onChange=${(event: Event) => useToken((event.target as HTMLInputElement).value)} /></label>` : null}
+        ${demo.needsToken || token !== '' ? html`<${TokenField} token=${token} setToken=${setToken} />` : null}
         <a href=${addressOf(viewer, others)} target="_blank" rel="opener">Open a second device (${others})</a>
         <span class="quiet">${demo.isLive ? 'live' : 'connecting…'}</span>
       </span>
