@@ -3,7 +3,7 @@ import type { GraphQLResolveInfo } from 'graphql'
 import type { CountedSubject } from '../../core/domain.ts'
 import { checkIds } from '../../core/input-limits.ts'
 import { requireViewer } from '../../core/viewer.ts'
-import { subjectId, subjectResolvers, subjectsOf, type SubjectEntity } from '../subjects.ts'
+import { subjectResolvers, subjectsOf, type SubjectEntity } from '../subjects.ts'
 import { timestamp } from '../timestamp.ts'
 import { orUserErrors } from '../user-errors.ts'
 import { payloadOf, reconciliationOf, registeredOf } from './answers.ts'
@@ -31,7 +31,8 @@ export function makeThumbupResolvers(businesses: ThumbupBusinesses, service: Thu
       const business = businesses.configured.byName(args.business)
       if (!isServed(business)) return all
       const entities = all.filter((each): each is SubjectEntity => !(each instanceof Error))
-      const subjects = entities.map((entity) => ({ business: business.number, oid: subjectId(entity) }))
+      // `subjectsOf` has checked these ids.
+      const subjects = entities.map(({ id }) => ({ business: business.number, oid: id as string }))
       const foreseen = await foresee(context.loaders, context.viewer?.id, subjects, info)
       entities.forEach((entity, at) => noteForeseen(entity, foreseen[at] as Foreseen))
       return all
