@@ -1,0 +1,20 @@
+/** The keys under which the feed's changes wait to be persisted. They travel through the log as `FlushedKey`s. */
+import type { FlushedKey, ViewerId } from '../../../core/domain.ts'
+import type { PostId } from '../packed/post-id.ts'
+
+/** A post of its author, or the filter words of a viewer. */
+export type DirtyKey = { viewer: ViewerId; post: PostId } | { viewer: ViewerId; post: undefined }
+
+/** A walk over dirty keys: an empty object, in which the store notes its place. */
+export type DirtyWalk = { place?: unknown }
+
+/** Number 0 is no business: as for the settings of history. */
+const WORDS_OID = 'words'
+
+export function flushedKeyOf({ viewer, post }: DirtyKey): FlushedKey {
+  return { viewer, business: 0, oid: post ?? WORDS_OID }
+}
+
+export function dirtyKeyOf({ viewer, oid }: FlushedKey): DirtyKey {
+  return { viewer, post: oid === WORDS_OID ? undefined : oid }
+}
