@@ -12,6 +12,7 @@ import { TidemarkError } from '../core/errors.ts'
 
 import { count, DAY, MINUTE } from './values.ts'
 import { corsSchema, identitySchema, limitsSchema, persistedSchema, PERSISTED_MODES, remoteSchema } from './gateway.ts'
+import { cacheMistakes, cacheSchema } from './cache.ts'
 import { existenceMistakes, existenceSchema } from './feed-existence.ts'
 import { legacyMistakes } from './legacy.ts'
 import { storesSchema } from './stores.ts'
@@ -209,6 +210,7 @@ export const configSchema = z
       .default({}),
     thumbup: thumbupSchema.default({}),
     existence: existenceSchema.default({}),
+    cache: cacheSchema.default({}),
     limits: limitsSchema.default({}),
     persisted: persistedSchema.default({}),
     supergraph: z
@@ -283,6 +285,7 @@ function relationMistakes(config: Config): string[] {
   }
   mistakes.push(...thumbupMistakes(config.thumbup, stores), ...tenantMistakes(businesses, stores))
   mistakes.push(...existenceMistakes(config.existence, stores.regions), ...legacyMistakes(config.existence.legacy, businesses))
+  mistakes.push(...cacheMistakes(config.cache, stores))
   for (const key of ['number', 'name', 'entity'] as const) {
     for (const value of repeated(businesses.map((business) => business[key])))
       mistakes.push(`businesses: the ${key} ${value} occurs twice; each business needs its own`)

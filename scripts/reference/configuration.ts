@@ -42,6 +42,10 @@ const SECTIONS: Readonly<Record<string, Introduction>> = {
     title: 'Feed existence',
     text: 'The subjects that a feed hides, and the time for which they are hidden. See [the API of feed existence](../api/feed-existence.md).',
   },
+  cache: {
+    title: 'Cache',
+    text: 'The tiered cache of values that many readers share, and its layout of Memcached pools.',
+  },
   limits: { title: 'Rate limits', text: 'See [Limits](../gateway/limits.md).' },
   persisted: {
     title: 'Persisted operations',

@@ -1,0 +1,42 @@
+import { expect, test } from 'vitest'
+import { fixedValue, makeHeldValue } from '../../core/live-value.ts'
+
+test('a listener gets each newer version once, and none that is older or repeated', () => {
+  const held = makeHeldValue({ value: 'a', version: 3 }, () => undefined)
+  const told: string[] = []
+  held.follow(({ value }) => told.push(value))
+  held.replace({ value: 'old', version: 2 })
+  held.replace({ value: 'same', version: 3 })
+  held.replace({ value: 'b', version: 7 })
+  held.replace({ value: 'late', version: 5 })
+  expect(told).toEqual(['b'])
+  expect(held.current()).toEqual({ value: 'b', version: 7 })
+})
+
+test('a listener that fails is reported, and the others still get the change', () => {
+  const errors: unknown[] = []
+  const held = makeHeldValue({ value: 'a', version: 1 }, (error) => errors.push(error))
+  const told: number[] = []
+  const failure = new Error('listener')
+  held.follow(() => {
+    throw failure
+  })
+  held.follow(({ version }) => told.push(version))
+  held.replace({ value: 'b', version: 2 })
+  expect(errors).toEqual([failure])
+  expect(told).toEqual([2])
+})
+
+test('one function may follow twice, and ending one of both leaves the other', () => {
+  const held = makeHeldValue({ value: 'a', version: 1 }, () => undefined)
+  const told: number[] = []
+  const listener = ({ version }: { version: number }): void => void told.push(version)
+  const stop = held.follow(listener)
+  held.follow(listener)
+  stop()
+  stop()
+  held.replace({ value: 'b', version: 2 })
+  expect(told).toEqual([2])
+})
+
+test('a fixed value has version 0', () => expect(fixedValue('x').current()).toEqual({ value: 'x', version: 0 }))
