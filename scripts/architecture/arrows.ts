@@ -10,7 +10,7 @@ import { importsOf, isModule } from './modules.ts'
 
 type Place = {
   room: Room
-  /** history, thumbup or feed-existence. */
+  /** history, thumbup, feed-existence or feed. */
   capability?: string | undefined
   /** lmdb, redis, mysql or kafka. */
   driver?: string | undefined
@@ -19,10 +19,11 @@ type Place = {
 const LEAVES = ['schema', 'core', 'core/outage', 'config'] as const
 const PRODUCT = [
   ...LEAVES,
+  'cache',
   'writeback',
   'writeback/stores/D',
   'stores/D',
-  'subgraphs/X/{model,filter,archive}',
+  'subgraphs/X/{model,filter,archive,packed}',
   'subgraphs/X/stores',
   'subgraphs/X/stores/D',
   'subgraphs/X',
@@ -40,20 +41,30 @@ const ARROWS = {
   'core/outage': ['schema', 'core'],
   config: ['schema', 'core', 'core/outage'],
   'stores/D': LEAVES,
+  cache: LEAVES,
   writeback: LEAVES,
   'writeback/stores/D': [...LEAVES, 'writeback', 'stores/D'],
-  'subgraphs/X/{model,filter,archive}': LEAVES,
-  'subgraphs/X/stores': [...LEAVES, 'writeback', 'subgraphs/X/{model,filter,archive}'],
+  'subgraphs/X/{model,filter,archive,packed}': LEAVES,
+  'subgraphs/X/stores': [...LEAVES, 'writeback', 'subgraphs/X/{model,filter,archive,packed}'],
   'subgraphs/X/stores/D': [
     ...LEAVES,
     'writeback',
     'writeback/stores/D',
     'stores/D',
-    'subgraphs/X/{model,filter,archive}',
+    'subgraphs/X/{model,filter,archive,packed}',
     'subgraphs/X/stores',
   ],
-  loaders: [...LEAVES, 'subgraphs/X/{model,filter,archive}', 'subgraphs/X/stores'],
-  'subgraphs/X': [...LEAVES, 'loaders', 'writeback', 'stores/D', 'subgraphs', 'subgraphs/X/{model,filter,archive}', 'subgraphs/X/stores'],
+  loaders: [...LEAVES, 'subgraphs/X/{model,filter,archive,packed}', 'subgraphs/X/stores'],
+  'subgraphs/X': [
+    ...LEAVES,
+    'cache',
+    'loaders',
+    'writeback',
+    'stores/D',
+    'subgraphs',
+    'subgraphs/X/{model,filter,archive,packed}',
+    'subgraphs/X/stores',
+  ],
   subgraphs: [...LEAVES, 'subgraphs/X'],
   gateway: ['core', 'config'],
   conformance: ['core'],
@@ -116,6 +127,7 @@ function placeOf(path: string): Place | undefined {
 
 function inCapability(folder: string | undefined, driver: string | undefined): Place {
   if (folder === 'stores') return driver === undefined ? { room: 'subgraphs/X/stores' } : { room: 'subgraphs/X/stores/D', driver }
-  if (folder === 'model' || folder === 'filter' || folder === 'archive') return { room: 'subgraphs/X/{model,filter,archive}' }
+  if (folder === 'model' || folder === 'filter' || folder === 'archive' || folder === 'packed')
+    return { room: 'subgraphs/X/{model,filter,archive,packed}' }
   return { room: 'subgraphs/X' }
 }

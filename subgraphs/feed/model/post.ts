@@ -27,7 +27,10 @@ export type PostDraft = Omit<Post, 'id' | 'version' | 'deleted'>
 export type FilterWords = { words: readonly string[]; version: number }
 
 /** True if this viewer may see the post. Deleted posts are nobody's. */
-export function maySee({ author, audience, deleted }: Pick<Post, 'author' | 'audience' | 'deleted'>, viewer: ViewerId | undefined): boolean {
+export function maySee(
+  { author, audience, deleted }: Pick<Post, 'author' | 'audience' | 'deleted'>,
+  viewer: ViewerId | undefined,
+): boolean {
   if (deleted) return false
   if (audience === undefined) return true
   return viewer !== undefined && (viewer === author || audience.includes(viewer))
