@@ -867,4 +867,186 @@ export namespace tidemark {
             type $Shape = tidemark.Plays.Play.$Properties;
         }
     }
+
+    /**
+     * Properties of a Post.
+     * @deprecated Use tidemark.Post.$Properties instead.
+     */
+    interface IPost extends tidemark.Post.$Properties {
+    }
+
+    /** Represents a Post. */
+    class Post {
+
+        /**
+         * Constructs a new Post.
+         * @param [properties] Properties to set
+         */
+        constructor(properties?: tidemark.Post.$Properties);
+
+        /** Unknown fields preserved while decoding when enabled */
+        $unknowns?: Uint8Array[];
+
+        /** Post author. */
+        author: string;
+
+        /** Post clientKey. */
+        clientKey: string;
+
+        /** Post text. */
+        text: string;
+
+        /** Post media. */
+        media: string[];
+
+        /** Post source. */
+        source: string;
+
+        /** Post restricted. */
+        restricted: boolean;
+
+        /** Post audience. */
+        audience: string[];
+
+        /** Post deleted. */
+        deleted: boolean;
+
+        /** Post version. */
+        version: number;
+
+        /**
+         * Encodes the specified Post message. Does not implicitly {@link tidemark.Post.verify|verify} messages.
+         * @param message Post message or plain object to encode
+         * @param [writer] Writer to encode to
+         * @returns Writer
+         */
+        static encode(message: tidemark.Post.$Properties, writer?: $protobuf.Writer): $protobuf.Writer;
+
+        /**
+         * Decodes a Post message from the specified reader or buffer.
+         * @param reader Reader or buffer to decode from
+         * @param [length] Message length if known beforehand
+         * @returns {tidemark.Post & tidemark.Post.$Shape} Post
+         * @throws {Error} If the payload is not a reader or valid buffer
+         * @throws {$protobuf.util.ProtocolError} If required fields are missing
+         */
+        static decode(reader: ($protobuf.Reader|Uint8Array), length?: number): tidemark.Post & tidemark.Post.$Shape;
+
+        /**
+         * Gets the type url for Post
+         * @param [prefix] Custom type url prefix, defaults to `"type.googleapis.com"`
+         * @returns The type url
+         */
+        static getTypeUrl(prefix?: string): string;
+    }
+
+    namespace Post {
+
+        /** Properties of a Post. */
+        interface $Properties {
+
+            /** Post author */
+            author?: (string|null);
+
+            /** Post clientKey */
+            clientKey?: (string|null);
+
+            /** Post text */
+            text?: (string|null);
+
+            /** Post media */
+            media?: (string[]|null);
+
+            /** Post source */
+            source?: (string|null);
+
+            /** Post restricted */
+            restricted?: (boolean|null);
+
+            /** Post audience */
+            audience?: (string[]|null);
+
+            /** Post deleted */
+            deleted?: (boolean|null);
+
+            /** Post version */
+            version?: (number|null);
+
+            /** Unknown fields preserved while decoding when enabled */
+            $unknowns?: Uint8Array[];
+        }
+
+        /** Shape of a Post. */
+        type $Shape = tidemark.Post.$Properties;
+    }
+
+    /**
+     * Properties of a FilterWords.
+     * @deprecated Use tidemark.FilterWords.$Properties instead.
+     */
+    interface IFilterWords extends tidemark.FilterWords.$Properties {
+    }
+
+    /** Represents a FilterWords. */
+    class FilterWords {
+
+        /**
+         * Constructs a new FilterWords.
+         * @param [properties] Properties to set
+         */
+        constructor(properties?: tidemark.FilterWords.$Properties);
+
+        /** Unknown fields preserved while decoding when enabled */
+        $unknowns?: Uint8Array[];
+
+        /** FilterWords words. */
+        words: string[];
+
+        /** FilterWords version. */
+        version: number;
+
+        /**
+         * Encodes the specified FilterWords message. Does not implicitly {@link tidemark.FilterWords.verify|verify} messages.
+         * @param message FilterWords message or plain object to encode
+         * @param [writer] Writer to encode to
+         * @returns Writer
+         */
+        static encode(message: tidemark.FilterWords.$Properties, writer?: $protobuf.Writer): $protobuf.Writer;
+
+        /**
+         * Decodes a FilterWords message from the specified reader or buffer.
+         * @param reader Reader or buffer to decode from
+         * @param [length] Message length if known beforehand
+         * @returns {tidemark.FilterWords & tidemark.FilterWords.$Shape} FilterWords
+         * @throws {Error} If the payload is not a reader or valid buffer
+         * @throws {$protobuf.util.ProtocolError} If required fields are missing
+         */
+        static decode(reader: ($protobuf.Reader|Uint8Array), length?: number): tidemark.FilterWords & tidemark.FilterWords.$Shape;
+
+        /**
+         * Gets the type url for FilterWords
+         * @param [prefix] Custom type url prefix, defaults to `"type.googleapis.com"`
+         * @returns The type url
+         */
+        static getTypeUrl(prefix?: string): string;
+    }
+
+    namespace FilterWords {
+
+        /** Properties of a FilterWords. */
+        interface $Properties {
+
+            /** FilterWords words */
+            words?: (string[]|null);
+
+            /** FilterWords version */
+            version?: (number|null);
+
+            /** Unknown fields preserved while decoding when enabled */
+            $unknowns?: Uint8Array[];
+        }
+
+        /** Shape of a FilterWords. */
+        type $Shape = tidemark.FilterWords.$Properties;
+    }
 }

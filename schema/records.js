@@ -2240,10 +2240,493 @@ export const tidemark = $root.tidemark = (() => {
         return Plays;
     })();
 
+    tidemark.Post = (function() {
+
+        /**
+         * Properties of a Post.
+         * @typedef {Object} tidemark.Post.$Properties
+         * @property {string|null} [author] Post author
+         * @property {string|null} [clientKey] Post clientKey
+         * @property {string|null} [text] Post text
+         * @property {Array.<string>|null} [media] Post media
+         * @property {string|null} [source] Post source
+         * @property {boolean|null} [restricted] Post restricted
+         * @property {Array.<string>|null} [audience] Post audience
+         * @property {boolean|null} [deleted] Post deleted
+         * @property {number|null} [version] Post version
+         * @property {Array.<Uint8Array>} [$unknowns] Unknown fields preserved while decoding when enabled
+         */
+
+        /**
+         * Properties of a Post.
+         * @memberof tidemark
+         * @interface IPost
+         * @augments tidemark.Post.$Properties
+         * @deprecated Use tidemark.Post.$Properties instead.
+         */
+
+        /**
+         * Shape of a Post.
+         * @typedef {tidemark.Post.$Properties} tidemark.Post.$Shape
+         */
+
+        /**
+         * Constructs a new Post.
+         * @memberof tidemark
+         * @classdesc Represents a Post.
+         * @constructor
+         * @param {tidemark.Post.$Properties=} [properties] Properties to set
+         * @property {Array.<Uint8Array>} [$unknowns] Unknown fields preserved while decoding when enabled
+         */
+        const Post = function (properties) {
+            this.media = [];
+            this.audience = [];
+            if (properties)
+                for (let keys = $Object.keys(properties), i = 0; i < keys.length; ++i)
+                    if (properties[keys[i]] != null && keys[i] !== "__proto__")
+                        this[keys[i]] = properties[keys[i]];
+        };
+
+        /**
+         * Post author.
+         * @member {string} author
+         * @memberof tidemark.Post
+         * @instance
+         */
+        Post.prototype.author = "";
+
+        /**
+         * Post clientKey.
+         * @member {string} clientKey
+         * @memberof tidemark.Post
+         * @instance
+         */
+        Post.prototype.clientKey = "";
+
+        /**
+         * Post text.
+         * @member {string} text
+         * @memberof tidemark.Post
+         * @instance
+         */
+        Post.prototype.text = "";
+
+        /**
+         * Post media.
+         * @member {Array.<string>} media
+         * @memberof tidemark.Post
+         * @instance
+         */
+        Post.prototype.media = $util.emptyArray;
+
+        /**
+         * Post source.
+         * @member {string} source
+         * @memberof tidemark.Post
+         * @instance
+         */
+        Post.prototype.source = "";
+
+        /**
+         * Post restricted.
+         * @member {boolean} restricted
+         * @memberof tidemark.Post
+         * @instance
+         */
+        Post.prototype.restricted = false;
+
+        /**
+         * Post audience.
+         * @member {Array.<string>} audience
+         * @memberof tidemark.Post
+         * @instance
+         */
+        Post.prototype.audience = $util.emptyArray;
+
+        /**
+         * Post deleted.
+         * @member {boolean} deleted
+         * @memberof tidemark.Post
+         * @instance
+         */
+        Post.prototype.deleted = false;
+
+        /**
+         * Post version.
+         * @member {number} version
+         * @memberof tidemark.Post
+         * @instance
+         */
+        Post.prototype.version = 0;
+
+        /**
+         * Encodes the specified Post message. Does not implicitly {@link tidemark.Post.verify|verify} messages.
+         * @function encode
+         * @memberof tidemark.Post
+         * @static
+         * @param {tidemark.Post.$Properties} message Post message or plain object to encode
+         * @param {$protobuf.Writer} [writer] Writer to encode to
+         * @returns {$protobuf.Writer} Writer
+         */
+        Post.encode = function (message, writer, _depth) {
+            if (!writer)
+                writer = $Writer.create();
+            if (_depth === $undefined)
+                _depth = 0;
+            if (_depth > $util.recursionLimit)
+                throw $Error("max depth exceeded");
+            if (message.author != null && $Object.hasOwnProperty.call(message, "author") && message.author !== "")
+                writer.uint32(/* id 1, wireType 2 =*/10).string(message.author);
+            if (message.clientKey != null && $Object.hasOwnProperty.call(message, "clientKey") && message.clientKey !== "")
+                writer.uint32(/* id 2, wireType 2 =*/18).string(message.clientKey);
+            if (message.text != null && $Object.hasOwnProperty.call(message, "text") && message.text !== "")
+                writer.uint32(/* id 3, wireType 2 =*/26).string(message.text);
+            if (message.media != null && message.media.length)
+                for (let i = 0; i < message.media.length; ++i)
+                    writer.uint32(/* id 4, wireType 2 =*/34).string(message.media[i]);
+            if (message.source != null && $Object.hasOwnProperty.call(message, "source") && message.source !== "")
+                writer.uint32(/* id 5, wireType 2 =*/42).string(message.source);
+            if (message.restricted != null && $Object.hasOwnProperty.call(message, "restricted") && message.restricted !== false)
+                writer.uint32(/* id 6, wireType 0 =*/48).bool(message.restricted);
+            if (message.audience != null && message.audience.length)
+                for (let i = 0; i < message.audience.length; ++i)
+                    writer.uint32(/* id 7, wireType 2 =*/58).string(message.audience[i]);
+            if (message.deleted != null && $Object.hasOwnProperty.call(message, "deleted") && message.deleted !== false)
+                writer.uint32(/* id 8, wireType 0 =*/64).bool(message.deleted);
+            if (message.version != null && $Object.hasOwnProperty.call(message, "version") && !$Object.is(message.version, 0))
+                writer.uint32(/* id 15, wireType 1 =*/121).double(message.version);
+            if (message.$unknowns != null && $Object.hasOwnProperty.call(message, "$unknowns"))
+                for (let i = 0; i < message.$unknowns.length; ++i)
+                    writer.raw(message.$unknowns[i]);
+            return writer;
+        };
+
+        /**
+         * Decodes a Post message from the specified reader or buffer.
+         * @function decode
+         * @memberof tidemark.Post
+         * @static
+         * @param {$protobuf.Reader|Uint8Array} reader Reader or buffer to decode from
+         * @param {number} [length] Message length if known beforehand
+         * @returns {tidemark.Post & tidemark.Post.$Shape} Post
+         * @throws {Error} If the payload is not a reader or valid buffer
+         * @throws {$protobuf.util.ProtocolError} If required fields are missing
+         */
+        Post.decode = function (reader, length, _end, _depth, _target) {
+            if (!(reader instanceof $Reader))
+                reader = $Reader.create(reader);
+            if (_depth === $undefined)
+                _depth = 0;
+            if (_depth > $Reader.recursionLimit)
+                throw $Error("max depth exceeded");
+            let end, message, value;
+            if (length === $undefined)
+                end = reader.len;
+            else {
+                end = reader.pos + length;
+                if (end > reader.len)
+                    throw $RangeError("index out of range");
+                length = reader.len;
+                reader.len = end;
+            }
+            message = _target || new $root.tidemark.Post();
+            while (reader.pos < end) {
+                let start = reader.pos;
+                let tag = reader.tag();
+                if (tag === _end) {
+                    _end = $undefined;
+                    break;
+                }
+                let wireType = tag & 7;
+                switch (tag >>>= 3) {
+                case 1: {
+                        if (wireType !== 2)
+                            break;
+                        if ((value = reader.stringVerify()).length)
+                            message.author = value;
+                        else
+                            delete message.author;
+                        continue;
+                    }
+                case 2: {
+                        if (wireType !== 2)
+                            break;
+                        if ((value = reader.stringVerify()).length)
+                            message.clientKey = value;
+                        else
+                            delete message.clientKey;
+                        continue;
+                    }
+                case 3: {
+                        if (wireType !== 2)
+                            break;
+                        if ((value = reader.stringVerify()).length)
+                            message.text = value;
+                        else
+                            delete message.text;
+                        continue;
+                    }
+                case 4: {
+                        if (wireType !== 2)
+                            break;
+                        if (!(message.media && message.media.length))
+                            message.media = [];
+                        message.media.push(reader.stringVerify());
+                        continue;
+                    }
+                case 5: {
+                        if (wireType !== 2)
+                            break;
+                        if ((value = reader.stringVerify()).length)
+                            message.source = value;
+                        else
+                            delete message.source;
+                        continue;
+                    }
+                case 6: {
+                        if (wireType !== 0)
+                            break;
+                        if (value = reader.bool())
+                            message.restricted = value;
+                        else
+                            delete message.restricted;
+                        continue;
+                    }
+                case 7: {
+                        if (wireType !== 2)
+                            break;
+                        if (!(message.audience && message.audience.length))
+                            message.audience = [];
+                        message.audience.push(reader.stringVerify());
+                        continue;
+                    }
+                case 8: {
+                        if (wireType !== 0)
+                            break;
+                        if (value = reader.bool())
+                            message.deleted = value;
+                        else
+                            delete message.deleted;
+                        continue;
+                    }
+                case 15: {
+                        if (wireType !== 1)
+                            break;
+                        if (!$Object.is(value = reader.double(), 0))
+                            message.version = value;
+                        else
+                            delete message.version;
+                        continue;
+                    }
+                }
+                reader.skipType(wireType, _depth, tag);
+                if (!reader.discardUnknown) {
+                    $util.makeProp(message, "$unknowns", false);
+                    (message.$unknowns || (message.$unknowns = [])).push(reader.raw(start, reader.pos));
+                }
+            }
+            if (length !== $undefined) {
+                if (reader.pos !== end)
+                    throw $RangeError("index out of range");
+                reader.len = length;
+            }
+            if (_end !== $undefined)
+                throw $Error("missing end group");
+            return message;
+        };
+
+        /**
+         * Gets the type url for Post
+         * @function getTypeUrl
+         * @memberof tidemark.Post
+         * @static
+         * @param {string} [prefix] Custom type url prefix, defaults to `"type.googleapis.com"`
+         * @returns {string} The type url
+         */
+        Post.getTypeUrl = function(prefix) {
+            if (prefix === $undefined)
+                prefix = "type.googleapis.com";
+            return prefix + "/tidemark.Post";
+        };
+
+        return Post;
+    })();
+
+    tidemark.FilterWords = (function() {
+
+        /**
+         * Properties of a FilterWords.
+         * @typedef {Object} tidemark.FilterWords.$Properties
+         * @property {Array.<string>|null} [words] FilterWords words
+         * @property {number|null} [version] FilterWords version
+         * @property {Array.<Uint8Array>} [$unknowns] Unknown fields preserved while decoding when enabled
+         */
+
+        /**
+         * Properties of a FilterWords.
+         * @memberof tidemark
+         * @interface IFilterWords
+         * @augments tidemark.FilterWords.$Properties
+         * @deprecated Use tidemark.FilterWords.$Properties instead.
+         */
+
+        /**
+         * Shape of a FilterWords.
+         * @typedef {tidemark.FilterWords.$Properties} tidemark.FilterWords.$Shape
+         */
+
+        /**
+         * Constructs a new FilterWords.
+         * @memberof tidemark
+         * @classdesc Represents a FilterWords.
+         * @constructor
+         * @param {tidemark.FilterWords.$Properties=} [properties] Properties to set
+         * @property {Array.<Uint8Array>} [$unknowns] Unknown fields preserved while decoding when enabled
+         */
+        const FilterWords = function (properties) {
+            this.words = [];
+            if (properties)
+                for (let keys = $Object.keys(properties), i = 0; i < keys.length; ++i)
+                    if (properties[keys[i]] != null && keys[i] !== "__proto__")
+                        this[keys[i]] = properties[keys[i]];
+        };
+
+        /**
+         * FilterWords words.
+         * @member {Array.<string>} words
+         * @memberof tidemark.FilterWords
+         * @instance
+         */
+        FilterWords.prototype.words = $util.emptyArray;
+
+        /**
+         * FilterWords version.
+         * @member {number} version
+         * @memberof tidemark.FilterWords
+         * @instance
+         */
+        FilterWords.prototype.version = 0;
+
+        /**
+         * Encodes the specified FilterWords message. Does not implicitly {@link tidemark.FilterWords.verify|verify} messages.
+         * @function encode
+         * @memberof tidemark.FilterWords
+         * @static
+         * @param {tidemark.FilterWords.$Properties} message FilterWords message or plain object to encode
+         * @param {$protobuf.Writer} [writer] Writer to encode to
+         * @returns {$protobuf.Writer} Writer
+         */
+        FilterWords.encode = function (message, writer, _depth) {
+            if (!writer)
+                writer = $Writer.create();
+            if (_depth === $undefined)
+                _depth = 0;
+            if (_depth > $util.recursionLimit)
+                throw $Error("max depth exceeded");
+            if (message.words != null && message.words.length)
+                for (let i = 0; i < message.words.length; ++i)
+                    writer.uint32(/* id 1, wireType 2 =*/10).string(message.words[i]);
+            if (message.version != null && $Object.hasOwnProperty.call(message, "version") && !$Object.is(message.version, 0))
+                writer.uint32(/* id 15, wireType 1 =*/121).double(message.version);
+            if (message.$unknowns != null && $Object.hasOwnProperty.call(message, "$unknowns"))
+                for (let i = 0; i < message.$unknowns.length; ++i)
+                    writer.raw(message.$unknowns[i]);
+            return writer;
+        };
+
+        /**
+         * Decodes a FilterWords message from the specified reader or buffer.
+         * @function decode
+         * @memberof tidemark.FilterWords
+         * @static
+         * @param {$protobuf.Reader|Uint8Array} reader Reader or buffer to decode from
+         * @param {number} [length] Message length if known beforehand
+         * @returns {tidemark.FilterWords & tidemark.FilterWords.$Shape} FilterWords
+         * @throws {Error} If the payload is not a reader or valid buffer
+         * @throws {$protobuf.util.ProtocolError} If required fields are missing
+         */
+        FilterWords.decode = function (reader, length, _end, _depth, _target) {
+            if (!(reader instanceof $Reader))
+                reader = $Reader.create(reader);
+            if (_depth === $undefined)
+                _depth = 0;
+            if (_depth > $Reader.recursionLimit)
+                throw $Error("max depth exceeded");
+            let end, message, value;
+            if (length === $undefined)
+                end = reader.len;
+            else {
+                end = reader.pos + length;
+                if (end > reader.len)
+                    throw $RangeError("index out of range");
+                length = reader.len;
+                reader.len = end;
+            }
+            message = _target || new $root.tidemark.FilterWords();
+            while (reader.pos < end) {
+                let start = reader.pos;
+                let tag = reader.tag();
+                if (tag === _end) {
+                    _end = $undefined;
+                    break;
+                }
+                let wireType = tag & 7;
+                switch (tag >>>= 3) {
+                case 1: {
+                        if (wireType !== 2)
+                            break;
+                        if (!(message.words && message.words.length))
+                            message.words = [];
+                        message.words.push(reader.stringVerify());
+                        continue;
+                    }
+                case 15: {
+                        if (wireType !== 1)
+                            break;
+                        if (!$Object.is(value = reader.double(), 0))
+                            message.version = value;
+                        else
+                            delete message.version;
+                        continue;
+                    }
+                }
+                reader.skipType(wireType, _depth, tag);
+                if (!reader.discardUnknown) {
+                    $util.makeProp(message, "$unknowns", false);
+                    (message.$unknowns || (message.$unknowns = [])).push(reader.raw(start, reader.pos));
+                }
+            }
+            if (length !== $undefined) {
+                if (reader.pos !== end)
+                    throw $RangeError("index out of range");
+                reader.len = length;
+            }
+            if (_end !== $undefined)
+                throw $Error("missing end group");
+            return message;
+        };
+
+        /**
+         * Gets the type url for FilterWords
+         * @function getTypeUrl
+         * @memberof tidemark.FilterWords
+         * @static
+         * @param {string} [prefix] Custom type url prefix, defaults to `"type.googleapis.com"`
+         * @returns {string} The type url
+         */
+        FilterWords.getTypeUrl = function(prefix) {
+            if (prefix === $undefined)
+                prefix = "type.googleapis.com";
+            return prefix + "/tidemark.FilterWords";
+        };
+
+        return FilterWords;
+    })();
+
     return tidemark;
 })();
 
 export {
   $root as default
 };
-// records.proto e8975eec288192f03050b0bd567baf56a7e24c3783b40a7532da7298ecd1a420
+// records.proto f82f51e201dbabba6a7f592fcd1c6c4adb67068d4ba21abcc66723c02e91e361
