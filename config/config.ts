@@ -13,6 +13,7 @@ import { TidemarkError } from '../core/errors.ts'
 import { count, DAY, MINUTE } from './values.ts'
 import { corsSchema, identitySchema, limitsSchema, persistedSchema, PERSISTED_MODES, remoteSchema } from './gateway.ts'
 import { cacheMistakes, cacheSchema } from './cache.ts'
+import { feedMistakes, feedSectionSchema, FOLLOW_BUSINESS } from './feed.ts'
 import { existenceMistakes, existenceSchema } from './feed-existence.ts'
 import { legacyMistakes } from './legacy.ts'
 import { storesSchema } from './stores.ts'
@@ -22,7 +23,9 @@ import { CONFLICT_RULES } from '../core/domain.ts'
 
 const businessSchema = z
   .object({
-    number: count(1, 65_535).describe('The number of the business in stores and logs. Never change or reuse it.'),
+    number: count(1, 65_535)
+      .refine((number) => number !== FOLLOW_BUSINESS, `${FOLLOW_BUSINESS} is the number of follows: use 1 to ${FOLLOW_BUSINESS - 1}`)
+      .describe('The number of the business in stores and logs. Never change or reuse it. 65535 is reserved for follows.'),
     name: z
       .string()
       .regex(/^[a-z][a-z0-9-]{0,31}$/, 'use 1 to 32 of a-z, 0-9 and -, beginning with a letter')
@@ -180,6 +183,7 @@ export const configSchema = z
         { number: 1, name: 'video', entity: 'Video' },
         { number: 2, name: 'article', entity: 'Article', glanceMax: 0 },
         { number: 3, name: 'comic', entity: 'Comic', glanceMax: 0 },
+        { number: 4, name: 'post', entity: 'Post', glanceMax: 0 },
       ])
       .describe('Adding a business is a change of this list and a restart.'),
     remote: remoteSchema.default({}).describe('Limits of calls to remote subgraphs.'),
@@ -211,6 +215,7 @@ export const configSchema = z
     thumbup: thumbupSchema.default({}),
     existence: existenceSchema.default({}),
     cache: cacheSchema.default({}),
+    feed: feedSectionSchema.default({}),
     limits: limitsSchema.default({}),
     persisted: persistedSchema.default({}),
     supergraph: z
@@ -286,6 +291,7 @@ function relationMistakes(config: Config): string[] {
   mistakes.push(...thumbupMistakes(config.thumbup, stores), ...tenantMistakes(businesses, stores))
   mistakes.push(...existenceMistakes(config.existence, stores.regions), ...legacyMistakes(config.existence.legacy, businesses))
   mistakes.push(...cacheMistakes(config.cache, stores))
+  mistakes.push(...feedMistakes(config))
   for (const key of ['number', 'name', 'entity'] as const) {
     for (const value of repeated(businesses.map((business) => business[key])))
       mistakes.push(`businesses: the ${key} ${value} occurs twice; each business needs its own`)

@@ -1,7 +1,7 @@
 /** The names that no entity of a business may have: those of the types in the schemas of the subgraphs, and those of GraphQL. */
 import { readFileSync } from 'node:fs'
 
-const SCHEMAS = ['history', 'thumbup', 'feed-existence'].map((name) =>
+const SCHEMAS = ['history', 'thumbup', 'feed-existence', 'feed'].map((name) =>
   readFileSync(new URL(`../schema/${name}.graphql`, import.meta.url), 'utf8'),
 )
 const DEFINED = /^(?:type|interface|union|enum|input|scalar) (\w+)/gm

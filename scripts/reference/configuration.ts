@@ -42,6 +42,10 @@ const SECTIONS: Readonly<Record<string, Introduction>> = {
     title: 'Feed existence',
     text: 'The subjects that a feed hides, and the time for which they are hidden. See [the API of feed existence](../api/feed-existence.md).',
   },
+  feed: {
+    title: 'Feed',
+    text: 'Posts, follows and home feeds: how long changes stay in the hot store, and their way to the record store.',
+  },
   cache: {
     title: 'Cache',
     text: 'The tiered cache of values that many readers share, and its layout of Memcached pools.',

@@ -4,12 +4,25 @@
  */
 import { makeBusinesses, type Businesses } from '../../config/businesses.ts'
 import type { BusinessConfig, Config } from '../../config/config.ts'
+import { FOLLOW_BUSINESS } from '../../config/feed.ts'
 import type { BusinessNumber } from '../../core/domain.ts'
 import { TidemarkError } from '../../core/errors.ts'
 
 /** True if a business has likes, or had some. Without such a business there is no subgraph. */
 export function hasThumbup({ businesses }: Pick<Config, 'businesses'>): boolean {
   return businesses.some(isShown)
+}
+
+/** The internal business of follows, as the stores and the job see it: see `follow-marks.ts`. */
+export const FOLLOWS: BusinessConfig = {
+  number: FOLLOW_BUSINESS,
+  name: 'follow',
+  entity: 'User',
+  conflict: 'newest',
+  glanceMax: 0,
+  finishedPercent: 95,
+  playedFrom: undefined,
+  thumbup: { enabled: true, deleted: false, dislikes: false, likesCap: 5_000 },
 }
 
 export type ThumbupBusinesses = {

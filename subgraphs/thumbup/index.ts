@@ -7,8 +7,10 @@ import { noteOrThrow, type Degraded } from '../../core/outage/degraded.ts'
 import type { BusinessNumber } from '../../core/domain.ts'
 import { noticesOf, type Notices } from '../../writeback/notices.ts'
 import { systemRandom } from '../../core/random.ts'
+import type { FollowMarks } from '../follow-marks.ts'
 import { makeThumbupLoaders, type ThumbupLoaders } from '../../loaders/thumbup.ts'
 import { makeThumbupBusinesses } from './businesses.ts'
+import { makeFollowMarks } from './follow-marks.ts'
 import { outagesOf, type ThumbupOutages } from './outages.ts'
 import { makeParts, type ThumbupOptions } from './parts.ts'
 import type { ThumbupJob, ThumbupJobFigures } from './persist/job.ts'
@@ -28,6 +30,8 @@ export type ThumbupSubgraph = {
   sdl: string
   schema: GraphQLSchema
   service: ThumbupService
+  /** Follows, for the feed. */
+  follows: FollowMarks
   /** Makes the loaders of one request. They note each store that is down in the request's collector. */
   makeLoaders(degraded: Degraded, lasting?: boolean): ThumbupLoaders
   /** Asks the stores of each tenant, so that an outage is reported before the first request. */
@@ -95,13 +99,15 @@ export function makeThumbupSubgraph(
       return [part, { ...guarded, fills, counts, owners, mayLack: writes.mayLack }]
     }),
   )
+  const makeLoaders = makeThumbupLoaders((business) => sources.get(partOf(business)) as NonNullable<ReturnType<typeof sources.get>>)
 
   return {
     name: 'thumbup',
     sdl,
     schema: buildSubgraphSchema([{ typeDefs: parse(sdl), resolvers }]),
     service,
-    makeLoaders: makeThumbupLoaders((business) => sources.get(partOf(business)) as NonNullable<ReturnType<typeof sources.get>>),
+    follows: makeFollowMarks(clock, common, makeLoaders),
+    makeLoaders,
     async lookAtTenants() {
       await Promise.all(own.map(({ pipeline }) => pipeline.guarded.look()))
     },

@@ -4,10 +4,12 @@
  */
 import type { Clock } from '../../core/clock.ts'
 import type { Config } from '../../config/config.ts'
+import { hasFeed } from '../../config/feed.ts'
 import type { BusinessNumber } from '../../core/domain.ts'
 import type { GuardOptions } from '../../core/outage/guard.ts'
 import type { Random } from '../../core/random.ts'
 import { makeOutageNotices, noticeReplays, type Notices } from '../../writeback/notices.ts'
+import { FOLLOWS } from './businesses.ts'
 import { markStream } from './model/streams.ts'
 import { breakersOf } from './outages.ts'
 import { makeCountFollowers, type CountFollowers } from './read/count-followers.ts'
@@ -68,7 +70,10 @@ export function makeParts(
       {
         regions: config.stores.regions,
         stream: markStream(config.stores.kafka?.topicPrefix ?? 'tidemark', tenant?.name),
-        businesses: config.businesses.filter(({ number }) => isOurs(number)),
+        businesses: [
+          ...config.businesses.filter(({ number }) => isOurs(number)),
+          ...(tenant === undefined && hasFeed(config) ? [FOLLOWS] : []),
+        ],
         targetOf: (number) => partOf(number).pipeline.replayTarget,
         ...{ isOurs, isTenant: tenant !== undefined, thumbup: config.thumbup, guard },
       },
