@@ -1,0 +1,125 @@
+/**
+ * The k-way merge: the ids of many vectors, newest first, each once. It reads the vectors in place, so a page of 20 of 2,000 authors
+ * looks at 2,000 ids, and then at one more per step.
+ *
+ * A heap (`source-heap.ts`) holds one entry per source. Building it takes time in proportion to the sources, and a step takes time in
+ * proportion to their logarithm.
+ *
+ *   1. The entry of a source is its newest id that was not returned yet.
+ *   2. A source without such an id that goes on elsewhere (`hasMore`) has a bound instead: all its further ids are below it. An id comes
+ *      before an equal bound.
+ *   3. If the top is an id, it is the newest of all. The merge returns it, unless it equals the last one, and takes the next of its source.
+ *   4. If the top is a bound, a source may have a newer id than all that are known. The merge asks for the continuation of all sources
+ *      whose bounds are above all known ids. The caller gives them with `replace` and calls `next` again.
+ */
+import { unpackId } from '../../../core/keys.ts'
+import type { PostId } from './post-id.ts'
+import { buildSourceHeap } from './source-heap.ts'
+import type { SourceHeap } from './source-heap.ts'
+import { ID_BYTES, packOne, placeOf } from './vector.ts'
+
+export type MergeSource = {
+  /** A vector. Must not change while it is merged. */
+  ids: Buffer
+  /** True if the list may go on below the first of `ids`. */
+  hasMore: boolean
+}
+
+export type Continuation = { source: number; below: PostId }
+
+export type MergeStep =
+  | { kind: 'id'; id: PostId; source: number }
+  /** Replace each of these sources by its part below this id. A source that is not replaced has ended. */
+  | { kind: 'needs'; sources: Continuation[] }
+  | { kind: 'end' }
+
+export type Merge = {
+  next(): MergeStep
+  /** Gives the continuation of a source that `next` asked for. It must have an id below the asked one, or no more. */
+  replace(source: number, part: MergeSource): void
+}
+
+/** Above every post id. */
+const BOUND_OF_ALL = packOne('9223372036854775807')
+type Entries = Pick<SourceHeap, 'highs' | 'lows' | 'ends'>
+const END: MergeStep = { kind: 'end' }
+
+/** `before`: only ids below this one. */
+export function makeMerge(sources: readonly MergeSource[], before?: PostId): Merge {
+  const parts = [...sources]
+  const firstBound = before === undefined ? BOUND_OF_ALL : packOne(before)
+  const heap = buildSourceHeap(parts.length, (source, entries) => {
+    entries.highs[source] = firstBound.readUInt32BE(0)
+    entries.lows[source] = firstBound.readUInt32BE(4)
+    return enter(source, entries)
+  })
+  let lastHigh = -1
+  let lastLow = -1
+
+  /** Positions the source below its present entry, for the first time or after `replace`. False: it has ended. */
+  function enter(source: number, entries: Entries): boolean {
+    const { ids } = parts[source] as MergeSource
+    if (ids.length === 0) return advance(source, 0, entries)
+    const high = entries.highs[source] as number
+    const low = entries.lows[source] as number
+    const newest = ids.length - ID_BYTES
+    const newestHigh = ids.readUInt32BE(newest)
+    const isBelow = newestHigh < high || (newestHigh === high && ids.readUInt32BE(newest + 4) < low)
+    return advance(source, isBelow ? ids.length : placeOf(ids, packHalves(high, low)), entries)
+  }
+
+  /** Moves the source to the id that ends at this offset, or to its bound at offset 0. False: it has ended. */
+  function advance(source: number, end: number, { highs, lows, ends }: Entries): boolean {
+    const { ids, hasMore } = parts[source] as MergeSource
+    ends[source] = end
+    if (end === 0) return hasMore
+    highs[source] = ids.readUInt32BE(end - ID_BYTES)
+    lows[source] = ids.readUInt32BE(end - ID_BYTES + 4)
+    return true
+  }
+
+  function idOf(source: number): PostId {
+    return unpackId(packHalves(heap.highs[source] as number, heap.lows[source] as number), 0)
+  }
+
+  function next(): MergeStep {
+    while (heap.size() > 0) {
+      const source = heap.top()
+      const { highs, lows, ends } = heap
+      if (ends[source] === 0) return needs()
+      const isRepeated = highs[source] === lastHigh && lows[source] === lastLow
+      lastHigh = highs[source] as number
+      lastLow = lows[source] as number
+      const step: MergeStep | undefined = isRepeated ? undefined : { kind: 'id', id: idOf(source), source }
+      if (advance(source, (ends[source] as number) - ID_BYTES, heap)) heap.settleTop()
+      else heap.removeTop()
+      if (step !== undefined) return step
+    }
+    return END
+  }
+
+  /** Takes the bounds off the top: their sources come back with `replace`. */
+  function needs(): MergeStep {
+    const found: Continuation[] = []
+    while (heap.size() > 0 && heap.ends[heap.top()] === 0) {
+      found.push({ source: heap.top(), below: idOf(heap.top()) })
+      heap.removeTop()
+    }
+    return { kind: 'needs', sources: found }
+  }
+
+  return {
+    next,
+    replace(source, part) {
+      parts[source] = part
+      if (enter(source, heap)) heap.add(source)
+    },
+  }
+}
+
+function packHalves(high: number, low: number): Buffer {
+  const packed = Buffer.allocUnsafe(ID_BYTES)
+  packed.writeUInt32BE(high, 0)
+  packed.writeUInt32BE(low, 4)
+  return packed
+}

@@ -1,0 +1,109 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { makeMerge } from '../../../../subgraphs/feed/packed/merge.ts'
+import type { MergeSource } from '../../../../subgraphs/feed/packed/merge.ts'
+import { below, lengthOf, newestOf, packIds, unpackIds } from '../../../../subgraphs/feed/packed/vector.ts'
+
+/** Few ids, so that sources share some, on both sides of 2^32. */
+const id = fc.oneof(fc.nat({ max: 60 }), fc.integer({ min: 2 ** 32 - 3, max: 2 ** 32 + 3 })).map(String)
+const lists = fc.array(fc.array(id, { maxLength: 30 }), { maxLength: 12 })
+const before = fc.option(id, { nil: undefined })
+const partLength = fc.integer({ min: 1, max: 8 })
+
+function newestFirst(all: readonly string[][], bound: string | undefined): string[] {
+  const distinct = [...new Set(all.flat())].sort((a, b) => Number(b) - Number(a))
+  return distinct.filter((one) => bound === undefined || Number(one) < Number(bound))
+}
+
+/** The newest `count` ids of a list below a bound, as a store would return them. */
+function partOf(vector: Buffer, bound: string | undefined, count: number): MergeSource {
+  const rest = below(vector, bound)
+  return { ids: newestOf(rest, count), hasMore: lengthOf(rest) > count }
+}
+
+describe('a merge', () => {
+  it('returns each id once, newest first', () => {
+    fc.assert(
+      fc.property(lists, before, (all, bound) => {
+        const merge = makeMerge(
+          all.map((list) => ({ ids: packIds(list), hasMore: false })),
+          bound,
+        )
+        const seen: string[] = []
+        for (let step = merge.next(); step.kind !== 'end'; step = merge.next()) {
+          expect.assert(step.kind === 'id')
+          expect(all[step.source]).toContain(step.id)
+          seen.push(step.id)
+        }
+        expect(seen).toStrictEqual(newestFirst(all, bound))
+      }),
+    )
+  })
+
+  it('returns the same ids if the lists come in parts, and asks for no part that it does not need', () => {
+    fc.assert(
+      fc.property(lists, before, partLength, partLength, (all, bound, first, next) => {
+        const vectors = all.map(packIds)
+        const known = vectors.map((vector) => partOf(vector, undefined, first))
+        const merge = makeMerge(known, bound)
+        const seen: string[] = []
+        for (let step = merge.next(); step.kind !== 'end'; step = merge.next()) {
+          if (step.kind === 'id') {
+            seen.push(step.id)
+            continue
+          }
+          const waiting = newestFirst(
+            known.map(({ ids }) => unpackIds(ids)),
+            bound,
+          ).filter((one) => !seen.includes(one))
+          for (const { source, below: lowest } of step.sources) {
+            expect(known[source]?.hasMore).toBe(true)
+            for (const one of waiting) expect(Number(one)).toBeLessThan(Number(lowest))
+          }
+          for (const { source, below: lowest } of step.sources) {
+            known[source] = partOf(vectors[source] as Buffer, lowest, next)
+            merge.replace(source, known[source])
+          }
+        }
+        expect(seen).toStrictEqual(newestFirst(all, bound))
+      }),
+      { numRuns: 1_000 },
+    )
+  })
+
+  it('asks for a continuation only when all known ids above its bound were returned', () => {
+    const merge = makeMerge([
+      { ids: packIds(['50', '40']), hasMore: true },
+      { ids: packIds(['45', '10']), hasMore: true },
+    ])
+    expect([merge.next(), merge.next(), merge.next()].map((step) => step.kind === 'id' && step.id)).toStrictEqual(['50', '45', '40'])
+    expect(merge.next()).toStrictEqual({ kind: 'needs', sources: [{ source: 0, below: '40' }] })
+    merge.replace(0, { ids: packIds(['39', '38', '40', '41']), hasMore: false })
+    expect([merge.next(), merge.next(), merge.next()].map((step) => step.kind === 'id' && step.id)).toStrictEqual(['39', '38', '10'])
+    expect(merge.next()).toStrictEqual({ kind: 'needs', sources: [{ source: 1, below: '10' }] })
+    expect(merge.next()).toStrictEqual({ kind: 'end' })
+  })
+
+  it('asks at once for all sources that are known only above the cursor', () => {
+    const heads = [
+      { ids: packIds(['50', '40']), hasMore: true },
+      { ids: packIds(['31', '30']), hasMore: true },
+      { ids: packIds(['60']), hasMore: true },
+    ]
+    const merge = makeMerge(heads, '35')
+    expect(merge.next()).toStrictEqual({
+      kind: 'needs',
+      sources: [
+        { source: 0, below: '35' },
+        { source: 2, below: '35' },
+      ],
+    })
+  })
+
+  it('asks for an empty source that goes on', () => {
+    const merge = makeMerge([{ ids: packIds([]), hasMore: true }])
+    expect(merge.next()).toStrictEqual({ kind: 'needs', sources: [{ source: 0, below: '9223372036854775807' }] })
+    merge.replace(0, { ids: packIds(['7']), hasMore: false })
+    expect(merge.next()).toStrictEqual({ kind: 'id', id: '7', source: 0 })
+  })
+})
