@@ -5,7 +5,8 @@ import { systemClock } from '../../../core/clock.ts'
 import { makeSteppedClock } from '../../../harness/stepped-clock.ts'
 import type { Measure } from '../../support/report.ts'
 import { cpuMs } from './cpu.ts'
-import { makeZipf, zipfStream } from './streams.ts'
+import { makeZipf } from '../../../harness/samples/zipf.ts'
+import { zipfStream } from './streams.ts'
 
 const KEYS = 1_000_000
 const READS_PER_MS = 20
