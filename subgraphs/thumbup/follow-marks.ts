@@ -72,7 +72,7 @@ export function makeFollowMarks(
     },
     followerCounts(users, viewer, degraded) {
       const loaders = makeLoaders(degraded)
-      return Promise.all(users.map((oid) => shownCount(loaders, { business, oid }, viewer, 'likes')))
+      return Promise.all(users.map(async (oid) => shownCount(loaders, { business, oid }, viewer, 'likes')))
     },
   }
 }
