@@ -105,6 +105,15 @@ function addDeployment(program: Command): void {
     })
 
   program
+    .command('layout')
+    .description("Show, check or set the layout of the cache: 'layout show', 'layout check FILE', 'layout set FILE --expect VERSION'")
+    .argument('<what>', 'show, check or set')
+    .argument('[file]', 'YAML or JSON file with the pools main, backup and l1')
+    .option('--expect <version>', 'the version that the change replaces, as `layout show` prints it. Another version is left as it is')
+    .option(...CONFIG)
+    .action(async (what: string, file: string | undefined, flags) => (await import('./layout.ts')).layout(what, file, flags, console.log))
+
+  program
     .command('audit')
     .description('Check the guarantees of a running deployment through its API. Ends with status 1 if it breaks one')
     .argument('<url>', 'address of the API, such as http://127.0.0.1:4000')

@@ -1,5 +1,6 @@
 /** The tiered cache of the feed: its layout of Memcached pools, and where the layout comes from. A part of config.ts. */
 import { z } from 'zod'
+import type { LiveSetting } from './live-setting.ts'
 import { count } from './values.ts'
 
 export type CacheNode = { host: string; port: number; weight: number }
@@ -48,6 +49,8 @@ export const cacheLayoutSchema = z
   })
 
 export type CacheLayout = z.infer<typeof cacheLayoutSchema>
+
+export const CACHE_LAYOUT: LiveSetting<CacheLayout> = { name: 'cache.layout', schema: cacheLayoutSchema }
 
 /** The section `cache`. */
 export const cacheSchema = z

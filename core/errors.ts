@@ -109,6 +109,11 @@ export const ERRORS = {
   REQUEST_TIMEOUT: { status: 408, retryable: true, meaning: 'The request took too long to arrive.' },
   BODY_TOO_LARGE: { status: 413, retryable: false, meaning: 'The request body is larger than allowed.' },
   CONFIG_INVALID: { status: 500, retryable: false, meaning: 'tidemark.yaml, the environment or a flag is wrong.' },
+  LIVE_VALUE_CHANGED: {
+    status: 409,
+    retryable: false,
+    meaning: 'A live setting has another version than the change expects: another change came first. Nothing was written.',
+  },
   DATA_IN_USE: { status: 500, retryable: false, meaning: 'Another process uses the data folder.' },
   DATA_INCOMPATIBLE: { status: 500, retryable: false, meaning: 'The stores were written with another region count or by another version.' },
   DATA_DAMAGED: { status: 500, retryable: false, meaning: 'Stored bytes are damaged.' },

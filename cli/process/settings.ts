@@ -120,14 +120,21 @@ function withSecretTexts(value: unknown, folder: string, path: readonly (string 
   )
 }
 
-/** `server.supergraph` and `persisted.manifests` are relative to the configuration file, like the files of secrets. */
+/** `server.supergraph`, `persisted.manifests` and `cache.layoutFrom` are relative to the configuration file, like the files of secrets. */
 function withPaths(values: unknown, folder: string): unknown {
-  const { server, persisted } = (values ?? {}) as { server?: { supergraph?: unknown } | null; persisted?: { manifests?: unknown } | null }
+  const { server, persisted, cache } = (values ?? {}) as {
+    server?: { supergraph?: unknown } | null
+    persisted?: { manifests?: unknown } | null
+    cache?: { layoutFrom?: unknown } | null
+  }
   const absolute = (path: unknown): unknown => (typeof path === 'string' && path !== '' ? resolve(folder, path) : path)
+  const layoutFrom = cache?.layoutFrom
+  const isFile = layoutFrom !== undefined && layoutFrom !== 'config' && layoutFrom !== 'redis'
   return {
     ...(values as object | null),
     ...(server?.supergraph === undefined ? {} : { server: { ...server, supergraph: absolute(server.supergraph) } }),
     ...(Array.isArray(persisted?.manifests) ? { persisted: { ...persisted, manifests: persisted.manifests.map(absolute) } } : {}),
+    ...(isFile ? { cache: { ...cache, layoutFrom: absolute(layoutFrom) } } : {}),
   }
 }
 

@@ -40,6 +40,7 @@ const PROMISED: readonly { status: number; retryable: boolean; codes: readonly E
   { status: 401, retryable: false, codes: ['UNAUTHENTICATED', 'TOKEN_EXPIRED'] },
   { status: 403, retryable: false, codes: ['UNAUTHORIZED_FIELD_OR_TYPE', 'FORBIDDEN', 'ORIGIN_FORBIDDEN', 'PERSISTED_QUERY_NOT_IN_LIST'] },
   { status: 408, retryable: true, codes: ['REQUEST_TIMEOUT'] },
+  { status: 409, retryable: false, codes: ['LIVE_VALUE_CHANGED'] },
   { status: 410, retryable: false, codes: ['BUSINESS_DELETED'] },
   { status: 413, retryable: false, codes: ['BODY_TOO_LARGE'] },
   { status: 415, retryable: false, codes: ['BODY_ENCODED'] },
