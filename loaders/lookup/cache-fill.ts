@@ -1,5 +1,5 @@
 /** Puts loaded values into the cache of a lookup. Of two loads of a key, the one that began later wins. */
-import type { Cacheable, LocalCache } from './local-cache.ts'
+import type { Cacheable, LocalCache } from '../../core/sieve/local-cache.ts'
 
 /** A cached value. Loads are numbered in the order in which they begin. */
 export type CachedLoad<V> = { value: V; load: number; begunAt: number }

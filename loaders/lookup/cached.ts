@@ -23,7 +23,7 @@
  */
 import assert from 'node:assert/strict'
 import type { Clock } from '../../core/clock.ts'
-import type { Cacheable, LocalCache } from './local-cache.ts'
+import type { Cacheable, LocalCache } from '../../core/sieve/local-cache.ts'
 import { makeCacheFill, type CachedLoad } from './cache-fill.ts'
 import { makeChanges } from './changes.ts'
 

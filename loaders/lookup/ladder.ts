@@ -11,8 +11,8 @@ import { saysDown, type Degraded, type StoreName } from '../../core/outage/degra
 import type { Clock } from '../../core/clock.ts'
 import type { CachedLoad } from './cache-fill.ts'
 import { makeCachedLookup, type CachedLookupFigures } from './cached.ts'
-import type { LocalCacheFigures } from './local-cache.ts'
-import { makeSieveCache } from './sieve.ts'
+import type { LocalCacheFigures } from '../../core/sieve/local-cache.ts'
+import { makeSieveCache } from '../../core/sieve/sieve.ts'
 import { makeSharedLookup } from './shared.ts'
 
 /** The rungs below this process's own cache. */

@@ -10,7 +10,7 @@ import type { Breaker } from '../../../core/outage/breaker.ts'
 import type { Clock } from '../../../core/clock.ts'
 import type { BusinessNumber, ViewerId } from '../../../core/domain.ts'
 import { isTidemarkError } from '../../../core/errors.ts'
-import { makeSieveCache } from '../../../loaders/lookup/sieve.ts'
+import { makeSieveCache } from '../../../core/sieve/sieve.ts'
 import type { LegacyPlays } from '../stores/legacy-plays.ts'
 
 export type LegacyReadsOptions = {

@@ -28,9 +28,9 @@
 import type { SeenRecords } from '../stores/record-store.ts'
 import type { Clock } from '../../../core/clock.ts'
 import type { Month, ViewerId } from '../../../core/domain.ts'
-import type { LocalCacheFigures } from '../../../loaders/lookup/local-cache.ts'
+import type { LocalCacheFigures } from '../../../core/sieve/local-cache.ts'
 import { makeFilterLoads, type FilterLoadOptions, type MonthFilter, type SharedLookup, type ViewerFilters } from './filter-loads.ts'
-import { makeSieveCache } from '../../../loaders/lookup/sieve.ts'
+import { makeSieveCache } from '../../../core/sieve/sieve.ts'
 import { monthOf } from '../model/time-ring.ts'
 
 export type FilterCacheOptions = FilterLoadOptions & {

@@ -5,7 +5,7 @@ import { type Degraded, noteOrThrow } from '../../../core/outage/degraded.ts'
 import { subjectText } from '../../../loaders/counts.ts'
 import type { CachedLoad } from '../../../loaders/lookup/cache-fill.ts'
 import { makeSharedLookup } from '../../../loaders/lookup/shared.ts'
-import { makeSieveCache } from '../../../loaders/lookup/sieve.ts'
+import { makeSieveCache } from '../../../core/sieve/sieve.ts'
 import type { CachedLikers, CountCache } from '../stores/count-cache.ts'
 import type { MarkRecords } from '../stores/record-store.ts'
 

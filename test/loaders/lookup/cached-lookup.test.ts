@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import type { CachedLoad } from '../../../loaders/lookup/cache-fill.ts'
 import { makeCachedLookup, type CachedLookupOptions } from '../../../loaders/lookup/cached.ts'
 import { randomBelow, seededRandom } from '../../../core/random.ts'
-import { makeSieveCache } from '../../../loaders/lookup/sieve.ts'
+import { makeSieveCache } from '../../../core/sieve/sieve.ts'
 import { makeSteppedClock } from '../../../harness/stepped-clock.ts'
 
 type Call = { keys: readonly string[]; read: Map<string, number>; answer(): void; fail(error: Error): void }

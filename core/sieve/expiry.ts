@@ -1,5 +1,5 @@
 /** The time to live of numbered cells. */
-import type { Clock } from '../../core/clock.ts'
+import type { Clock } from '../clock.ts'
 
 export function makeExpiry(clock: Clock, cellsMax: number) {
   const storedAt = new Float64Array(cellsMax)

@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import type { LocalCache } from '../../../loaders/lookup/local-cache.ts'
-import { makeSieveCache } from '../../../loaders/lookup/sieve.ts'
-import { makeSteppedClock } from '../../../harness/stepped-clock.ts'
+import type { LocalCache } from '../../core/sieve/local-cache.ts'
+import { makeSieveCache } from '../../core/sieve/sieve.ts'
+import { makeSteppedClock } from '../../harness/stepped-clock.ts'
 
 function setup(entriesMax = 3, bytesMax = 1_000) {
   const clock = makeSteppedClock()

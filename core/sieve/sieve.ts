@@ -10,7 +10,7 @@
  * values are in plain arrays. A hit allocates nothing. The caller states the size of each value.
  */
 import assert from 'node:assert/strict'
-import type { Clock } from '../../core/clock.ts'
+import type { Clock } from '../clock.ts'
 import { makeExpiry } from './expiry.ts'
 import type { Cacheable, LocalCache } from './local-cache.ts'
 import { makeSieveQueue, NO_CELL } from './sieve-queue.ts'
