@@ -12,6 +12,7 @@ COPY core ./core
 COPY config ./config
 COPY writeback ./writeback
 COPY stores ./stores
+COPY cache ./cache
 COPY loaders ./loaders
 COPY subgraphs ./subgraphs
 COPY gateway ./gateway

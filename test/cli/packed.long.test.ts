@@ -9,7 +9,7 @@ import { ask, startService } from '../../harness/deployment/service.ts'
 
 const ROOT = join(import.meta.dirname, '..', '..')
 /** The folders that `npm run build` compiles. */
-const BUILT = ['core', 'stores', 'subgraphs', 'loaders', 'gateway', 'cli', 'schema']
+const BUILT = ['core', 'cache', 'stores', 'subgraphs', 'loaders', 'gateway', 'cli', 'schema']
 
 const folder = mkdtempSync(join(tmpdir(), 'tidemark-packed-'))
 const installed = join(folder, 'node_modules', 'tidemark')

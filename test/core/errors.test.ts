@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { ERRORS, TidemarkError } from '../../core/errors.ts'
 
 const HOME = join(import.meta.dirname, '..', '..')
-const FOLDERS = ['config', 'core', 'stores', 'writeback', 'subgraphs', 'loaders', 'gateway', 'cli', 'scripts']
+const FOLDERS = ['config', 'core', 'cache', 'stores', 'writeback', 'subgraphs', 'loaders', 'gateway', 'cli', 'scripts']
 
 const sources = FOLDERS.flatMap((folder) =>
   readdirSync(join(HOME, folder), { recursive: true, encoding: 'utf8' }).map((file) => join(folder, file)),

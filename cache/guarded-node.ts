@@ -1,0 +1,104 @@
+/**
+ * A node behind its breaker, so that a node that fails or stalls costs a bounded time. The first request that fails, or that takes longer than
+ * the patience, opens the breaker and ends the connection. All requests of that connection fail then. While the breaker is open, requests
+ * fail at once, quiet writes are dropped, and the node is checked periodically over a new connection. No caller waits for a check.
+ *
+ * core/outage/breaker.ts has the same rule for stores. It rejects with the store's code, because a store has no replacement. A node has one,
+ * the next tier, and it may fail for thousands of keys a second. Failures are therefore values here: undefined.
+ */
+import type { Clock, Timer } from '../core/clock.ts'
+import type { NodeClient } from './node-client.ts'
+
+export type GuardedNodeOptions = {
+  /** Milliseconds that a request may take. Minimum 1. */
+  patienceMs: number
+  /** Milliseconds between two checks of a node that is down. Minimum 1. */
+  checkEveryMs: number
+}
+
+export type GuardedNode = {
+  address: string
+  client: NodeClient
+  /** The answer, or undefined if the node is down. Never rejects. */
+  ask<T>(request: (client: NodeClient) => Promise<T>): Promise<T | undefined>
+  isDown(): boolean
+  /** The number of times that the breaker opened. */
+  opened(): number
+  stop(): Promise<void>
+}
+
+/** `onDown` gets the reason each time that the breaker opens. */
+export function makeGuardedNode(
+  clock: Clock,
+  address: string,
+  client: NodeClient,
+  { patienceMs, checkEveryMs }: GuardedNodeOptions,
+  onDown: (address: string, reason: unknown) => void,
+): GuardedNode {
+  let isOpen = false
+  let opened = 0
+  let isStopped = false
+  let timer: Timer | undefined
+
+  function ask<T>(request: (client: NodeClient) => Promise<T>): Promise<T | undefined> {
+    if (isOpen || isStopped) return Promise.resolve(undefined)
+    const openedBefore = opened
+    return bounded(() => request(client)).catch((error: unknown) => {
+      if (opened === openedBefore) open(error)
+      return undefined
+    })
+  }
+
+  function bounded<T>(request: () => Promise<T>): Promise<T> {
+    return new Promise((resolve, reject) => {
+      let isSettled = false
+      const late = clock.after(patienceMs, () => {
+        // If this process was busy for longer than the patience, the answer may have arrived already: the loop reads sockets after timers.
+        setImmediate(() => {
+          if (!isSettled) reject(new Error(`${address} did not answer in ${patienceMs} ms`))
+        })
+      })
+      request()
+        .finally(() => {
+          isSettled = true
+          late.cancel()
+        })
+        .then(resolve, reject)
+    })
+  }
+
+  function open(error: unknown): void {
+    if (isStopped) return
+    isOpen = true
+    opened++
+    client.reset(new Error(`the connection to ${address} was ended after a failure`, { cause: error }))
+    onDown(address, error)
+    planCheck()
+  }
+
+  function planCheck(): void {
+    if (isStopped) return
+    timer = clock.after(checkEveryMs, () => {
+      bounded(() => client.check()).then(
+        () => (isOpen = false),
+        (error: unknown) => {
+          client.reset(new Error(`a check of ${address} failed`, { cause: error }))
+          planCheck()
+        },
+      )
+    })
+  }
+
+  return {
+    address,
+    client,
+    ask,
+    isDown: () => isOpen,
+    opened: () => opened,
+    stop() {
+      isStopped = true
+      timer?.cancel()
+      return client.stop()
+    },
+  }
+}

@@ -1,0 +1,49 @@
+/**
+ * A node in the memory of the process: SIEVE (`core/sieve/`) with a bound in bytes. An entry counts its key, its value and what the entry
+ * itself costs. Values are copied into memory of their own. Without the copy, a small value could keep a large block of a network read alive.
+ */
+import type { Clock } from '../core/clock.ts'
+import type { CacheLayout } from '../config/cache.ts'
+import { makeSieveCache } from '../core/sieve/sieve.ts'
+import type { Held, NodeClient } from './node-client.ts'
+import type { Stamped } from './tiered-cache.ts'
+
+/** Bytes of an entry beside key and value: the objects, the slot of the map, the cell of the queue (49). */
+export const ENTRY_BYTES = 256
+
+export type MemoryNodeOptions = {
+  /** Minimum 65536. */
+  bytesMax: number
+}
+
+export function makeMemoryNode(clock: Clock, { bytesMax }: MemoryNodeOptions): NodeClient & { bytes(): number } {
+  const cache = makeSieveCache<Held>(clock, { entriesMax: Math.ceil(bytesMax / ENTRY_BYTES), bytesMax })
+  let state = 0
+
+  function store(key: string, { value, version }: Stamped, ttlMs: number): boolean {
+    const copy = Buffer.allocUnsafeSlow(value.length)
+    value.copy(copy)
+    return cache.set(key, { value: copy, version, state: ++state }, 2 * key.length + value.length + ENTRY_BYTES, ttlMs)
+  }
+
+  return {
+    bytes: () => cache.figures().bytes,
+    getMany: (keys) => Promise.resolve(keys.map((key) => cache.get(key))),
+    set: (key, stamped, ttlMs) => Promise.resolve(store(key, stamped, ttlMs)),
+    cas: (key, stamped, expected, ttlMs) => Promise.resolve(cache.get(key)?.state === expected && store(key, stamped, ttlMs)),
+    setQuietly: (key, stamped, ttlMs) => void store(key, stamped, ttlMs),
+    fillQuietly(key, stamped, expected, ttlMs) {
+      if (cache.get(key)?.state === expected) store(key, stamped, ttlMs)
+    },
+    connection: () => 0,
+    check: () => Promise.resolve(),
+    reset: () => undefined,
+    stop() {
+      cache.clear()
+      return Promise.resolve()
+    },
+  }
+}
+
+/** One pool, in the memory of the process: for `makeTieredCache` with a connection that is `makeMemoryNode`. */
+export const MEMORY_LAYOUT: CacheLayout = { main: ['memory:1'], l1: [] }

@@ -1,0 +1,104 @@
+/**
+ * A read of many keys: a random group of L1, then Main, then Backup, then the load. Each tier is asked for the keys that are still missing.
+ * A tier that missed gets the value: a hit of Main fills the group of L1, a hit of Backup fills Main and the group, and a load fills all pools.
+ * A node that failed gets no fill.
+ */
+import { randomBelow, type Random } from '../core/random.ts'
+import type { makeClassFigures } from './class-figures.ts'
+import type { Pools } from './generations.ts'
+import type { Loads } from './loads.ts'
+import type { Held } from './node-client.ts'
+import type { Pool } from './pool.ts'
+import type { Load, MinVersion, Stamped } from './tiered-cache.ts'
+
+type Tier = {
+  pool: Pool
+  kind: 'l1' | 'main' | 'backup'
+  /** By place: the stale value of the tier, or null if its node failed. Not for plain misses. */
+  exceptions: Map<number, Held | null>
+}
+
+/** `places` are the positions of keys in the call. `floors` are their minimum versions at its start. */
+type Reading = { keys: readonly string[]; floors: readonly number[]; tiers: readonly Tier[]; values: (Stamped | undefined)[] }
+
+export function makeRead(random: Random, loads: Loads, classes: ReturnType<typeof makeClassFigures>) {
+  return async (pools: Pools, keys: readonly string[], load: Load, minVersion: MinVersion): Promise<(Stamped | undefined)[]> => {
+    const values = Array.from<Stamped | undefined>({ length: keys.length })
+    const reading = { keys, floors: keys.map((key) => minVersion(key)), tiers: tiersOf(pools), values }
+    let places = findUnknown(reading)
+    for (const tier of reading.tiers) {
+      if (places.length === 0) return values
+      places = await readTier(reading, tier, places)
+    }
+    if (places.length > 0) await loadPlaces(reading, pools, load, places)
+    return values
+  }
+
+  function tiersOf({ main, backup, l1 }: Pools): Tier[] {
+    const tiers: Tier[] = [{ pool: main, kind: 'main', exceptions: new Map() }]
+    const group = l1[randomBelow(random, l1.length)]
+    if (group !== undefined) tiers.unshift({ pool: group, kind: 'l1', exceptions: new Map() })
+    if (backup !== undefined) tiers.push({ pool: backup, kind: 'backup', exceptions: new Map() })
+    return tiers
+  }
+
+  /** The places of keys that are not known to be absent. */
+  function findUnknown({ keys, floors }: Reading): number[] {
+    const places: number[] = []
+    keys.forEach((key, place) => {
+      if (loads.isAbsent(key, floors[place] as number)) classes.of(key).absent++
+      else places.push(place)
+    })
+    return places
+  }
+
+  /** Returns the places that need a further tier. */
+  async function readTier({ keys, floors, tiers, values }: Reading, tier: Tier, places: number[]): Promise<number[]> {
+    const wanted = places.length === keys.length ? keys : places.map((place) => keys[place] as string)
+    const answers = await tier.pool.getMany(wanted)
+    const earlier = tiers.slice(0, tiers.indexOf(tier))
+    return places.filter((place, index) => {
+      const answer = answers[index]
+      if (answer === undefined) return true
+      const key = keys[place] as string
+      const figures = classes.of(key)
+      if (answer === null || answer.version < (floors[place] as number)) {
+        if (answer !== null) figures.stale++
+        tier.exceptions.set(place, answer)
+        return true
+      }
+      values[place] = answer
+      figures[tier.kind]++
+      figures.bytes += answer.value.length
+      for (const each of earlier) fill(each, key, place, answer)
+      return false
+    })
+  }
+
+  async function loadPlaces({ keys, floors, tiers, values }: Reading, pools: Pools, load: Load, places: number[]): Promise<void> {
+    const missing = places.map((place) => keys[place] as string)
+    const missingFloors = places.map((place) => floors[place] as number)
+    const otherGroups = pools.l1.filter((group) => tiers[0]?.pool !== group)
+    for (const key of missing) {
+      const figures = classes.of(key)
+      figures.misses++
+      figures.joined++
+    }
+    const loaded = await loads.getMany(missing, missingFloors, load, (index, stamped) => {
+      const [key, place] = [missing[index] as string, places[index] as number]
+      const figures = classes.of(key)
+      figures.joined--
+      figures.loaded++
+      // A value that is too old would be a miss in the pools, too.
+      if (stamped === undefined || stamped.version < (floors[place] as number)) return
+      for (const tier of tiers) fill(tier, key, place, stamped)
+      for (const group of otherGroups) group.fillQuietly(key, stamped, undefined)
+    })
+    places.forEach((place, index) => (values[place] = loaded[index]))
+  }
+}
+
+function fill({ pool, exceptions }: Tier, key: string, place: number, stamped: Stamped): void {
+  const seen = exceptions.get(place)
+  if (seen !== null) pool.fillQuietly(key, stamped, seen)
+}

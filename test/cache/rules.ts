@@ -1,0 +1,141 @@
+/** The rules of the tiers, for every combination of states of the pools. Each adapter of `NodeClient` passes them. */
+import { expect, test } from 'vitest'
+import type { NodeClient } from '../../cache/node-client.ts'
+import { recordedCache, stamped, type Behaviour, type PoolName } from './recording.ts'
+
+const TTL_MS = 60_000
+const READ_ORDER = ['l1', 'main', 'backup'] as const
+const STATES = ['hit', 'miss', 'stale', 'fails'] as const
+type State = (typeof STATES)[number]
+
+/** The write into a pool that was read before the value was found, by its state. */
+const FILLS: Record<State, string | undefined> = { hit: undefined, miss: 'fill', stale: 'replace', fails: undefined }
+
+const [fresh, old, loaded] = [stamped('fresh', 5), stamped('old', 4), stamped('loaded', 5)]
+let unique = 0
+const nextKey = (): string => `k${process.pid}:${++unique}`
+
+const READS = STATES.flatMap((l1) => STATES.flatMap((main) => STATES.map((backup) => ({ l1, main, backup }))))
+
+const WRITES: { main: Behaviour; backup: Behaviour | 'none'; calls: string[]; isStored: boolean }[] = [
+  { main: 'works', backup: 'works', calls: ['set main', 'copy backup', 'copy l1', 'copy other l1'], isStored: true },
+  { main: 'works', backup: 'fails', calls: ['set main', 'copy backup', 'copy l1', 'copy other l1'], isStored: true },
+  { main: 'works', backup: 'none', calls: ['set main', 'copy l1', 'copy other l1'], isStored: true },
+  { main: 'fails', backup: 'works', calls: ['set main', 'set backup', 'copy l1', 'copy other l1'], isStored: true },
+  { main: 'refuses', backup: 'works', calls: ['set main', 'set backup', 'copy l1', 'copy other l1'], isStored: true },
+  { main: 'fails', backup: 'fails', calls: ['set main', 'set backup'], isStored: false },
+  { main: 'refuses', backup: 'refuses', calls: ['set main', 'set backup'], isStored: false },
+  { main: 'fails', backup: 'none', calls: ['set main'], isStored: false },
+]
+
+const GETS: { main: State; backup: State | 'none'; calls: string[]; pool: string | undefined }[] = [
+  { main: 'hit', backup: 'hit', calls: ['read main'], pool: 'main' },
+  { main: 'miss', backup: 'hit', calls: ['read main', 'read backup'], pool: 'backup' },
+  { main: 'fails', backup: 'hit', calls: ['read main', 'read backup'], pool: 'backup' },
+  { main: 'miss', backup: 'miss', calls: ['read main', 'read backup'], pool: undefined },
+  { main: 'fails', backup: 'fails', calls: ['read main', 'read backup'], pool: undefined },
+  { main: 'miss', backup: 'none', calls: ['read main'], pool: undefined },
+]
+
+const CAS: { from: 'main' | 'backup'; meanwhile: 'nothing' | 'another write' | 'failure'; calls: string[]; isStored: boolean }[] = [
+  { from: 'main', meanwhile: 'nothing', calls: ['cas main', 'copy backup', 'copy l1', 'copy other l1'], isStored: true },
+  { from: 'backup', meanwhile: 'nothing', calls: ['cas backup', 'copy main', 'copy l1', 'copy other l1'], isStored: true },
+  { from: 'main', meanwhile: 'another write', calls: ['cas main'], isStored: false },
+  { from: 'backup', meanwhile: 'another write', calls: ['cas backup'], isStored: false },
+  { from: 'main', meanwhile: 'failure', calls: ['cas main'], isStored: false },
+  { from: 'backup', meanwhile: 'failure', calls: ['cas backup'], isStored: false },
+]
+
+export function tierRules(open: () => Record<PoolName, NodeClient>): void {
+  async function given(
+    states: Partial<Record<PoolName, State>>,
+  ): Promise<{ key: string; behaviour: Partial<Record<PoolName, Behaviour>> }> {
+    const key = nextKey()
+    const behaviour: Partial<Record<PoolName, Behaviour>> = {}
+    for (const [name, state] of Object.entries(states) as [PoolName, State][]) {
+      if (state === 'fails') behaviour[name] = 'fails'
+      else if (state !== 'miss') await open()[name].set(key, state === 'hit' ? fresh : old, TTL_MS)
+    }
+    return { key, behaviour }
+  }
+
+  async function textIn(name: PoolName, key: string): Promise<string | undefined> {
+    const [held] = await open()[name].getMany([key])
+    return held?.value.toString()
+  }
+
+  test.each(READS)('a read with L1 $l1, Main $main and Backup $backup asks and fills exactly the pools of the rule', async (states) => {
+    const { key, behaviour } = await given(states)
+    const { cache, calls } = recordedCache(open(), behaviour)
+    const found = READ_ORDER.findIndex((name) => states[name] === 'hit')
+    const asked = found === -1 ? READ_ORDER : READ_ORDER.slice(0, found + 1)
+    const fills = asked.flatMap((name) => (FILLS[states[name]] === undefined ? [] : [`${FILLS[states[name]]} ${name}`]))
+
+    const [value] = await cache.getMany(
+      [key],
+      async () => [loaded],
+      () => 5,
+    )
+
+    expect(value?.value.toString()).toBe(found === -1 ? 'loaded' : 'fresh')
+    expect(calls).toEqual([...asked.map((name) => `read ${name}`), ...fills, ...(found === -1 ? ['fill other l1'] : [])])
+    for (const name of asked) {
+      if (states[name] !== 'fails') expect(await textIn(name, key)).toBe(found === -1 ? 'loaded' : 'fresh')
+    }
+    await cache.stop()
+  })
+
+  test('a value that does not exist fills no pool', async () => {
+    const { cache, calls } = recordedCache(open(), {})
+    expect(await cache.getMany([nextKey()], async () => [undefined])).toEqual([undefined])
+    expect(calls).toEqual(['read l1', 'read main', 'read backup'])
+    await cache.stop()
+  })
+
+  test('a load that fails rejects the read and fills no pool', async () => {
+    const { cache, calls } = recordedCache(open(), {})
+    await expect(cache.getMany([nextKey()], () => Promise.reject(new Error('the store is down')))).rejects.toThrow('the store is down')
+    expect(calls).toEqual(['read l1', 'read main', 'read backup'])
+    await cache.stop()
+  })
+
+  test.each(WRITES)(
+    'a write with Main that $main and Backup that $backup reaches exactly the pools of the rule',
+    async ({ main, backup, ...expected }) => {
+      const key = nextKey()
+      const { cache, calls } = recordedCache(open(), { main, ...(backup === 'none' ? {} : { backup }) }, backup !== 'none')
+      expect(await cache.set(key, fresh)).toBe(expected.isStored)
+      expect(calls).toEqual(expected.calls)
+      for (const name of ['l1', 'other l1'] as const) expect(await textIn(name, key)).toBe(expected.isStored ? 'fresh' : undefined)
+      await cache.stop()
+    },
+  )
+
+  test.each(GETS)('gets with Main $main and Backup $backup never asks L1', async ({ main, backup, ...expected }) => {
+    const { key, behaviour } = await given({ main, l1: 'hit', 'other l1': 'hit', ...(backup === 'none' ? {} : { backup }) })
+    const { cache, calls } = recordedCache(open(), behaviour, backup !== 'none')
+    const found = await cache.gets(key)
+    expect(found?.token.pool).toBe(expected.pool)
+    expect(calls).toEqual(expected.calls)
+    await cache.stop()
+  })
+
+  test.each(CAS)(
+    'cas of a value of $from after $meanwhile reaches exactly the pools of the rule',
+    async ({ from, meanwhile, ...expected }) => {
+      const { key, behaviour } = await given({ main: from === 'main' ? 'hit' : 'miss', backup: 'hit' })
+      const { cache, calls } = recordedCache(open(), behaviour)
+      const found = await cache.gets(key)
+      if (meanwhile === 'failure') behaviour[from] = 'fails'
+      if (meanwhile === 'another write') await open()[from].set(key, stamped('other', 6), TTL_MS)
+      calls.length = 0
+      expect(await cache.cas(key, stamped('changed', 7), (found as NonNullable<typeof found>).token)).toBe(expected.isStored)
+      expect(calls).toEqual(expected.calls)
+      for (const name of ['main', 'backup', 'l1', 'other l1'] as const) {
+        if (expected.isStored) expect(await textIn(name, key)).toBe('changed')
+        else expect(await textIn(name, key)).not.toBe('changed')
+      }
+      await cache.stop()
+    },
+  )
+}
