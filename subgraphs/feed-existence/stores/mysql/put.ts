@@ -17,7 +17,7 @@ import type { FilterKey, FilterWrite } from '../record-store.ts'
 import type { Session } from '../../../../stores/mysql/database.ts'
 import { bytesLiteral, numberLiteral, packedHex, asLiteral } from '../../../../stores/mysql/literals.ts'
 import { insertFilters, lockFilters, updateFilters } from './statements.ts'
-import { type Tuple, byOrder, placed } from '../../../../stores/mysql/tuples.ts'
+import { type Tuple, byOrder, chunkedByBytes, placed } from '../../../../stores/mysql/tuples.ts'
 
 /** Bytes of filters per statement, unless one filter alone has more: half a megabyte of hexadecimal digits. */
 const STATEMENT_BYTES_MAX = 262_144
@@ -54,26 +54,15 @@ export async function putSome(session: Session, writes: readonly PackedWrite[]):
     else known.push([write, row.version + 1])
     return true
   })
-  for (const some of bySize(fresh)) await session.send(insertFilters(some.map(rowOf)))
-  for (const some of bySize(known)) await session.send(updateFilters(some.map(rowOf)))
+  for (const some of chunkedByBytes(fresh, STATEMENT_BYTES_MAX, filterBytes)) await session.send(insertFilters(some.map(rowOf)))
+  for (const some of chunkedByBytes(known, STATEMENT_BYTES_MAX, filterBytes)) await session.send(updateFilters(some.map(rowOf)))
   return written
+}
+
+function filterBytes([{ filter }]: [PackedWrite, number]): number {
+  return filter.length
 }
 
 function rowOf([{ key, filter, expiresAt }, version]: [PackedWrite, number]): Tuple {
   return [...key, ...[version, expiresAt, filter.length].map(numberLiteral), bytesLiteral(filter)]
-}
-
-/** Splits the rows so that the filters of each part stay within the limit of a statement. */
-function bySize(rows: readonly [PackedWrite, number][]): [PackedWrite, number][][] {
-  const parts: [PackedWrite, number][][] = []
-  let bytes = Infinity
-  for (const row of rows) {
-    bytes += row[0].filter.length
-    if (bytes > STATEMENT_BYTES_MAX) {
-      parts.push([])
-      bytes = row[0].filter.length
-    }
-    parts.at(-1)?.push(row)
-  }
-  return parts
 }
