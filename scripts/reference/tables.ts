@@ -10,6 +10,7 @@ const FILE = 'scripts/reference/tables.ts'
 const VIEWER = 'Packed id of the viewer.'
 const BUSINESS = 'Number of the business.'
 const OID = 'Packed id of the subject.'
+const POST_ID = 'Id of the post, 8 bytes, big endian.'
 const EPOCH = 'in milliseconds since the epoch'
 
 type Words = { purpose: string; columns: Readonly<Record<string, string>> }
@@ -130,6 +131,30 @@ const TABLES: Readonly<Record<string, Words>> = {
       expires_at: `Time at which the row is removed, ${EPOCH}.`,
       reason: 'Why the filter could not be read.',
       filter: 'The bytes as they were found.',
+    },
+  },
+  feed_posts: {
+    purpose: 'One row per post, or the tombstone of a deleted post.',
+    columns: {
+      region: 'Region of the author: the low 14 bits of `id`.',
+      id: POST_ID,
+      author: 'Packed id of the author.',
+      listed: '1 if the post is in the outbox of its author: public and not deleted.',
+      version: 'A higher version is newer.',
+      deleted: 'Version of the tombstone. NULL if the post is not deleted. The purge finds old tombstones by it.',
+      post: 'The post, as `Post` of [records.proto](../../schema/records.proto).',
+    },
+  },
+  feed_inbox: {
+    purpose: 'One row per viewer and restricted post that the viewer may see.',
+    columns: { viewer: VIEWER, id: POST_ID },
+  },
+  feed_words: {
+    purpose: 'One row per viewer: the filter words.',
+    columns: {
+      viewer: VIEWER,
+      version: 'A higher version is newer.',
+      words: 'The words, as `FilterWords` of [records.proto](../../schema/records.proto).',
     },
   },
 }

@@ -4,6 +4,7 @@ import { codeSchemaVersion, migrateMysql, printMigrations } from '../../../store
 import { sampleFeedStatements } from '../../../subgraphs/thumbup/change-feed/mysql/feed-places.ts'
 import { sampleMarkStatements } from '../../../harness/stores/mark-statement-samples.ts'
 import { sampleSeenStatements } from '../../../subgraphs/feed-existence/stores/mysql/statements.ts'
+import { samplePostStatements } from '../../../subgraphs/feed/stores/mysql/statements.ts'
 import { sampleStatements } from '../../../subgraphs/history/stores/mysql/statements.ts'
 import { makeDatabase, mariadb, type TestDatabase } from './databases.ts'
 
@@ -21,7 +22,7 @@ describe.skipIf(mariadb === undefined)('the schema', () => {
     const applied = await Promise.all([migrateMysql(test.database), migrateMysql(test.database)])
     expect(applied.flat()).toHaveLength(codeSchemaVersion())
     const names =
-      'counts deployment feed_places heartbeats history likes mark_blocks offsets outbox owners schema_version seen_filters seen_quarantine viewer_settings'
+      'counts deployment feed_inbox feed_places feed_posts feed_words heartbeats history likes mark_blocks offsets outbox owners schema_version seen_filters seen_quarantine viewer_settings'
     expect(new Set(await tables())).toEqual(new Set(names.split(' ')))
     await open()
   })
@@ -73,7 +74,7 @@ describe.skipIf(mariadb === undefined)('the schema', () => {
   it('accepts every statement of the adapter', async () => {
     await migrateMysql(test.database)
     await test.database.send('DELETE FROM schema_version')
-    for (const statement of [...sampleStatements(), ...sampleFeedStatements(), ...sampleSeenStatements()])
+    for (const statement of [...sampleStatements(), ...sampleFeedStatements(), ...sampleSeenStatements(), ...samplePostStatements()])
       await test.database.send(statement)
     await test.database.session(async (session) => {
       for (const statement of sampleMarkStatements()) await session.send(statement)
