@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest'
 import { unpackIds } from '../../../subgraphs/feed/packed/vector.ts'
 import { freshNamedViewer, freshViewer, numbered } from '../reports.ts'
-import { somePost, deletedPost } from './posts.ts'
+import { somePost, deletedPost } from './record-posts.ts'
 import type { FeedRecordsSubject } from './record-store-subject.ts'
 
 export function feedListsContract({ store }: FeedRecordsSubject): void {

@@ -1,6 +1,6 @@
 import { makeFeedRecordsState, openModelFeedRecords } from '../../../harness/models/feed/record-store-model.ts'
 import { openedBy } from '../opened-store.ts'
-import { REGIONS } from './posts.ts'
+import { REGIONS } from './record-posts.ts'
 import { feedRecordsContract } from './record-store.ts'
 
 feedRecordsContract('the model', () => {

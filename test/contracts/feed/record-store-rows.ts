@@ -3,7 +3,7 @@ import { expect, it } from 'vitest'
 import { unpackIds } from '../../../subgraphs/feed/packed/vector.ts'
 import { postIdOf } from '../../../subgraphs/feed/packed/post-id.ts'
 import { freshNamedViewer, freshViewer, numbered } from '../reports.ts'
-import { nextTick, somePost, deletedPost } from './posts.ts'
+import { nextTick, somePost, deletedPost } from './record-posts.ts'
 import type { FeedRecordsSubject } from './record-store-subject.ts'
 
 export function feedRowsContract({ store, another, reopen }: FeedRecordsSubject): void {

@@ -4,7 +4,7 @@ import { expect, it } from 'vitest'
 import { makeFeedRecordsState, openModelFeedRecords } from '../../../harness/models/feed/record-store-model.ts'
 import type { Post } from '../../../subgraphs/feed/model/post.ts'
 import { freshNamedViewer, freshViewer } from '../reports.ts'
-import { nextTick, somePost } from './posts.ts'
+import { nextTick, somePost } from './record-posts.ts'
 import type { FeedRecordsSubject } from './record-store-subject.ts'
 
 const PEOPLE = 4

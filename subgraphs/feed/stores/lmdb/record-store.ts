@@ -1,5 +1,5 @@
 /**
- * The record store of the feed on LMDB (`record-keys.ts`). A call of `putPosts` is one transaction of the environment. It runs alone, on
+ * The record store of the feed on LMDB (`records/keys.ts`). A call of `putPosts` is one transaction of the environment. It runs alone, on
  * the newest state, so comparing versions needs no other guard. Inboxes change by the difference between the stored audience and the new
  * one; a tombstone has none.
  */
@@ -21,11 +21,11 @@ import {
   idOfDeleted,
   listKey,
   listRange,
-  openFeedTables,
+  openFeedRecordTables,
   postKey,
   wordsKey,
-  type FeedTables,
-} from './record-keys.ts'
+  type FeedRecordTables,
+} from './records/keys.ts'
 
 const REMOVED_PER_WRITE = 2_000
 /** Lists that are read before others have their turn: about a millisecond. */
@@ -33,7 +33,7 @@ const LISTS_PER_TURN = 64
 
 /** The environment stays open when the store is closed, since others may use it. */
 export function openLmdbFeedRecords(environment: Environment): FeedRecords {
-  const tables = openFeedTables(environment)
+  const tables = openFeedRecordTables(environment)
   const calling = <T>(task: () => T | Promise<T>): Promise<T> => failingAs('RECORD_STORE_UNAVAILABLE', environment.folder, task)
   const reading = <T>(action: () => T): Promise<T> => calling(() => environment.read(action))
 
@@ -62,17 +62,17 @@ export function openLmdbFeedRecords(environment: Environment): FeedRecords {
   }
 }
 
-function readPost(tables: FeedTables, id: PostId): Post | undefined {
+function readPost(tables: FeedRecordTables, id: PostId): Post | undefined {
   const value = tables.posts.getBinaryFast(postKey(id))
   return value === undefined ? undefined : decodePost(id, value.subarray(0, value.length))
 }
 
-function readWords(tables: FeedTables, viewer: ViewerId): FilterWords | undefined {
+function readWords(tables: FeedRecordTables, viewer: ViewerId): FilterWords | undefined {
   const value = tables.words.getBinaryFast(wordsKey(viewer))
   return value === undefined ? undefined : decodeWords(value.subarray(0, value.length))
 }
 
-function putPost(tables: FeedTables, post: Post): void {
+function putPost(tables: FeedRecordTables, post: Post): void {
   const stored = readPost(tables, post.id)
   if (stored !== undefined && stored.version >= post.version) return
   void tables.posts.put(postKey(post.id), Buffer.from(encodePost(post)))
@@ -85,7 +85,7 @@ function putPost(tables: FeedTables, post: Post): void {
   if (post.deleted) void tables.deleted.put(deletedKey(post.version, post.id), PRESENT)
 }
 
-function putWordsRow(tables: FeedTables, { viewer, words }: WordsRow): void {
+function putWordsRow(tables: FeedRecordTables, { viewer, words }: WordsRow): void {
   const stored = readWords(tables, viewer)
   if (stored === undefined || stored.version < words.version) void tables.words.put(wordsKey(viewer), Buffer.from(encodeWords(words)))
 }
@@ -104,7 +104,7 @@ function listPart(table: Bytes, owner: ViewerId, before: PostId | undefined, lim
   return { ids, hasMore }
 }
 
-function purgeDeleted(tables: FeedTables, versionBelow: number, limit: number): number {
+function purgeDeleted(tables: FeedRecordTables, versionBelow: number, limit: number): number {
   if (limit <= 0) return 0
   const keys = [...tables.deleted.getKeys({ ...deletedRange(versionBelow), limit })]
   for (const key of keys) {

@@ -1,6 +1,6 @@
 import { openEnvironment } from '../../../../../stores/lmdb/environment.ts'
 import { openLmdbFeedRecords } from '../../../../../subgraphs/feed/stores/lmdb/record-store.ts'
-import { REGIONS } from '../../../../contracts/feed/posts.ts'
+import { REGIONS } from '../../../../contracts/feed/record-posts.ts'
 import { feedRecordsContract } from '../../../../contracts/feed/record-store.ts'
 import { openedBy } from '../../../../contracts/opened-store.ts'
 import { makeFolder } from '../../../../stores/lmdb/folders.ts'

@@ -5,7 +5,7 @@ import { placed } from '../../../../../stores/mysql/tuples.ts'
 import { postKeyTuple } from '../../../../../subgraphs/feed/stores/mysql/put.ts'
 import { openMysqlFeedRecords } from '../../../../../subgraphs/feed/stores/mysql/record-store.ts'
 import * as statements from '../../../../../subgraphs/feed/stores/mysql/statements.ts'
-import { REGIONS, deletedPost, somePost } from '../../../../contracts/feed/posts.ts'
+import { REGIONS, deletedPost, somePost } from '../../../../contracts/feed/record-posts.ts'
 import { numbered } from '../../../../contracts/reports.ts'
 import { makeDatabase, mariadb, type TestDatabase } from '../../../../stores/mysql/databases.ts'
 

@@ -10,14 +10,14 @@
  * Ids grow, so new posts go to the end of their table, and the ids of a list are side by side in the order of time. No packed viewer is the
  * beginning of another one, so a list is one range.
  */
-import type { ViewerId } from '../../../../core/domain.ts'
-import { PACKED_ID_BYTES_MAX, packId, unpackId } from '../../../../core/keys.ts'
-import type { Bytes, Environment } from '../../../../stores/lmdb/environment.ts'
-import type { PostId } from '../../packed/post-id.ts'
+import type { ViewerId } from '../../../../../core/domain.ts'
+import { PACKED_ID_BYTES_MAX, packId, unpackId } from '../../../../../core/keys.ts'
+import type { Bytes, Environment } from '../../../../../stores/lmdb/environment.ts'
+import type { PostId } from '../../../packed/post-id.ts'
 
-export type FeedTables = { posts: Bytes; outboxes: Bytes; inboxes: Bytes; words: Bytes; deleted: Bytes }
+export type FeedRecordTables = { posts: Bytes; outboxes: Bytes; inboxes: Bytes; words: Bytes; deleted: Bytes }
 
-export function openFeedTables(environment: Environment): FeedTables {
+export function openFeedRecordTables(environment: Environment): FeedRecordTables {
   return {
     posts: environment.table('feed-posts'),
     outboxes: environment.table('feed-outboxes'),
