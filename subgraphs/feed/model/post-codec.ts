@@ -56,7 +56,7 @@ export function contentsHash({ text, media, source, audience }: PostDraft): Buff
   return createHash('sha256').update(bytes).digest().subarray(0, CONTENTS_HASH_BYTES)
 }
 
-/** What a deletion leaves of a post. The audience stays, so that inboxes can be cleaned. */
+/** A post after its deletion. The audience and the source stay, so that inboxes and the counter of the source can be corrected. */
 export function tombstoneOf(post: Post, version: number): Post {
-  return { ...post, text: '', media: [], source: undefined, version, deleted: true }
+  return { ...post, text: '', media: [], version, deleted: true }
 }

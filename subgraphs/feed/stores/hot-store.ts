@@ -68,8 +68,9 @@ export interface FeedHotStore {
   /** Removes the post from the inboxes of these viewers. Atomic per region. */
   removeFromInboxes(id: PostId, viewers: readonly ViewerId[], options: FeedStoreOptions): Promise<void>
   /**
-   * Replaces the post by its tombstone (no text, media and source; the audience stays, so that inboxes can be cleaned), removes it from the
-   * outbox and marks it dirty. Atomic. Returns the tombstone; a second deletion returns the first tombstone.
+   * Replaces the post by its tombstone, removes it from the outbox and marks it dirty. Atomic. Returns the tombstone; a second deletion
+   * returns the first tombstone. A tombstone has no text and media. Its audience and source stay, so that inboxes and the counter of the
+   * source can be corrected.
    */
   delete(post: Post, options: FeedStoreOptions): Promise<Post>
 
