@@ -7,6 +7,7 @@
  * hundred places, and one process owns all regions here. Reading a few of many regions examines the marks of the others too.
  */
 import type { ProgressKey } from '../../core/domain.ts'
+import type { Bytes } from './environment.ts'
 import { PACKED_ID_BYTES_MAX, packId, packedIdLength, unpackId } from '../../core/keys.ts'
 
 const TIME_BYTES = 6
@@ -36,4 +37,25 @@ export function marksUntil(dirtyBefore: number): Buffer {
   const end = Buffer.alloc(TIME_BYTES + 2)
   end.writeUIntBE(Math.min(Math.max(dirtyBefore, 0) + 1, TIME_MAX), 0, TIME_BYTES)
   return end
+}
+
+/** Keys of an index by time, of these regions, up to a moment, oldest first. With a walk, keys after the last one of the previous call. */
+export function listMarks(
+  index: Bytes,
+  regions: readonly number[],
+  until: number,
+  limit: number,
+  walk: { place?: unknown } = {},
+): ProgressKey[] {
+  const wanted = new Set(regions)
+  const keys: ProgressKey[] = []
+  if (wanted.size === 0 || limit <= 0) return keys
+  const from = walk.place instanceof Buffer ? { start: walk.place, exclusiveStart: true } : {}
+  for (const mark of index.getKeys({ ...from, end: marksUntil(until) })) {
+    walk.place = mark
+    if (!wanted.has(regionOfMark(mark))) continue
+    keys.push(keyOfMark(mark))
+    if (keys.length === limit) break
+  }
+  return keys
 }

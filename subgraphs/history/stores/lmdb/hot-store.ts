@@ -5,9 +5,10 @@
 import type { ProgressChange } from '../../../../core/domain.ts'
 import type { HotLookup, HotStore, ProgressWrite, PutOutcome } from '../hot-store.ts'
 import { makeChanges, type ChangeRelay } from '../../../../stores/lmdb/changes.ts'
+import { listMarks } from '../../../../stores/lmdb/dirty-marks.ts'
 import type { Environment } from '../../../../stores/lmdb/environment.ts'
 import { failingAs } from '../../../../stores/lmdb/failures.ts'
-import { clearDirty, countDirty, listDirty, readDirty } from './persist.ts'
+import { clearDirty, countDirty, readDirty } from './persist.ts'
 import { makeHotPurge } from './purge.ts'
 import { clearProgress, deleteProgress, putProgress, setPaused } from './put.ts'
 import { listChanges, listTimeline } from './read.ts'
@@ -88,7 +89,7 @@ export function openLmdbHotStore(environment: Environment, options: LmdbHotStore
     },
     /** A mark and its content are written and removed in one transaction, so no mark here lacks its content. */
     dropDirty: () => Promise.resolve(),
-    listDirty: (regions, dirtyBefore, limit) => reading(() => listDirty(tables, regions, dirtyBefore, limit)),
+    listDirty: (regions, dirtyBefore, limit) => reading(() => listMarks(tables.dirty, regions, dirtyBefore, limit)),
     countDirty: () => reading(() => countDirty(tables)),
 
     listPendingRewards: (regions, claimedBefore, limit) => reading(() => listPendingRewards(tables, regions, claimedBefore, limit)),

@@ -2,7 +2,7 @@
 import type { ProgressKey } from '../../../../core/domain.ts'
 import { isSettingsKey } from '../../../../core/progress-key.ts'
 import type { DirtyProgress } from '../hot-store.ts'
-import { dirtyMark, keyOfMark, marksUntil, regionOfMark } from '../../../../stores/lmdb/dirty-marks.ts'
+import { dirtyMark } from '../../../../stores/lmdb/dirty-marks.ts'
 import { countEntries } from '../../../../stores/lmdb/scan.ts'
 import { trimTimeline } from './read.ts'
 import { cleanSettings, readHeld, shelfWork, viewerWork } from './work.ts'
@@ -34,18 +34,6 @@ export function clearDirty(work: HotWork, marks: readonly { key: ProgressKey; ve
   for (const shelf of touched) {
     if (shelf.stats.entries > timelineCap) trimTimeline(work, shelf, timelineCap)
   }
-}
-
-export function listDirty(tables: HotTables, regions: readonly number[], dirtyBefore: number, limit: number): ProgressKey[] {
-  const wanted = new Set(regions)
-  const keys: ProgressKey[] = []
-  if (wanted.size === 0 || limit <= 0) return keys
-  for (const mark of tables.dirty.getKeys({ end: marksUntil(dirtyBefore) })) {
-    if (!wanted.has(regionOfMark(mark))) continue
-    keys.push(keyOfMark(mark))
-    if (keys.length === limit) break
-  }
-  return keys
 }
 
 export function countDirty(tables: HotTables): number {

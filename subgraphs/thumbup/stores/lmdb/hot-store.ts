@@ -6,9 +6,10 @@
  */
 import type { BusinessNumber, MarkPlace, ViewerId } from '../../../../core/domain.ts'
 import type { HotLikes, HotMark, MarkStore } from '../hot-store.ts'
+import { listMarks } from '../../../../stores/lmdb/dirty-marks.ts'
 import type { Environment } from '../../../../stores/lmdb/environment.ts'
 import { failingAs } from '../../../../stores/lmdb/failures.ts'
-import { clearDirtyMarks, dropUndone, listIndexed } from './persist.ts'
+import { clearDirtyMarks, dropUndone } from './persist.ts'
 import { countViewers, makeMarkForgetting } from './purge.ts'
 import { LIKES, listRange, placeOfListKey } from './keys.ts'
 import { fillMarks, putMarks } from './put.ts'
@@ -50,12 +51,12 @@ export function openLmdbMarkStore(environment: Environment): MarkStore {
     },
     /** One transaction writes and removes a dirty mark together with its mark, so no dirty mark here has lost its mark. */
     dropDirtyMarks: () => Promise.resolve(),
-    listDirtyMarks: (regions, dirtyBefore, limit, walk) => reading(() => listIndexed(tables.dirty, regions, dirtyBefore, limit, walk)),
+    listDirtyMarks: (regions, dirtyBefore, limit, walk) => reading(() => listMarks(tables.dirty, regions, dirtyBefore, limit, walk)),
     countDirtyMarks: () => reading(() => countEntries(tables.dirty)),
 
     async purgeUndone(regions, undoneBefore, limit) {
       for (;;) {
-        const found = await reading(() => listIndexed(tables.undone, regions, undoneBefore, limit))
+        const found = await reading(() => listMarks(tables.undone, regions, undoneBefore, limit))
         if (found.length === 0) return 0
         const gone = await freeing((work) => dropUndone(work, found, undoneBefore))
         if (gone > 0) return gone

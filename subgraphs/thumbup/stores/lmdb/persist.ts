@@ -1,8 +1,6 @@
 /** The persist step's and the sweeper's side of the store: dirty marks, persisted marks, and tombstones that may leave. */
 import type { MarkKey } from '../../../../core/domain.ts'
-import type { DirtyWalk, PersistedMark } from '../hot-store.ts'
-import { keyOfMark, marksUntil, regionOfMark } from '../../../../stores/lmdb/dirty-marks.ts'
-import type { Bytes } from '../../../../stores/lmdb/environment.ts'
+import type { PersistedMark } from '../hot-store.ts'
 import { dropMark, markShelf, readMark, replaceMark, trimMarks, type MarkShelf, type MarkWork } from './work.ts'
 
 export function clearDirtyMarks(work: MarkWork, persisted: readonly PersistedMark[], cap: number): void {
@@ -21,21 +19,6 @@ export function clearDirtyMarks(work: MarkWork, persisted: readonly PersistedMar
     }
   }
   for (const shelf of touched) trimMarks(work, shelf, cap)
-}
-
-/** Keys of an index by time, of these regions, up to a moment, oldest first. With a walk, keys after the last one of the previous call. */
-export function listIndexed(index: Bytes, regions: readonly number[], until: number, limit: number, walk: DirtyWalk = {}): MarkKey[] {
-  const wanted = new Set(regions)
-  const keys: MarkKey[] = []
-  if (wanted.size === 0 || limit <= 0) return keys
-  const from = walk.place instanceof Buffer ? { start: walk.place, exclusiveStart: true } : {}
-  for (const mark of index.getKeys({ ...from, end: marksUntil(until) })) {
-    walk.place = mark
-    if (!wanted.has(regionOfMark(mark))) continue
-    keys.push(keyOfMark(mark))
-    if (keys.length === limit) break
-  }
-  return keys
 }
 
 /** Drops marks that are still clean tombstones of that time or older. Returns the number dropped. */
