@@ -33,7 +33,7 @@ export type ListChanges = {
   added: Buffer
   /** Ids that were removed lately: packed vector. */
   removed: Buffer
-  /** The tick of the newest change that the store remembers; 0 if there is none. */
+  /** The newest noted change under the key of the list's head or inbox. 0 if none is remembered. */
   version: number
 }
 
@@ -63,9 +63,12 @@ export interface FeedHotStore {
    * marks the post dirty. Atomic. Contents are equal if text, media, source and audience are.
    */
   publish(draft: PostDraft, options: FeedStoreOptions): Promise<PublishOutcome>
-  /** Adds the post to the inboxes of these viewers. Atomic per region. */
+  /**
+   * Adds the post to the inboxes of these viewers, unless it was removed there: a removal is final. An inbox that changes forgets its entries
+   * of posts and removals from before `keepMs`. Atomic per viewer.
+   */
   addToInboxes(id: PostId, viewers: readonly ViewerId[], options: FeedStoreOptions): Promise<void>
-  /** Removes the post from the inboxes of these viewers. Atomic per region. */
+  /** Removes the post from the inboxes of these viewers, as `addToInboxes`. */
   removeFromInboxes(id: PostId, viewers: readonly ViewerId[], options: FeedStoreOptions): Promise<void>
   /**
    * Replaces the post by its tombstone, removes it from the outbox and marks it dirty. Atomic. Returns the tombstone; a second deletion
@@ -102,8 +105,10 @@ export interface FeedHotStore {
   countDirty(): Promise<number>
 
   /**
-   * Forgets clean posts, list changes, words, client keys and noted changes of these regions from before this moment, at most about
-   * `limit`. Returns the number forgotten; 0 = done.
+   * Forgets what was last changed in these regions before this moment, at most about `limit` posts and noted changes: clean posts with
+   * their client keys and places in outboxes, and noted changes. An inbox and clean filter words go with the noted change of their key. An
+   * inbox does not know which posts are persisted, so ask for no later moment than that of the oldest dirty mark. Returns the number
+   * forgotten; 0 = done.
    */
   purgeOld(regions: readonly number[], changedBefore: number, limit: number): Promise<number>
 
