@@ -1,0 +1,139 @@
+/** Contract of the feed's hot store: publishing, client keys, deletion, outboxes. */
+import { expect, it } from 'vitest'
+import { regionOf } from '../../../core/regions.ts'
+import { tombstoneOf } from '../../../subgraphs/feed/model/post-codec.ts'
+import { createdAtOf, postIdOf, regionOfPost, tickOf } from '../../../subgraphs/feed/packed/post-id.ts'
+import { freshNamedViewer, freshViewer, later, numbered } from '../reports.ts'
+import { draftOf, optionsAt, outboxOf, postOf, publishOne, tickAt } from './posts.ts'
+import type { FeedStoreSubject } from './hot-store-subject.ts'
+
+const FULL = {
+  text: 'ünï 👋',
+  media: ['https://example.com/a.png', 'https://example.com/b.png'],
+  source: '7',
+  clientKey: 'k'.repeat(64),
+}
+
+export function postsContract({ store, regions, reopen }: FeedStoreSubject): void {
+  it('a published post is read with every field, also in a store that is opened again', async () => {
+    for (const author of [freshViewer(), freshNamedViewer()]) {
+      const draft = draftOf(author, { ...FULL, audience: ['1', 'bob'] })
+      const post = await publishOne(store(), draft)
+      expect(post).toEqual({ ...draft, id: post.id, version: post.version, deleted: false })
+      expect(await postOf(store(), post.id)).toEqual(post)
+      expect(await postOf(await reopen(), post.id)).toEqual(post)
+    }
+  })
+
+  it('an id has the time of the publication and the region of the author, and its tick is the version', async () => {
+    const author = freshNamedViewer()
+    const now = later()
+    const post = await publishOne(store(), draftOf(author), now)
+    expect(createdAtOf(post.id)).toBe(now)
+    expect(regionOfPost(post.id)).toBe(regionOf(author, regions()))
+    expect(tickOf(post.id)).toBe(post.version)
+  })
+
+  it('ids grow within a region, also if the clock stands or goes back', async () => {
+    const author = freshViewer()
+    const now = later()
+    const ids: bigint[] = []
+    for (const moment of [now, now, now - 60_000, now, now + 1]) ids.push(BigInt((await publishOne(store(), draftOf(author), moment)).id))
+    expect(ids).toEqual(ids.toSorted((a, b) => (a < b ? -1 : 1)))
+    expect(new Set(ids).size).toBe(ids.length)
+  })
+
+  it('an equal post with the same client key is a repetition, and one with other contents a conflict', async () => {
+    const draft = draftOf(freshViewer(), { ...FULL, audience: ['1', '2'] })
+    const post = await publishOne(store(), draft)
+    expect(await store().publish({ ...draft }, optionsAt())).toEqual({ status: 'repeated', post })
+    for (const other of [{ text: 'x' }, { media: [] }, { source: undefined }, { audience: undefined }, { audience: ['1'] }])
+      expect(await store().publish({ ...draft, ...other }, optionsAt())).toEqual({ status: 'conflict', id: post.id })
+    expect((await outboxOf(store(), draft.author))?.added).toEqual([])
+    expect(await postOf(store(), post.id)).toEqual(post)
+  })
+
+  it('two authors may use one client key', async () => {
+    const first = await publishOne(store(), draftOf(freshViewer(), { clientKey: 'same' }))
+    const second = await publishOne(store(), draftOf(freshViewer(), { clientKey: 'same' }))
+    expect(first.id).not.toBe(second.id)
+  })
+
+  it('the repetition of a deleted post returns the tombstone', async () => {
+    const draft = draftOf(freshViewer())
+    const post = await publishOne(store(), draft)
+    const tombstone = await store().delete(post, optionsAt())
+    expect(await store().publish(draft, optionsAt())).toEqual({ status: 'repeated', post: tombstone })
+    expect(await store().publish({ ...draft, text: 'other' }, optionsAt())).toEqual({ status: 'conflict', id: post.id })
+  })
+
+  it('an outbox has public posts in ascending order, with the version of the newest, and no restricted ones', async () => {
+    const author = freshViewer()
+    const posts = []
+    for (let post = 0; post < 12; post++) posts.push(await publishOne(store(), draftOf(author)))
+    await publishOne(store(), draftOf(author, { audience: ['1'] }))
+    await publishOne(store(), draftOf(author, { audience: [] }))
+    expect(await outboxOf(store(), author)).toEqual({ added: posts.map(({ id }) => id), removed: [], version: posts.at(-1)?.version })
+    expect(await outboxOf(store(), freshViewer())).toEqual({ added: [], removed: [], version: 0 })
+  })
+
+  it('outboxes are read in the order of the authors, an author twice included', async () => {
+    const authors = Array.from({ length: 30 }, freshViewer)
+    const posts = []
+    for (const author of authors) posts.push(await publishOne(store(), draftOf(author)))
+    const asked = [...authors.toReversed(), authors[0] as string]
+    const found = await store().getOutboxMany(asked)
+    expect(found.map(({ version }) => version)).toEqual([...posts.toReversed(), posts[0]].map((post) => post?.version))
+  })
+
+  it('a deletion leaves a tombstone with audience and key, and moves the id to the removed ones', async () => {
+    const author = freshViewer()
+    const [kept, gone] = [await publishOne(store(), draftOf(author)), await publishOne(store(), draftOf(author, FULL))]
+    const tombstone = await store().delete(gone, optionsAt())
+    expect(tombstone).toEqual(tombstoneOf(gone, tombstone.version))
+    expect(tombstone.version).toBeGreaterThan(gone.version)
+    expect(await postOf(store(), gone.id)).toEqual(tombstone)
+    expect(await outboxOf(store(), author)).toEqual({ added: [kept.id], removed: [gone.id], version: tombstone.version })
+    expect(await store().delete(gone, optionsAt())).toEqual(tombstone)
+    expect(await store().delete(tombstone, optionsAt())).toEqual(tombstone)
+    expect((await outboxOf(store(), author))?.version).toBe(tombstone.version)
+  })
+
+  it('the deletion of a restricted post keeps its audience and leaves the outbox as it is', async () => {
+    const author = freshViewer()
+    const post = await publishOne(store(), draftOf(author, { audience: ['1', '2'] }))
+    const tombstone = await store().delete(post, optionsAt())
+    expect(tombstone.audience).toEqual(['1', '2'])
+    expect(await outboxOf(store(), author)).toEqual({ added: [], removed: [], version: 0 })
+  })
+
+  it('a post that the store does not hold is deleted, above its version', async () => {
+    const author = freshViewer()
+    const now = later()
+    const id = postIdOf(tickAt(now - 1_000_000), regionOf(author, regions()))
+    const post = { ...draftOf(author, FULL), id, version: tickAt(now + 5_000), deleted: false }
+    const tombstone = await store().delete(post, optionsAt(now))
+    expect(tombstone).toEqual(tombstoneOf(post, post.version + 1))
+    expect(await outboxOf(store(), author)).toEqual({ added: [], removed: [id], version: tombstone.version })
+    expect(await store().delete(post, optionsAt())).toEqual(tombstone)
+    expect((await publishOne(store(), draftOf(author), now)).version).toBeGreaterThan(tombstone.version)
+    // Other tests of this region go on above that version.
+    later(10_000)
+  })
+
+  it('posts are read in the order of the ids; an unknown id and one of no region are undefined', async () => {
+    const posts = []
+    for (let post = 0; post < 20; post++) posts.push(await publishOne(store(), draftOf(freshViewer())))
+    const ids = [...posts.map(({ id }) => id).toReversed(), '1', String(16_383), '9223372036854775807', posts[0]?.id as string]
+    const found = await store().getPostMany(ids)
+    expect(found).toEqual([...posts.toReversed(), undefined, undefined, undefined, posts[0]])
+    expect(await store().getPostMany([])).toEqual([])
+  })
+
+  it('the largest post of the public API is stored and read', async () => {
+    const url = `https://example.com/${'p'.repeat(480)}`
+    const audience = numbered(1_000, 9e15)
+    const post = await publishOne(store(), draftOf(freshViewer(), { text: '👋'.repeat(2_000), media: Array(9).fill(url), audience }))
+    expect(await postOf(store(), post.id)).toEqual(post)
+  })
+}
