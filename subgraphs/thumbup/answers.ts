@@ -8,7 +8,7 @@ import type { Reconciliation } from './persist/reconciler.ts'
 import type { MarkPage } from './read/likes.ts'
 import type { Registration } from './stores/record-store.ts'
 import type { MarkAnswer } from './write/mark-answers.ts'
-import type { Rejected } from './write/rejections.ts'
+import type { Rejected } from '../rejections.ts'
 
 /** `key` and `written` are not in the schema: the fields that need a read use them (`payload-fields.ts`). */
 export type SetMarkPayload = ReturnType<typeof payloadOf>

@@ -7,7 +7,7 @@ import { subjectResolvers, subjectsOf, type SubjectEntity } from '../subjects.ts
 import { timestamp } from '../timestamp.ts'
 import { orUserErrors } from '../user-errors.ts'
 import { payloadOf, reconciliationOf, registeredOf } from './answers.ts'
-import { bigCount } from './big-count.ts'
+import { bigCount } from '../big-count.ts'
 import { isServed, type ThumbupBusinesses } from './businesses.ts'
 import type { ThumbupContext, ThumbupReads } from './context.ts'
 import type { RegisterSubjectInput, SetMarkInput } from './inputs.ts'

@@ -29,7 +29,7 @@ import { checkQuotas } from './quota-check.ts'
 import type { Quotas } from './quotas.ts'
 import { reconcile, type Reconciliation } from '../persist/reconciler.ts'
 import { registerSubjects } from './registration.ts'
-import { orReject, type Rejected } from './rejections.ts'
+import { orReject, type Rejected } from '../../rejections.ts'
 import type { Registration } from '../stores/record-store.ts'
 import type { MarkWriteOutcome } from './writes.ts'
 

@@ -1,5 +1,5 @@
 /** Rejected inputs: a failed check rejects one input of a batch, and the others are still stored. */
-import { isTidemarkError, publicMessage, type TidemarkError } from '../../../core/errors.ts'
+import { isTidemarkError, publicMessage, type TidemarkError } from '../core/errors.ts'
 
 export type Rejected = { outcome: 'REJECTED' } & Pick<TidemarkError, 'code' | 'message' | 'inputPath'>
 
