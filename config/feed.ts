@@ -16,9 +16,6 @@ export const feedSectionSchema = z
     keepMs: count(10 * MINUTE, 90 * DAY)
       .default(7 * DAY)
       .describe('Posts, changes and client keys stay in the hot store for this long, and for as long as they are not persisted.'),
-    cacheTtlMs: count(0, DAY)
-      .default(10 * MINUTE)
-      .describe('Cached values are used for at most this long. Changed values are not used any more at once.'),
     noticeEveryMs: count(10, MINUTE).default(1_000).describe('Interval between two events of `homeFeedChanged`.'),
     flushAgeMaxMs: count(1, 3_600_000).default(1_000).describe('A region is flushed when its oldest key has this age.'),
     flushKeysMax: count(1, 100_000).default(500).describe('A region is flushed when the aggregator holds this many keys of it.'),
@@ -60,8 +57,16 @@ export function hasFeed(config: { feed: FeedConfig; businesses: readonly Pick<Bu
   return postBusinessOf(config) !== undefined
 }
 
+/**
+ * The longest life of a cached value, in ms. It may be copied from Backup to Main, and from there to a group of L1, each time for the whole
+ * `cache.ttlMs`. The minute is for slow writes.
+ */
+export function rememberMsOf({ cache }: { cache: { ttlMs: number } }): number {
+  return 3 * cache.ttlMs + MINUTE
+}
+
 /** Relations between values, each with its reason. */
-export function feedMistakes(config: { feed: FeedConfig; businesses: readonly Business[] }): string[] {
+export function feedMistakes(config: { feed: FeedConfig; cache: { ttlMs: number }; businesses: readonly Business[] }): string[] {
   const { feed, businesses } = config
   const mistakes: string[] = []
   if (postBusinessOf(config) !== undefined && businesses.every(({ thumbup }) => !thumbup.enabled && !thumbup.deleted)) {
@@ -69,9 +74,10 @@ export function feedMistakes(config: { feed: FeedConfig; businesses: readonly Bu
       `feed.business: ${feed.business} needs a business with likes, because the job of likes also stores who follows whom: set thumbup.enabled of one`,
     )
   }
-  if (feed.keepMs <= feed.cacheTtlMs) {
+  const rememberMs = rememberMsOf(config)
+  if (feed.keepMs < rememberMs) {
     mistakes.push(
-      `feed.keepMs (${feed.keepMs}) must exceed feed.cacheTtlMs (${feed.cacheTtlMs}), or a change is forgotten while an older value is still cached`,
+      `feed.keepMs (${feed.keepMs}) must be at least three times cache.ttlMs and a minute (${rememberMs}), or a change is forgotten while a pool still has an older value`,
     )
   }
   if (feed.sweepAfterMs <= feed.flushAgeMaxMs) {

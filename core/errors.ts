@@ -45,6 +45,33 @@ export const ERRORS = {
       'playedAt is not a time in milliseconds since 1970, or it is too far in the future, or it is before the months that `unseen` reads.',
   },
   PLAYS_TOO_MANY: { status: 429, retryable: true, meaning: 'The viewer has more plays in an hour or in a month than Tidemark can store.' },
+  TEXT_INVALID: {
+    status: 400,
+    retryable: false,
+    meaning: 'The text of a post is too long or not well-formed, or text, media and source are all missing.',
+  },
+  MEDIA_INVALID: { status: 400, retryable: false, meaning: 'A post has too many media, or one of them is not an https URL.' },
+  AUDIENCE_INVALID: { status: 400, retryable: false, meaning: 'The audience of a post is empty, or has more than 1,000 ids.' },
+  KEY_INVALID: {
+    status: 400,
+    retryable: false,
+    meaning: 'The key of a post or of an event is empty, longer than 64 bytes of UTF-8, or not well-formed.',
+  },
+  CLIENT_KEY_REUSED: { status: 409, retryable: false, meaning: 'The client key was used for a post with other contents.' },
+  POST_UNKNOWN: {
+    status: 404,
+    retryable: false,
+    meaning: 'There is no such post for this viewer: it was never published, is deleted, or is for other viewers.',
+  },
+  SOURCE_RESTRICTED: { status: 400, retryable: false, meaning: 'The source of a post is for chosen viewers only, and cannot be shared.' },
+  FOLLOW_SELF: { status: 400, retryable: false, meaning: 'A viewer cannot follow themselves.' },
+  FOLLOWS_TOO_MANY: { status: 400, retryable: false, meaning: 'The viewer follows as many users as allowed.' },
+  FILTER_WORDS_INVALID: { status: 400, retryable: false, meaning: 'A filter word is empty or too long, or there are too many.' },
+  DELTA_INVALID: {
+    status: 400,
+    retryable: false,
+    meaning: 'A change of a counter is 0 or out of range, or would take the counter below 0.',
+  },
   FIRST_INVALID: { status: 400, retryable: false, meaning: 'first is outside 1 to 100.' },
   CURSOR_INVALID: { status: 400, retryable: false, meaning: 'A cursor is not valid, or it belongs to another list.' },
   UNAUTHENTICATED: {
@@ -56,7 +83,11 @@ export const ERRORS = {
   UNAUTHORIZED_FIELD_OR_TYPE: { status: 403, retryable: false, meaning: 'The token lacks a scope that this field requires.' },
   IDENTITY_UNAVAILABLE: { status: 503, retryable: true, meaning: 'The keys that verify tokens cannot be fetched from the issuer.' },
   RATE_LIMITED: { status: 429, retryable: true, meaning: 'The caller has exceeded a rate limit. Retry after `extensions.retryAfterMs`.' },
-  FORBIDDEN: { status: 403, retryable: false, meaning: 'The token lacks the scope to act for another viewer or to call this field.' },
+  FORBIDDEN: {
+    status: 403,
+    retryable: false,
+    meaning: 'The token lacks the scope to act for another viewer or to call this field, or the post is of another author.',
+  },
   ORIGIN_FORBIDDEN: {
     status: 403,
     retryable: false,

@@ -13,14 +13,17 @@ import { resolveReference } from './references.ts'
 /** An entity as a resolver returns it, or as another subgraph sent it. Other subgraphs send any JSON as `id`. */
 export type SubjectEntity = { __typename: string; id: unknown }
 
-/** `fields`: the field definitions of this subgraph, the same for all types. Their directives apply to the types only. */
-export function subjectSdl(businesses: readonly Pick<HistoryBusiness, 'entity'>[], fields: string): string {
+/**
+ * `fields`: the field definitions of this subgraph, the same for all types. Their directives apply to the types only. `ownFields`: more
+ * definitions for the types, which the interface does not have.
+ */
+export function subjectSdl(businesses: readonly Pick<HistoryBusiness, 'entity'>[], fields: string, ownFields = ''): string {
   const all = `${COMMON_FIELDS}${fields}`
   const types = businesses.map(
     ({ entity }) => `
 "A subject of this business. Other subgraphs add its title and more."
 type ${entity} implements Subject @key(fields: "id") {
-${all}}
+${all}${ownFields}}
 `,
   )
   return `

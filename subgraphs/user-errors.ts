@@ -14,22 +14,28 @@ export function userErrorOf(
   return { code, message, path: [...at, ...inputPath] }
 }
 
-/** True for a mistake in the input of a caller with access. The payload of the mutation has such an error. */
-function isExpected({ code }: TidemarkError): boolean {
-  return EXPECTED.has(code)
-}
-
+/** Mistakes in the input of a caller with access. The payload of the mutation has such an error. */
 const EXPECTED: ReadonlySet<ErrorCode> = new Set([
   ...(['BUSINESS_UNKNOWN', 'BUSINESS_DELETED', 'ID_INVALID', 'IDS_TOO_MANY', 'INPUTS_TOO_MANY'] as const),
   ...(['PLAYED_AT_INVALID', 'PLAYS_TOO_MANY'] as const),
+  ...(['TEXT_INVALID', 'MEDIA_INVALID', 'AUDIENCE_INVALID', 'KEY_INVALID', 'CLIENT_KEY_REUSED'] as const),
+  ...(['POST_UNKNOWN', 'SOURCE_RESTRICTED', 'FILTER_WORDS_INVALID'] as const),
 ])
 
-/** The payload of a mutation. If its input has a mistake, the result of `refused`. Other errors are rethrown. */
-export async function orUserErrors<T, R>(mutation: () => Promise<T>, refused: (userErrors: readonly UserError[]) => R): Promise<T | R> {
+/**
+ * The payload of a mutation. If its input has a mistake, the result of `refused`. Other errors are rethrown. `alsoExpected`: codes that this
+ * mutation reports as data too.
+ */
+export async function orUserErrors<T, R>(
+  mutation: () => Promise<T>,
+  refused: (userErrors: readonly UserError[]) => R,
+  alsoExpected: readonly ErrorCode[] = [],
+): Promise<T | R> {
   try {
     return await mutation()
   } catch (error) {
-    if (isTidemarkError(error) && isExpected(error)) return refused([userErrorOf(error, ['input'])])
+    if (isTidemarkError(error) && (EXPECTED.has(error.code) || alsoExpected.includes(error.code)))
+      return refused([userErrorOf(error, ['input'])])
     throw error
   }
 }
