@@ -6,8 +6,8 @@
  * proportion to their logarithm.
  *
  *   1. The entry of a source is its newest id that was not returned yet.
- *   2. A source without such an id that goes on elsewhere (`hasMore`) has a bound instead: all its further ids are below it. An id comes
- *      before an equal bound.
+ *   2. A source without such an id that goes on elsewhere (`hasMore`) has a bound instead: its floor. All its further ids are below it. An
+ *      id comes before an equal bound.
  *   3. If the top is an id, it is the newest of all. The merge returns it, unless it equals the last one, and takes the next of its source.
  *   4. If the top is a bound, a source may have a newer id than all that are known. The merge asks for the continuation of all sources
  *      whose bounds are above all known ids. The caller gives them with `replace` and calls `next` again.
@@ -21,8 +21,10 @@ import { ID_BYTES, packOne, placeOf } from './vector.ts'
 export type MergeSource = {
   /** A vector. Must not change while it is merged. */
   ids: Buffer
-  /** True if the list may go on below the first of `ids`. */
+  /** True if the list may go on below `floor`. */
   hasMore: boolean
+  /** `ids` has all ids of the list from this one up to the previous part. One packed id. Absent: from the first of `ids`. */
+  floor?: Buffer | undefined
 }
 
 export type Continuation = { source: number; below: PostId }
@@ -35,12 +37,12 @@ export type MergeStep =
 
 export type Merge = {
   next(): MergeStep
-  /** Gives the continuation of a source that `next` asked for. It must have an id below the asked one, or no more. */
+  /** Gives the continuation of a source that `next` asked for. If it has no id and no floor below the asked one, `next` asks again. */
   replace(source: number, part: MergeSource): void
 }
 
 /** Above every post id. */
-const BOUND_OF_ALL = packOne('9223372036854775807')
+export const BOUND_OF_ALL = packOne('9223372036854775807')
 type Entries = Pick<SourceHeap, 'highs' | 'lows' | 'ends'>
 const END: MergeStep = { kind: 'end' }
 
@@ -70,12 +72,24 @@ export function makeMerge(sources: readonly MergeSource[], before?: PostId): Mer
 
   /** Moves the source to the id that ends at this offset, or to its bound at offset 0. False: it has ended. */
   function advance(source: number, end: number, { highs, lows, ends }: Entries): boolean {
-    const { ids, hasMore } = parts[source] as MergeSource
+    const { ids, hasMore, floor } = parts[source] as MergeSource
     ends[source] = end
-    if (end === 0) return hasMore
+    if (end === 0) {
+      if (hasMore && floor !== undefined) lower(source, floor, { highs, lows })
+      return hasMore
+    }
     highs[source] = ids.readUInt32BE(end - ID_BYTES)
     lows[source] = ids.readUInt32BE(end - ID_BYTES + 4)
     return true
+  }
+
+  /** A bound never rises: a cursor or an earlier part may be below the floor. */
+  function lower(source: number, floor: Buffer, { highs, lows }: Pick<Entries, 'highs' | 'lows'>): void {
+    const high = floor.readUInt32BE(0)
+    const low = floor.readUInt32BE(4)
+    if (high > (highs[source] as number) || (high === highs[source] && low > (lows[source] as number))) return
+    highs[source] = high
+    lows[source] = low
   }
 
   function idOf(source: number): PostId {

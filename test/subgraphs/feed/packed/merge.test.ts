@@ -100,6 +100,26 @@ describe('a merge', () => {
     })
   })
 
+  it('asks below the floor of a part, also if its lowest ids are gone', () => {
+    const merge = makeMerge([
+      { ids: packIds(['50']), hasMore: true, floor: packIds(['30']) },
+      { ids: packIds(['40', '20']), hasMore: false },
+      { ids: packIds([]), hasMore: true, floor: packIds(['25']) },
+    ])
+    expect([merge.next(), merge.next()].map((step) => step.kind === 'id' && step.id)).toStrictEqual(['50', '40'])
+    expect(merge.next()).toStrictEqual({
+      kind: 'needs',
+      sources: [
+        { source: 0, below: '30' },
+        { source: 2, below: '25' },
+      ],
+    })
+    merge.replace(0, { ids: packIds(['45', '22']), hasMore: true, floor: packIds(['45']) })
+    expect(merge.next()).toStrictEqual({ kind: 'id', id: '22', source: 0 })
+    expect(merge.next()).toStrictEqual({ kind: 'needs', sources: [{ source: 0, below: '22' }] })
+    expect(merge.next()).toStrictEqual({ kind: 'id', id: '20', source: 1 })
+  })
+
   it('asks for an empty source that goes on', () => {
     const merge = makeMerge([{ ids: packIds([]), hasMore: true }])
     expect(merge.next()).toStrictEqual({ kind: 'needs', sources: [{ source: 0, below: '9223372036854775807' }] })
