@@ -1,0 +1,139 @@
+/**
+ * Freshness: how new a cached value must be. Each change of the feed is noted in its region, in the hot store, under the key of the value
+ * that it makes old. Before a page uses cached values, this process reads the changes since its last question. A value with a lower version
+ * than the noted one is stale, in whichever pool it is. So pools may be late, lost or wrong.
+ *
+ *   1. A page begins. It joins the next question, or begins one if none is under way. It never uses a question that began before itself:
+ *      that one may have missed a change which was acknowledged before the page began.
+ *   2. The question asks all regions for the changes above the tick of their last answer, in one round trip.
+ *   3. The changed keys are noted. The page's values must have at least the noted versions.
+ *
+ * A note is kept for longer than a cached value lives (`rememberMs`). A new process therefore asks for the changes of that time only. If the
+ * hot store has already forgotten a part of it (`isPartial`), all values of the region that were loaded before are suspect: the region
+ * itself gets a note, and a value must have at least its version. The same happens if there are too many notes. A value that is loaded
+ * under a note is stamped with the noted version at least (`sections.ts`), so a suspect value is loaded once.
+ *
+ * While the hot store is down, the noted versions still hold, and later changes are not known: the answer is degraded.
+ */
+import type { Clock } from '../../../core/clock.ts'
+import type { Degraded } from '../../../core/outage/degraded.ts'
+import { noteOrThrow } from '../../../core/outage/degraded.ts'
+import { regionOf } from '../../../core/regions.ts'
+import { makeWorker } from '../../../core/worker.ts'
+import { outboxKey, headKey, contentKey } from '../model/cache-keys.ts'
+import { POST_EPOCH_MS, TICKS_PER_MS, regionOfPost } from '../packed/post-id.ts'
+import type { FeedHotStore, RegionChanges } from '../stores/hot-store.ts'
+import { makeNotes } from './notes.ts'
+
+export type FreshnessOptions = {
+  /**
+   * Milliseconds for which changes are noted: longer than any pool keeps a value. A value may be copied from Backup to Main, and from there
+   * to a group of L1, each time for `cacheTtlMs`, so three times that and a minute for slow writes.
+   */
+  rememberMs: number
+  /** Notes of half the time. Minimum 1. Default 500000: with short keys about 50 MB. */
+  notesMax?: number
+  /** Milliseconds between two questions while somebody follows. Default 1000. */
+  lookEveryMs?: number
+}
+
+/** The lowest acceptable version of a cached value; 0 if no change is known. */
+export type VersionFloor = (key: string) => number
+
+export type ChangesListener = (answers: readonly RegionChanges[]) => void
+
+export type Freshness = {
+  /** Resolves with a function that knows all changes from before the call, unless `degraded` names the hot store. */
+  look(degraded: Degraded): Promise<VersionFloor>
+  /** What is known now, without a question. */
+  floorOf: VersionFloor
+  /** Calls the listener with all changes from now on, at most about `lookEveryMs` late. Returns the function that ends it. */
+  follow(listener: ChangesListener): () => void
+  figures(): { questions: number; notes: number; followers: number }
+  /** Ends the questions for followers. */
+  stop(): Promise<void>
+}
+
+const HEAD = headKey('')
+const OUTBOX = outboxKey('')
+const CONTENT = contentKey('')
+
+export function makeFreshness(
+  hot: Pick<FeedHotStore, 'listChanges'>,
+  regions: number,
+  clock: Clock,
+  { rememberMs, notesMax = 500_000, lookEveryMs = 1_000 }: FreshnessOptions,
+  onError: (error: unknown) => void,
+): Freshness {
+  const answered = new Map<number, number>(Array.from({ length: regions }, (_, region) => [region, 0]))
+  const listeners = new Set<ChangesListener>()
+  const suspects = makeNotes(clock, { keepMs: rememberMs, keysMax: Infinity }, () => undefined)
+  const notes = makeNotes(clock, { keepMs: rememberMs, keysMax: notesMax }, (key, version) =>
+    suspects.note(String(regionOfKey(key, regions)), version),
+  )
+  const worker = makeWorker(
+    clock,
+    () => ask(),
+    () => (listeners.size > 0 ? lookEveryMs : undefined),
+    onError,
+  )
+  let questions = 0
+
+  async function question(): Promise<void> {
+    questions++
+    const horizon = Math.max(0, (clock.now() - rememberMs - POST_EPOCH_MS) * TICKS_PER_MS)
+    for (const [region, tick] of answered) if (tick < horizon) answered.set(region, horizon)
+    const answers = await hot.listChanges(answered)
+    for (const { region, changed, version, isPartial } of answers) {
+      for (const each of changed) notes.note(each.key, each.version)
+      if (isPartial) suspects.note(String(region), version)
+      answered.set(region, Math.max(version, answered.get(region) ?? 0))
+    }
+    if (answers.length > 0) for (const listener of listeners) listener(answers)
+  }
+
+  let current: Promise<void> | undefined
+  let next: Promise<void> | undefined
+
+  /** Joins the question that begins next: at once, or after the one under way. */
+  function ask(): Promise<void> {
+    if (current === undefined) return begin()
+    next ??= current.then(begin, begin)
+    return next
+  }
+
+  function begin(): Promise<void> {
+    next = undefined
+    const own = question().finally(() => {
+      if (current === own) current = undefined
+    })
+    current = own
+    return own
+  }
+
+  function floorOf(key: string): number {
+    const noted = key.startsWith(OUTBOX) ? HEAD + key.slice(OUTBOX.length) : key
+    const version = notes.versionOf(noted)
+    return suspects.size() === 0 ? version : Math.max(version, suspects.versionOf(String(regionOfKey(key, regions))))
+  }
+
+  return {
+    async look(degraded) {
+      await ask().catch((error: unknown) => noteOrThrow(error, 'hotStore', degraded))
+      return floorOf
+    },
+    floorOf,
+    follow(listener) {
+      listeners.add(listener)
+      worker.plan(lookEveryMs)
+      return () => void listeners.delete(listener)
+    },
+    figures: () => ({ questions, notes: notes.size(), followers: listeners.size }),
+    stop: () => worker.stop(),
+  }
+}
+
+/** The region whose hot store notes the changes of a key. */
+function regionOfKey(key: string, regions: number): number {
+  return key.startsWith(CONTENT) ? regionOfPost(key.slice(1)) : regionOf(key.slice(1), regions)
+}
