@@ -15,12 +15,13 @@ import { isTaken } from './servers/ask.ts'
 import { makeKafka } from './servers/kafka.ts'
 import { withLock } from './servers/lock.ts'
 import { makeMariadb, mariadbSocket } from './servers/mariadb.ts'
+import { makeMemcached } from './servers/memcached.ts'
 import { SERVER_NAMES, portBase, portsFrom, type ServerName } from './servers/ports.ts'
 import { lastOutput, listenerOf, runningPid } from './servers/processes.ts'
 import { makeRedis, makeRedisCluster } from './servers/redis.ts'
 import type { Server } from './servers/server.ts'
 
-const USAGE = 'usage: scripts/services up|down|status [--for-tests] [redis] [cluster] [kafka] [mariadb]'
+const USAGE = 'usage: scripts/services up|down|status [--for-tests] [redis] [cluster] [kafka] [mariadb] [memcached]'
 const READY_MS = 60_000
 const HOME = join(import.meta.dirname, '..', '.services')
 /** The base of the ports of the last `up`. */
@@ -36,6 +37,7 @@ function makeServers(names: readonly ServerName[], redisSettings: readonly strin
     cluster: () => makeRedisCluster(join(HOME, 'cluster'), ports.cluster, redisSettings),
     kafka: () => makeKafka(join(HOME, 'kafka'), ports.kafka),
     mariadb: () => makeMariadb(join(HOME, 'mariadb'), ports.mariadb),
+    memcached: () => makeMemcached(join(HOME, 'memcached'), ports.memcached),
   }
   return names.map((name) => make[name]())
 }

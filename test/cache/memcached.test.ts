@@ -1,0 +1,82 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { makeMemcachedClient } from '../../cache/memcached/client.ts'
+import { wireKeyOf } from '../../cache/memcached/wire-key.ts'
+import type { NodeClient } from '../../cache/node-client.ts'
+import { systemClock } from '../../core/clock.ts'
+import { service } from '../../harness/deployment/services.ts'
+import type { PoolName } from './recording.ts'
+import { stamped } from './recording.ts'
+import { tierRules } from './rules.ts'
+
+const address = await service('memcached')
+const TTL_MS = 60_000
+const run = `${process.pid}.${Date.now()}`
+
+describe.skipIf(address === undefined)('over pools on Memcached', () => {
+  const open = (prefix: string): NodeClient => makeMemcachedClient(systemClock, address as string, { prefix: `${run}${prefix}:` })
+  const nodes: Record<PoolName, NodeClient> = { main: open('m'), backup: open('b'), l1: open('1'), 'other l1': open('2') }
+  afterAll(() => Promise.all(Object.values(nodes).map((node) => node.stop())))
+  tierRules(() => nodes)
+})
+
+describe.skipIf(address === undefined)('a node on Memcached', () => {
+  let node: NodeClient
+  beforeAll(() => {
+    node = makeMemcachedClient(systemClock, address as string, { prefix: `${run}:` })
+  })
+  afterAll(() => node.stop())
+
+  test('returns values of any bytes and any size with their versions, in the order of the keys', async () => {
+    const sizes = [0, 1, 7, 8, 100, 65_536, 500_000]
+    for (const size of sizes)
+      await node.set(`s${size}`, { value: Buffer.alloc(size, '\r\nEND\r\nVALUE a 0 1\r\n'), version: size + 0.5 }, TTL_MS)
+    const held = await node.getMany(['none', ...sizes.map((size) => `s${size}`), 'no more', 's7'])
+    expect(held.map((each) => each && [each.value.length, each.version])).toEqual([
+      undefined,
+      ...sizes.map((size) => [size, size + 0.5]),
+      undefined,
+      [7, 7.5],
+    ])
+    expect(held[6]?.value.equals(Buffer.alloc(65_536, '\r\nEND\r\nVALUE a 0 1\r\n'))).toBe(true)
+  })
+
+  test('keys with blanks, line ends, letters of any script and any length stay apart', async () => {
+    const keys = ['a b', 'a\r\nflush_all\r\n', 'ключ', '鍵', 'k'.repeat(250), 'k'.repeat(251), '~', wireKeyOf('a b'), '']
+    for (const key of keys) await node.set(key, stamped(`of ${key}`), TTL_MS)
+    const held = await node.getMany(keys)
+    expect(held.map((each) => each?.value.toString())).toEqual(keys.map((key) => `of ${key}`))
+  })
+
+  test('2,000 keys of 800 bytes come in one call, and a read sees the quiet writes before it', async () => {
+    const keys = Array.from({ length: 2_000 }, (_, at) => `many${at}`)
+    keys.forEach((key, at) => node.setQuietly(key, { value: Buffer.alloc(800, at), version: at }, TTL_MS))
+    const held = await node.getMany(keys)
+    expect(held.every((each, at) => each?.version === at && each.value.length === 800 && each.value[0] === at % 256)).toBe(true)
+  })
+
+  test('a quiet fill keeps a value that exists, and replaces a stale one only in the state that was read', async () => {
+    await node.set('f', stamped('first'), TTL_MS)
+    node.fillQuietly('f', stamped('added'), undefined, TTL_MS)
+    const [first] = await node.getMany(['f'])
+    expect(first?.value.toString()).toBe('first')
+    node.fillQuietly('f', stamped('second'), first?.state, TTL_MS)
+    node.fillQuietly('f', stamped('third'), first?.state, TTL_MS)
+    expect((await node.getMany(['f']))[0]?.value.toString()).toBe('second')
+  })
+
+  test('a value that is too large is refused, quietly too, and the connection goes on', async () => {
+    const large = { value: Buffer.alloc(2_000_000), version: 1 }
+    const connection = node.connection()
+    node.setQuietly('large', large, TTL_MS)
+    expect(await node.set('large', large, TTL_MS)).toBe(false)
+    await node.set('small', stamped('v'), TTL_MS)
+    expect((await node.getMany(['large', 'small'])).map((each) => each?.value.toString())).toEqual([undefined, 'v'])
+    expect(node.connection()).toBe(connection)
+  })
+
+  test('requests that are sent at once get their own answers', async () => {
+    await Promise.all(Array.from({ length: 300 }, (_, at) => node.set(`c${at}`, stamped(String(at)), TTL_MS)))
+    const answers = await Promise.all(Array.from({ length: 300 }, (_, at) => node.getMany([`c${at}`, `missing${at}`])))
+    expect(answers.map(([held, missing]) => [held?.value.toString(), missing])).toEqual(answers.map((_, at) => [String(at), undefined]))
+  })
+})
