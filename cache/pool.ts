@@ -32,7 +32,7 @@ export function makePool(name: string, members: readonly Member[], ttlMs: number
   const memberOf = (key: string): Member => members[placeOf(key)] as Member
 
   async function getOf({ node, reads }: Member, keys: readonly string[]): Promise<readonly Answer[]> {
-    reads.keys += keys.length
+    if (!node.isDown()) reads.keys += keys.length
     return (await node.ask((client) => client.getMany(keys))) ?? keys.map(() => null)
   }
 

@@ -64,7 +64,8 @@ function makeNode(folder: string, port: number, settings: readonly string[]): Me
     async start() {
       await server.start()
       for (const end = Date.now() + 20_000; !(await server.answers()); await sleep(20)) {
-        if (Date.now() > end) throw new Error(`the node on port ${port} does not answer: ${lastOutput(folder, 3)}`)
+        if (runningPid(folder) === undefined || Date.now() > end)
+          throw new Error(`the node on port ${port} does not answer: ${lastOutput(folder, 3)}`)
       }
     },
     async kill() {
