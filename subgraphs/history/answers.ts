@@ -58,8 +58,7 @@ export function makeHistoryAnswers(businesses: Businesses) {
     const { name, entity } = configured(change.business)
     const token = tokenOf(change)
     if (change.kind === 'cleared') return { kind: 'CLEARED', business: name, subject: null, token }
-    if (change.kind === 'deleted')
-      return { kind: 'DELETED', business: name, subject: knownSubject(entity, change.oid, NO_PROGRESS), token }
+    if (change.kind === 'deleted') return { kind: 'DELETED', business: name, subject: knownSubject(entity, change.oid, NO_PROGRESS), token }
     return { kind: 'REPORTED', business: name, subject: knownSubject(entity, change.oid, change), token }
   }
 
