@@ -27,7 +27,6 @@ export type TimesAhead = ReadonlyMap<number, number>
  * earlier, so that their order stays. Undefined if fewer than two are ahead.
  */
 export function orderAhead(times: readonly (number | null | undefined)[], now: number): TimesAhead | undefined {
-  if (times.length < 2) return undefined
   const ahead = new Set<number>()
   for (const time of times) if (typeof time === 'number' && time > now) ahead.add(time)
   if (ahead.size < 2) return undefined

@@ -45,7 +45,8 @@ export function checkReports(
 ): (CheckedReport | Rejected)[] {
   checkInputCount(inputs.length, 'reports')
   const times = inputs.map(({ viewedAt }) => viewedAt)
-  const ahead = orderAhead(times, now)
+  // A single time has no order to keep.
+  const ahead = times.length > 1 ? orderAhead(times, now) : undefined
   return inputs.map((input) => orReject(() => checkReport(input, viewer, businesses, now, ahead)))
 }
 

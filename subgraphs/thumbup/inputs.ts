@@ -44,7 +44,8 @@ export function checkMarks(
 ): (CheckedMark | Rejected)[] {
   checkInputCount(inputs.length, 'marks')
   const times = inputs.map(({ markedAt }) => markedAt)
-  const ahead = orderAhead(times, now)
+  // A single time has no order to keep.
+  const ahead = times.length > 1 ? orderAhead(times, now) : undefined
   return inputs.map((input) => orReject(() => checkMark(input, viewer, businesses, now, ahead)))
 }
 
