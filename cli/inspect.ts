@@ -3,11 +3,12 @@ import { systemClock } from '../core/clock.ts'
 import { TidemarkError } from '../core/errors.ts'
 import { checkId } from '../core/keys.ts'
 import { openStores, type OpenStores } from './stores/history.ts'
+import type { ViewerData } from '../pages/console/answer.ts'
 import { requireDataFolder } from './process/data-folder.ts'
 import { sentenceOfAside, writeFilters } from './inspect-seen.ts'
 import { makeLog } from './process/log.ts'
 import { readSettings, type Flags } from './process/settings.ts'
-import { readViewer, type ViewerData } from './viewer-data.ts'
+import { readViewer } from './viewer-data.ts'
 
 const ASIDE_MAX = 20
 

@@ -4,42 +4,13 @@ import type { Config } from '../config/config.ts'
 import type { BusinessNumber, ViewerId } from '../core/domain.ts'
 import { complete } from '../core/outage/degraded.ts'
 import { regionOf } from '../core/regions.ts'
+import type { ViewerData } from '../pages/console/answer.ts'
 import { readTimeline } from '../subgraphs/history/read/timeline.ts'
 import { readLikes } from '../subgraphs/thumbup/read/likes.ts'
 import { seenLines } from './inspect-seen.ts'
 import type { OpenStores } from './stores/history.ts'
 
-export type ViewerData = {
-  viewer: ViewerId
-  region: number
-  regions: number
-  paused: boolean
-  /** Businesses with a cleared history, and the time up to which it is cleared. */
-  cleared: { business: string; upTo: number }[]
-  /** The newest entries of the history. Times are in milliseconds since 1970. */
-  entries: HistoryEntry[]
-  hasMoreEntries: boolean
-  /** The newest likes of each business. */
-  likes: MarkedSubject[]
-  /** The newest dislikes of each business, as they are persisted. */
-  dislikes: MarkedSubject[]
-  /** Served and played subjects and filters, as sentences. */
-  seen: string[]
-}
-
-export type MarkedSubject = { business: string; id: string; markedAt: number }
-
-export type HistoryEntry = {
-  business: string
-  id: string
-  position: number
-  duration: number
-  device: string
-  viewedAt: number
-  finished: boolean
-  /** Whether the record store has this version. */
-  persisted: boolean
-}
+type MarkedSubject = ViewerData['likes'][number]
 
 const LINES_MAX = 50
 /** A fill would write into the hot store. */

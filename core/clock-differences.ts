@@ -27,7 +27,6 @@ export type TimesAhead = ReadonlyMap<number, number>
  * earlier, so that their order stays. Undefined if fewer than two are ahead.
  */
 export function orderAhead(times: readonly (number | null | undefined)[], now: number): TimesAhead | undefined {
-  if (times.length < 2) return undefined
   const ahead = new Set<number>()
   for (const time of times) if (typeof time === 'number' && time > now) ahead.add(time)
   if (ahead.size < 2) return undefined
@@ -55,13 +54,13 @@ export function asRepeated<O extends { status: string }>(outcome: O): O {
   return outcome.status === 'stale' || outcome.status === 'needs-base' ? { ...outcome, repeated: true } : outcome
 }
 
-/** `outcomes` after the stale current writes were put again, in the order of `writes`. */
-export async function putOvertaken<W extends ProgressKey & { isNow: boolean }, O>(
+/** Puts the writes, and puts the stale current ones again. Outcomes in the order of `writes`. */
+export async function putInOrder<W extends ProgressKey & { isNow: boolean }, O>(
   writes: readonly W[],
-  outcomes: O[],
   rules: OvertakenRules<W, O>,
   put: (writes: readonly W[]) => Promise<O[]>,
 ): Promise<O[]> {
+  const outcomes = await put(writes)
   for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt++) {
     const places = overtaken(writes, outcomes, rules)
     if (places.length === 0) break

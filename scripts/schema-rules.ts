@@ -13,7 +13,7 @@ import {
   isScalarType,
   isSpecifiedScalarType,
 } from 'graphql'
-import type { GraphQLField, GraphQLInputField, GraphQLNamedType, GraphQLSchema } from 'graphql'
+import type { GraphQLArgument, GraphQLField, GraphQLInputField, GraphQLNamedType, GraphQLSchema } from 'graphql'
 
 /** A schema coordinate and what to change. */
 type Violation = readonly [place: string, sentence: string]
@@ -43,17 +43,22 @@ const RULES: readonly Rule[] = [
     return [
       ...(isText(type.description) || ROOTS.has(type.name) ? [] : [[type.name, 'describe the type'] as const]),
       ...missing.map((field) => [at(type, field), 'describe the field'] as const),
+      ...fieldsOf(type).flatMap((field) =>
+        argumentsOf(field)
+          .filter(({ description }) => !isText(description))
+          .map(({ name }) => [`${at(type, field)}(${name}:)`, 'describe the argument'] as const),
+      ),
       ...values.map(({ name }) => [`${type.name}.${name}`, 'describe the value'] as const),
     ]
   },
   function deprecatedWithReason(type) {
     const values = isEnumType(type) ? type.getValues() : []
-    const all = [...fieldsOf(type), ...fieldsOf(type).flatMap((field) => ('args' in field ? field.args : [])), ...values]
+    const all = [...fieldsOf(type), ...fieldsOf(type).flatMap(argumentsOf), ...values]
     const bare = all.filter(({ deprecationReason }) => deprecationReason === DEFAULT_DEPRECATION_REASON || deprecationReason === '')
     return bare.map(({ name }) => [`${type.name}.${name}`, 'say in the reason of @deprecated what to use instead'] as const)
   },
   function oneWordForIds(type) {
-    const names = fieldsOf(type).flatMap((field) => [field.name, ...('args' in field ? field.args.map(({ name }) => name) : [])])
+    const names = fieldsOf(type).flatMap((field) => [field.name, ...argumentsOf(field).map(({ name }) => name)])
     return names.filter((name) => OTHER_ID.test(name)).map((name) => [`${type.name}.${name}`, 'call it id: ids have one name'] as const)
   },
   function uniqueIds(type, _schema, entities) {
@@ -76,7 +81,7 @@ const RULES: readonly Rule[] = [
     if (type.name !== 'Mutation') return []
     return fieldsOf(type).flatMap((field): Violation[] => {
       const name = `${field.name[0]?.toUpperCase()}${field.name.slice(1)}`
-      const args = 'args' in field ? field.args.map((argument) => `${argument.name}: ${String(argument.type)}`) : []
+      const args = argumentsOf(field).map((argument) => `${argument.name}: ${String(argument.type)}`)
       const takes = args.join(', ') === `input: ${name}Input!`
       return [
         ...(takes ? [] : [[at(type, field), `take one argument, input: ${name}Input!`] as const]),
@@ -107,8 +112,8 @@ const RULES: readonly Rule[] = [
       return shapeOf(type, { edges: `[${edge}!]!`, pageInfo: 'PageInfo!' })
     }
     return fieldsOf(type).flatMap((field): Violation[] => {
-      if (!('args' in field) || !getNamedType(field.type).name.endsWith('Connection')) return []
-      const types = new Map(field.args.map((argument) => [argument.name, String(argument.type).replace('!', '')]))
+      if (!getNamedType(field.type).name.endsWith('Connection')) return []
+      const types = new Map(argumentsOf(field).map((argument) => [argument.name, String(argument.type).replace('!', '')]))
       const pages = types.get('first') === 'Int' && types.get('after') === 'String'
       return pages && schema.getType('PageInfo') !== undefined
         ? []
@@ -125,6 +130,10 @@ function shapeOf(type: GraphQLNamedType, wanted: Readonly<Record<string, string>
 
 function fieldsOf(type: GraphQLNamedType): Field[] {
   return 'getFields' in type ? Object.values<Field>(type.getFields()) : []
+}
+
+function argumentsOf(field: Field): readonly GraphQLArgument[] {
+  return 'args' in field ? field.args : []
 }
 
 function fieldNamed(type: GraphQLNamedType, name: string): Field | undefined {

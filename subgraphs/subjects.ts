@@ -10,8 +10,27 @@ import { checkIdCount } from '../core/input-limits.ts'
 import { idFrom } from '../core/keys.ts'
 import { resolveReference } from './references.ts'
 
-/** An entity as a resolver returns it, or as another subgraph sent it. Other subgraphs send any JSON as `id`. */
-export type SubjectEntity = { __typename: string; id: unknown }
+/** A symbol: entities that other subgraphs send are JSON, and cannot have it. */
+const KNOWN = Symbol('known')
+
+/**
+ * An entity as a resolver returns it, or as another subgraph sent it. Other subgraphs send any JSON as `id`. It may carry values that the
+ * resolver already knows, so that its fields answer without another read.
+ */
+export type SubjectEntity<Known = unknown> = { __typename: string; id: unknown; [KNOWN]?: Known }
+
+export function knownSubject<Known>(__typename: string, id: string, known: Known): SubjectEntity<Known> {
+  return { __typename, id, [KNOWN]: known }
+}
+
+export function noteKnown<Known>(entity: SubjectEntity<Known>, known: Known): void {
+  entity[KNOWN] = known
+}
+
+/** Undefined if nothing is known. */
+export function knownOf<Known>(entity: SubjectEntity<Known>): Known | undefined {
+  return entity[KNOWN]
+}
 
 /**
  * `fields`: the field definitions of this subgraph, the same for all types. Their directives apply to the types only. `ownFields`: more

@@ -2,7 +2,7 @@
  * Expected failures of mutations are data: a payload lists them in `userErrors`. Unexpected ones, such as a store that does not answer, are
  * GraphQL errors.
  */
-import { isTidemarkError, type ErrorCode, type TidemarkError } from '../core/errors.ts'
+import { isTidemarkError, publicMessage, type ErrorCode, type TidemarkError } from '../core/errors.ts'
 
 export type UserError = { code: ErrorCode; message: string; path: readonly string[] }
 
@@ -38,4 +38,20 @@ export async function orUserErrors<T, R>(
       return refused([userErrorOf(error, ['input'])])
     throw error
   }
+}
+
+/** An input of a batch that failed a check. The other inputs are stored. */
+export type Rejected = { outcome: 'REJECTED' } & Pick<TidemarkError, 'code' | 'message' | 'inputPath'>
+
+export function orReject<T>(check: () => T): T | Rejected {
+  try {
+    return check()
+  } catch (error) {
+    if (isTidemarkError(error)) return rejectedBy(error)
+    throw error
+  }
+}
+
+export function rejectedBy(error: TidemarkError): Rejected {
+  return { outcome: 'REJECTED', code: error.code, message: publicMessage(error), inputPath: error.inputPath }
 }

@@ -8,6 +8,7 @@ import type { Config } from '../../config/config.ts'
 import type { BusinessNumber } from '../../core/domain.ts'
 import type { HotKey } from '../../loaders/lookup/hot-keys.ts'
 import type { ConsoleSource } from '../../gateway/pages/console-source.ts'
+import type { State } from '../../pages/console/answer.ts'
 import { isEmbedded, type OpenRole } from '../process/open-role.ts'
 import type { ConsoleParts } from '../process/serve.ts'
 import type { OpenStores } from '../stores/history.ts'
@@ -27,7 +28,7 @@ export function makeConsole(
   metricsOfAll: () => Promise<string> = () => registry.metrics(),
 ): ConsoleSource {
   return {
-    async state() {
+    async state(): Promise<State> {
       const [text, readiness] = await Promise.all([metricsOfAll(), ready()])
       const samples = readSamples(text)
       const fetches = fetchesOf(samples)

@@ -52,7 +52,7 @@ assert.equal(cached?.subjects[0]?.viewerProgress?.position, 90_000)
 console.log('Apollo Client: done')
 
 /** With Relay: the compiler has put the id into the generated operation. */
-const byRelay = await call({ doc_id: page.params.id, variables: { ids: [ID] } })
+const byRelay = await call({ doc_id: page.params.id, variables: { videos: [ID], articles: [ID] } })
 assert.equal(byRelay.errors, undefined)
 console.log('Relay: done')
 

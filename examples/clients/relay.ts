@@ -1,8 +1,9 @@
 /**
- * Relay: `node relay.ts http://localhost:4000/graphql`.
+ * Relay: `node relay.ts http://localhost:4000/graphql [article]`.
  *
  * Relay's store identifies an object by `id` alone. Tidemark's ids come from your businesses and are unique within their type: a video and an
- * article may have equal ids. `getDataID` therefore adds the type. Graphs with globally unique ids do not need it.
+ * article may have equal ids. `getDataID` therefore adds the type. If the ids of all businesses differ, Relay's default settings suffice.
+ * The program shows both: by default the article has the id of the video, and the second argument gives it another id.
  */
 import { createClient } from 'graphql-ws'
 import {
@@ -28,6 +29,14 @@ function getDataID({ id }: { id?: unknown }, typeName: string): string | undefin
   return typeof id === 'string' ? `${typeName}:${id}` : undefined
 }
 
+const ARTICLE = process.argv[3] ?? ID
+
+function environmentOf(network: ReturnType<typeof Network.create>): Environment {
+  const store = new Store(new RecordSource())
+  if (ARTICLE !== ID) return new Environment({ network, store })
+  return new Environment({ network, store, getDataID: getDataID as never })
+}
+
 function open(viewer: string): Client {
   let sent = 0
   const socket = createClient({ url: URL_OF_API.replace(/^http/, 'ws'), connectionParams: parametersOf(viewer) })
@@ -40,8 +49,8 @@ function open(viewer: string): Client {
     },
     ({ text }, variables) => Observable.create((sink) => socket.subscribe({ query: text ?? '', variables }, sink as never)),
   )
-  const environment = new Environment({ network, store: new Store(new RecordSource()), getDataID: getDataID as never })
-  const variables = { ids: [ID] }
+  const environment = environmentOf(network)
+  const variables = { videos: [ID], articles: [ARTICLE] }
 
   function mutate(mutation: GraphQLTaggedNode, input: Variables): Promise<void> {
     return new Promise((resolve, reject) => {
@@ -72,5 +81,5 @@ function open(viewer: string): Client {
   }
 }
 
-await tell(open)
+await tell(open, ARTICLE)
 console.log('Relay: done')

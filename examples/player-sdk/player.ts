@@ -28,8 +28,13 @@ export type ReporterOptions = {
   heartbeatMs?: number
   /** Another device has a newer position. The player may offer to continue there. */
   onStale?: (id: string, progress: Progress) => void
-  /** A report was refused, or the server cannot be reached for now. Refused reports are dropped, all others are sent again. */
+  /**
+   * A report was refused, or the server cannot be reached for now (`OFFLINE`). Refused reports are dropped, all others are sent again.
+   * `STORAGE_UNAVAILABLE`, once: the storage is full or denied. Reports then wait in memory, and a closed tab loses them.
+   */
   onTrouble?: (code: string, message: string) => void
+  /** Milliseconds until a request without an answer is given up and sent again. Default 10000. */
+  timeoutMs?: number
   /** Default: localStorage. */
   storage?: Storage
   fetch?: typeof fetch
@@ -80,7 +85,7 @@ const RETRY_MAX_MS = 60_000
 
 export function makeReporter(options: ReporterOptions): Reporter {
   const { business, device } = options
-  const queue = makeQueue(options.storage ?? localStorage, `tidemark:${options.account}:${business}:`)
+  const queue = makeQueue(makeEntries(options), `tidemark:${options.account}:${business}:`)
   const server = makeServer(options)
   let dayToken: string | undefined
   let retryMs = RETRY_FIRST_MS
@@ -146,7 +151,8 @@ export function makeReporter(options: ReporterOptions): Reporter {
   }
 
   function failed(error: CallError): void {
-    options.onTrouble?.(error.code ?? 'OFFLINE', error.message)
+    // The error of a timeout has a number as its code.
+    options.onTrouble?.(typeof error.code === 'string' ? error.code : 'OFFLINE', error.message)
     // Many players lose the server at the same moment. They should not reconnect at the same moment.
     const wait = Math.max(error.retryAfterMs ?? 0, retryMs * (0.5 + Math.random()))
     retryMs = Math.min(retryMs * 2, RETRY_MAX_MS)
@@ -208,21 +214,59 @@ const EVENTS = ['online', 'pagehide']
 /** Outside of a browser there are no such events. */
 const page = globalThis as Partial<Pick<EventTarget, 'addEventListener' | 'removeEventListener'>>
 
+type Entries = ReturnType<typeof makeEntries>
+
+/** Texts in the storage, or in memory if the storage throws. Even naming `localStorage` throws if the browser denies it. */
+function makeEntries({ storage, onTrouble }: ReporterOptions) {
+  const memory = new Map<string, string>()
+  let isTold = false
+
+  function attempt<T>(task: (storage: Storage) => T, otherwise: T): T {
+    try {
+      return task(storage ?? localStorage)
+    } catch (error) {
+      if (!isTold) {
+        isTold = true
+        onTrouble?.('STORAGE_UNAVAILABLE', `the storage is full or denied, so reports wait in memory: ${(error as Error).message}`)
+      }
+      return otherwise
+    }
+  }
+
+  return {
+    keys(): string[] {
+      const stored = attempt((store) => Array.from({ length: store.length }, (_, at) => store.key(at) ?? ''), [])
+      return [...new Set([...stored, ...memory.keys()])]
+    },
+    /** An entry in memory is newer than one that the storage still has. */
+    get: (key: string) => memory.get(key) ?? attempt((store) => store.getItem(key), null),
+    set(key: string, text: string): void {
+      memory.set(key, text)
+      attempt((store) => {
+        store.setItem(key, text)
+        memory.delete(key)
+      }, undefined)
+    },
+    remove(key: string): void {
+      memory.delete(key)
+      attempt((store) => store.removeItem(key), undefined)
+    },
+  }
+}
+
 type Queue = ReturnType<typeof makeQueue>
 type Entry = { key: string; text: string; report: Report }
 
 /** One report per subject: later ones replace earlier ones. Tabs of one account share it, since a report may be sent twice. */
-function makeQueue(storage: Storage, prefix: string) {
-  function keys(): string[] {
-    return Array.from({ length: storage.length }, (_, at) => storage.key(at) ?? '').filter((key) => key.startsWith(prefix))
-  }
+function makeQueue(entries: Entries, prefix: string) {
+  const keys = (): string[] => entries.keys().filter((key) => key.startsWith(prefix))
 
   function read(key: string): Report | undefined {
-    const text = storage.getItem(key)
+    const text = entries.get(key)
     try {
       return text === null ? undefined : (JSON.parse(text) as Report)
     } catch {
-      storage.removeItem(key)
+      entries.remove(key)
       return undefined
     }
   }
@@ -231,7 +275,7 @@ function makeQueue(storage: Storage, prefix: string) {
     keys,
     count: () => keys().length,
     get: (id: string) => read(prefix + id),
-    save: (report: Report) => storage.setItem(prefix + report.id, JSON.stringify(report)),
+    save: (report: Report) => entries.set(prefix + report.id, JSON.stringify(report)),
     /** The time of a visit by the server's clock is fixed before the first attempt, so that every attempt is the same report. */
     take: (some: readonly string[], ahead: number): Entry[] =>
       some.flatMap((key) => {
@@ -239,36 +283,40 @@ function makeQueue(storage: Storage, prefix: string) {
         if (report === undefined) return []
         report.viewedAt ??= Math.floor(report.at + ahead)
         const text = JSON.stringify(report)
-        storage.setItem(key, text)
+        entries.set(key, text)
         return [{ key, text, report }]
       }),
     /** A newer position may have been saved meanwhile, and waits for the next batch. */
     done({ key, text }: Entry): void {
-      if (storage.getItem(key) === text) storage.removeItem(key)
+      if (entries.get(key) === text) entries.remove(key)
     },
   }
 }
 
-type CallError = Error & { code?: string; retryAfterMs?: number }
+type CallError = Error & { code?: unknown; retryAfterMs?: number }
 type Body<T> = { data?: T; errors?: { message: string; extensions?: { code?: string; retryAfterMs?: number } }[] }
 
-function makeServer({ url, headers, fetch: send = fetch, now = Date.now }: ReporterOptions) {
+function makeServer({ url, headers, timeoutMs = 10_000, fetch: send = fetch, now = Date.now }: ReporterOptions) {
   let ahead: number | undefined
   let isAsked = false
 
   /** Rejects with a `CallError` if a field has no answer. */
   async function call<T>(query: string, variables: object): Promise<T> {
+    const credentials = await headers?.()
+    const signal = AbortSignal.timeout(timeoutMs)
     const response = await send(url, {
       method: 'POST',
       // The browser finishes the request even if the tab is closed.
       keepalive: true,
-      headers: { ...(await headers?.()), 'content-type': 'application/json', accept: 'application/json' },
+      signal,
+      headers: { ...credentials, 'content-type': 'application/json', accept: 'application/json' },
       body: JSON.stringify({ query, variables }),
     })
     const date = Date.parse(response.headers.get('date') ?? '')
     // The header has whole seconds, cut off, so each answer gives a lower bound. The highest one is the best, and none is in the future.
     if (!Number.isNaN(date)) ahead = Math.max(ahead ?? Number.NEGATIVE_INFINITY, date - now())
     const { data, errors } = (await response.json().catch(() => ({}))) as Body<T>
+    signal.throwIfAborted()
     if (data != null && !Object.values(data).includes(null)) return data
     const [error] = errors ?? []
     throw Object.assign(new Error(error?.message ?? `the server answered with status ${response.status}`), error?.extensions)

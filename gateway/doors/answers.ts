@@ -4,7 +4,6 @@ import type { Duplex } from 'node:stream'
 import type { GraphQLError } from 'graphql'
 import type { Response } from 'graphql-http'
 import { ERRORS, TidemarkError, isTidemarkError } from '../../core/errors.ts'
-import type { Caller } from '../request/caller.ts'
 import { graphqlErrorOf, statusOf } from '../request/error-format.ts'
 import type { OperationRequest } from '../request/operation-request.ts'
 import { JSON_TYPE } from './accept.ts'
@@ -15,11 +14,8 @@ export type Answer = {
   readonly headers?: Readonly<Record<string, string>>
   readonly body: string | Buffer
   /** The operation is a subscription, which only a stream can answer. The answer is for clients that cannot read one. */
-  readonly subscription?: Subscription
+  readonly subscription?: OperationRequest
 }
-
-/** A request that was let in and parsed. */
-export type Subscription = { readonly caller: Caller; readonly operation: OperationRequest }
 
 /** Limits of open connections and subscriptions. */
 const LIMITS = ['CONNECTIONS_TOO_MANY', 'SUBSCRIPTIONS_TOO_MANY', 'CAPACITY_REACHED'] as const

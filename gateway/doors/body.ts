@@ -24,6 +24,11 @@ export function textOf(bytes: Buffer, { 'content-encoding': encoding }: Incoming
   return new TidemarkError('BAD_REQUEST', 'the body is not UTF-8: encode it as UTF-8, the one encoding of JSON')
 }
 
+/** Undefined for a body in chunks. */
+export function declaredBytes(headers: IncomingHttpHeaders): number | undefined {
+  return headers['transfer-encoding'] === undefined ? Number(headers['content-length'] ?? 0) : undefined
+}
+
 const LEVELS_MAX = 200
 /** The largest input, 10,000 candidates, has 30,000. */
 const VALUES_MAX = 100_000

@@ -4,7 +4,9 @@
  * It runs on the event loop, not in the thread pool. Up to 20 KB, the pool keeps the event loop busy longer than compressing does, because
  * of the stream and the two thread changes (bench compression). File access uses the same threads.
  *
- * A budget limits the work to a tenth of the time. While it is used up, answers are sent uncompressed.
+ * A budget limits the work to a tenth of the time. While it is used up, answers are sent uncompressed, also to a client that refuses such
+ * answers: its header must not buy more of the time. RFC 9110, 12.1, allows an answer that does not conform to the preferences where it is
+ * better than a 406. Here it is: the operation has run, so after a 406 the client would repeat it.
  *
  * Streams are not compressed: their events are small, and each would need a flush.
  */
@@ -51,9 +53,8 @@ export function makeCompression(fromBytes: number | 'off', registry: Registry, b
       if (identity && size < fromBytes) return answer
       const varied = { ...answer, headers: { ...answer.headers, vary: varyWith(answer.headers?.['vary']) } }
       if (encoding === undefined) return varied
-      // A client that refuses an answer without a coding gets it compressed in any case.
-      if (identity && size > BYTES_MAX) return varied
-      if (identity && !budget.has()) {
+      if (size > BYTES_MAX) return varied
+      if (!budget.has()) {
         metrics.skipped.inc()
         return varied
       }

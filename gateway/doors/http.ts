@@ -17,18 +17,15 @@
  *
  * A required header on GET requests would add nothing, and would break links, CDNs and the protocol's audits.
  */
-import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
 import { createHandler } from 'graphql-http'
 import { cacheHeaders } from '../cache/cache-headers.ts'
 import { TidemarkError, isTidemarkError } from '../../core/errors.ts'
 import { JSON_TYPE, negotiate, type ContentType } from './accept.ts'
-import { answerOf, mutationByGet, refusal, requestErrors, sentenceOf, statusFor, type Answer, type Subscription } from './answers.ts'
-import { callerKey, type Caller } from '../request/caller.ts'
+import { answerOf, mutationByGet, requestErrors, sentenceOf, statusFor, type Answer } from './answers.ts'
+import type { Caller } from '../request/caller.ts'
 import { graphqlErrorOf } from '../request/error-format.ts'
 import type { Front } from '../request/front.ts'
-import { subscriptionRefused, type Refusal } from '../request/refusal.ts'
-import { releaseBody } from '../limits/held-bytes.ts'
-import { LARGE_BODY } from '../limits/message-intake.ts'
+import { subscriptionRefused } from '../request/refusal.ts'
 import { isPromise } from '../execution/run.ts'
 import { hasId, idOf, isMap, parseMap, readParameters, type HttpRequest, type Parameters } from './parameters.ts'
 import type { OperationRequest } from '../request/operation-request.ts'
@@ -39,9 +36,12 @@ export type HttpOptions = {
 }
 
 /** Values that graphql-http passes through. */
-type Context = { readonly caller: Caller; subscription?: Subscription; documentId?: string }
+type Context = { readonly caller: Caller; subscription?: OperationRequest; documentId?: string }
 
-export function makeHttp(front: Front, options: HttpOptions = {}): (request: HttpRequest, response: ServerResponse) => Promise<Answer> {
+/** `contentType`: as negotiated. */
+export type Http = (request: HttpRequest, caller: Caller, contentType: ContentType) => Promise<Answer>
+
+export function makeHttp(front: Front, options: HttpOptions = {}): Http {
   const { direct = true } = options
   const handle = createHandler<HttpRequest, Context>({
     async parseRequestParams(request) {
@@ -64,19 +64,15 @@ export function makeHttp(front: Front, options: HttpOptions = {}): (request: Htt
     },
   })
 
-  return async function http(request, response) {
-    const given = await answerTo(request, response)
+  return async function http(request, caller, contentType) {
+    const given = await answerTo(request, caller, contentType)
     // Without `no-store`, caches may keep a 200 or a 405 as long as they like.
     return request.method === 'GET' && given.headers?.['cache-control'] === undefined
       ? { ...given, headers: { ...given.headers, 'cache-control': 'no-store' } }
       : given
   }
 
-  async function answerTo(request: HttpRequest, to: ServerResponse): Promise<Answer> {
-    const { contentType } = negotiate(request.headers.accept)
-    if (contentType === undefined) return answerOf([null, { status: 406, statusText: '' }])
-    const caller = await letIn(front, request, to, contentType)
-    if ('status' in caller) return caller
+  async function answerTo(request: HttpRequest, caller: Caller, contentType: ContentType): Promise<Answer> {
     if (direct && request.pathId === undefined && request.method === 'POST' && isPlainJson(request.headers['content-type'])) {
       const operation = plainOperation(request.body)
       if (operation !== undefined) return answer(front, request, operation, contentType, caller)
@@ -95,36 +91,26 @@ export function makeHttp(front: Front, options: HttpOptions = {}): (request: Htt
   }
 }
 
-/** The answer to a client that has left. */
-const LEFT: Answer = { status: 408, contentType: JSON_TYPE, body: '' }
-
-/**
- * Finds the caller before the body is parsed. A large body waits for its turn of the event loop, so that other requests are answered in
- * between. Callers take turns. A body in chunks is charged here, when its length is known.
- */
-export async function letIn(
+async function answer(
   front: Front,
-  { headers, address, body }: HttpRequest,
-  response: ServerResponse,
-  contentType: string,
-): Promise<Caller | Answer> {
-  try {
-    const caller = await front.callerChecks.callerOf(headers, address)
-    if ('errors' in caller) return requestErrors(caller.errors, contentType)
-    if (body.length <= LARGE_BODY) {
-      const refused = front.callerChecks.waiting(caller)
-      return refused === undefined ? caller : requestErrors(refused.errors, contentType)
-    }
-    await front.bodyTurns(callerKey(caller), response)
-    // The response to a pipelined request has no socket yet and reports no close.
-    if (response.destroyed || response.req.socket.destroyed) return LEFT
-    const refused = declaredBytes(headers) === undefined ? await front.callerChecks.chargeBody(caller, body.length) : undefined
-    return refused === undefined ? caller : requestErrors(refused.errors, contentType)
-  } catch (error) {
-    return refusal(error, contentType)
-  } finally {
-    releaseBody(response)
-  }
+  request: HttpRequest,
+  operation: OperationRequest,
+  contentType: ContentType,
+  caller: Caller,
+): Promise<Answer> {
+  const known = front.preparation.prepare(operation, caller)
+  const prepared = isPromise(known) ? await known : known
+  if ('errors' in prepared) return requestErrors(prepared.errors, contentType)
+  if (prepared.kind === 'subscription') return { ...requestErrors([subscriptionRefused()], contentType), subscription: operation }
+  if (prepared.kind === 'mutation' && request.method === 'GET') return mutationByGet(contentType)
+  const admission = front.preparation.admit(prepared, operation, caller)
+  const refused = admission === undefined ? undefined : await admission
+  if (refused !== undefined) return requestErrors(refused.errors, contentType)
+  const { json, executed, status, complete, refused: refusedLate } = await front.operationRuns.executeToJson(prepared, operation, caller)
+  if (refusedLate !== undefined) return requestErrors(refusedLate, contentType)
+  const given = { status: executed ? 200 : statusFor(contentType, status), contentType, body: json }
+  if (request.method !== 'GET') return given
+  return { ...given, headers: cacheHeaders(complete ? prepared.cache : undefined, request.headers, caller, front.varyOnClient()) }
 }
 
 function isPlainJson(contentType: string | undefined): boolean {
@@ -162,29 +148,6 @@ function isPlainId(documentId: unknown, relayId: unknown): boolean {
   return (relayId === undefined && typeof documentId === 'string') || (documentId === undefined && typeof relayId === 'string')
 }
 
-async function answer(
-  front: Front,
-  request: HttpRequest,
-  operation: OperationRequest,
-  contentType: ContentType,
-  caller: Caller,
-): Promise<Answer> {
-  const known = front.preparation.prepare(operation, caller)
-  const prepared = isPromise(known) ? await known : known
-  if ('errors' in prepared) return requestErrors(prepared.errors, contentType)
-  if (prepared.kind === 'subscription')
-    return { ...requestErrors([subscriptionRefused()], contentType), subscription: { caller, operation } }
-  if (prepared.kind === 'mutation' && request.method === 'GET') return mutationByGet(contentType)
-  const admission = front.preparation.admit(prepared, operation, caller)
-  const refused = admission === undefined ? undefined : await admission
-  if (refused !== undefined) return requestErrors(refused.errors, contentType)
-  const { json, executed, status, complete, refused: refusedLate } = await front.operationRuns.executeToJson(prepared, operation, caller)
-  if (refusedLate !== undefined) return requestErrors(refusedLate, contentType)
-  const given = { status: executed ? 200 : statusFor(contentType, status), contentType, body: json }
-  if (request.method !== 'GET') return given
-  return { ...given, headers: cacheHeaders(complete ? prepared.cache : undefined, request.headers, caller, front.varyOnClient()) }
-}
-
 /** The operation in the parameters that graphql-http has read. */
 export function operationOf({ query, operationName, variables, extensions, documentId }: Parameters): OperationRequest {
   return {
@@ -194,39 +157,4 @@ export function operationOf({ query, operationName, variables, extensions, docum
     extensions: extensions ?? undefined,
     documentId,
   }
-}
-
-/** Such a request goes through `refuseUnread` before its body is read. A body that is too large is refused unread anyway. */
-export function isLargeOrUnknown(headers: IncomingHttpHeaders, bodyBytesMax: number): boolean {
-  const bytes = declaredBytes(headers) ?? bodyBytesMax
-  return bytes > LARGE_BODY && bytes <= bodyBytesMax
-}
-
-/**
- * Charges a large body of declared length before it is read. Returns the answer to a caller that must wait: reading and checking a megabyte
- * takes milliseconds, and a refused caller could repeat the request.
- */
-export async function refuseUnread(front: Front, { headers, socket }: IncomingMessage): Promise<Answer | undefined> {
-  const { contentType = JSON_TYPE } = negotiate(headers.accept)
-  try {
-    const caller = await front.callerChecks.callerOf(headers, socket.remoteAddress)
-    if ('errors' in caller) return unreadAnswer(caller, contentType)
-    const bytes = declaredBytes(headers)
-    const refused =
-      front.callerChecks.waiting(caller) ?? (bytes === undefined ? undefined : await front.callerChecks.chargeBody(caller, bytes))
-    return refused && unreadAnswer(refused, contentType)
-  } catch (error) {
-    return refusal(error, contentType)
-  }
-}
-
-/** A blocked caller has continued after a thousand refusals: the connection closes, so that its further bytes are not read. */
-function unreadAnswer({ errors, isBlocked }: Refusal, contentType: string): Answer {
-  const answer = requestErrors(errors, contentType)
-  return isBlocked === true ? { ...answer, headers: { ...answer.headers, connection: 'close' } } : answer
-}
-
-/** Undefined for a body in chunks. */
-function declaredBytes(headers: IncomingHttpHeaders): number | undefined {
-  return headers['transfer-encoding'] === undefined ? Number(headers['content-length'] ?? 0) : undefined
 }

@@ -1,4 +1,4 @@
-/** The routes of the API, of GraphiQL and of the metrics. Most requests to the API take the fast lane instead. */
+/** The routes of the API, of GraphiQL and of the metrics. Most requests to the API are handled without them (`request-listener.ts`). */
 import type { FastifyInstance } from 'fastify'
 import type { Front } from '../request/front.ts'
 import { textOf } from './body.ts'

@@ -11,7 +11,6 @@ import type { Engine } from '../operation/engine.ts'
 import { compressReplies, makeCompression } from './compression.ts'
 import { makeCors, type CorsOptions } from './browsers/cors.ts'
 import { drain } from './drain.ts'
-import { makeFastLane } from './fast-lane.ts'
 import { makeGraphiql } from '../pages/graphiql.ts'
 import { addConsoleRoutes, CONSOLE_STATE_PATH, CONSOLE_VIEWER_PATH } from '../pages/console-routes.ts'
 import { addPageRoutes, PAGE_PATHS, type PageName } from '../pages/routes.ts'
@@ -85,8 +84,7 @@ export function makeServer(
   const sse = makeSse(front, { pingEveryMs })
   const failureOf = makeFailureOf(front.formatError, bodyBytesMax)
   const compression = makeCompression(options.compressFromBytes ?? 1_024, collaborators.registry)
-  const handle = makeRequestHandler(makeHttp(front, options), sse, compression, inFlight, failureOf)
-  const fastLane = makeFastLane(handle, { path: GRAPHQL_PATH, bodyBytesMax })
+  const handle = makeRequestHandler(front, makeHttp(front, options), sse, compression, inFlight, failureOf)
 
   // Clients that offer another protocol (h2c) are answered in HTTP/1.1.
   const shouldUpgradeCallback = ({ headers }: IncomingMessage): boolean =>
@@ -95,7 +93,10 @@ export function makeServer(
   const routing = {
     return503OnClosing: false,
     serverFactory: (route: RequestListener) =>
-      createServer(nodeOptions, makeRequestListener(front, inFlight, { isKnownHost, cors }, bodyBytesMax, fastLane, route)),
+      createServer(
+        nodeOptions,
+        makeRequestListener(front, inFlight, { isKnownHost, cors }, { path: GRAPHQL_PATH, bodyBytesMax }, handle, route),
+      ),
   }
   const pages = options.pages ?? []
   const console = pages.includes('console') ? collaborators.console : undefined

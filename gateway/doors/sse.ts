@@ -24,8 +24,8 @@ import type { Refusal } from '../request/refusal.ts'
 import type { OperationRequest } from '../request/operation-request.ts'
 import { JSON_TYPE } from './accept.ts'
 import { makeEventStreams, type HeldStream, type Results } from './event-stream.ts'
-import { answerOf, mutationByGet, refusal, requestErrors, sentenceOf, type Answer, type Subscription } from './answers.ts'
-import { letIn, operationOf } from './http.ts'
+import { answerOf, mutationByGet, refusal, requestErrors, sentenceOf, type Answer } from './answers.ts'
+import { operationOf } from './http.ts'
 import { readParameters, type HttpRequest } from './parameters.ts'
 
 export type SseOptions = {
@@ -36,13 +36,9 @@ export type SseOptions = {
 export type Sse = {
   /**
    * Resolves to an answer if the request is refused; otherwise to a function that writes the stream and resolves when the stream has ended.
-   * `known`: the subscription, if HTTP has let the request in and parsed it.
+   * `known`: the operation, if HTTP has read it.
    */
-  open(
-    request: HttpRequest,
-    response: ServerResponse,
-    known?: Subscription,
-  ): Promise<Answer | ((response: ServerResponse) => Promise<void>)>
+  open(request: HttpRequest, caller: Caller, known?: OperationRequest): Promise<Answer | ((response: ServerResponse) => Promise<void>)>
   /** Ends all streams, without `complete`. */
   endAll(): void
 }
@@ -52,12 +48,10 @@ export function makeSse(front: Front, options: SseOptions): Sse {
 
   async function open(
     request: HttpRequest,
-    to: ServerResponse,
-    known?: Subscription,
+    caller: Caller,
+    known?: OperationRequest,
   ): Promise<Answer | ((response: ServerResponse) => Promise<void>)> {
-    const caller = known?.caller ?? (await letIn(front, request, to, JSON_TYPE))
-    if ('status' in caller) return caller
-    const operation = known?.operation ?? (await readOperation(request))
+    const operation = known ?? (await readOperation(request))
     if ('status' in operation) return operation
     const prepared = await front.preparation.prepare(operation, caller)
     if (!('errors' in prepared) && prepared.kind === 'mutation' && request.method === 'GET') return mutationByGet(JSON_TYPE)

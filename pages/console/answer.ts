@@ -46,26 +46,35 @@ export type State = {
   supergraph: { hash: string; subgraphs: readonly Subgraph[] }
 }
 
-type Marked = { business: string; id: string; markedAt: number }
+type MarkedSubject = { business: string; id: string; markedAt: number }
 
+type HistoryEntry = {
+  business: string
+  id: string
+  position: number
+  duration: number
+  device: string
+  viewedAt: number
+  finished: boolean
+  /** Whether the record store has this version. */
+  persisted: boolean
+}
+
+/** The stored data of one viewer. `tidemark inspect viewer` prints it too. */
 export type ViewerData = {
   viewer: string
   region: number
   regions: number
   paused: boolean
+  /** Businesses with a cleared history, and the time up to which it is cleared. */
   cleared: readonly { business: string; upTo: number }[]
-  entries: readonly {
-    business: string
-    id: string
-    position: number
-    duration: number
-    device: string
-    viewedAt: number
-    finished: boolean
-    persisted: boolean
-  }[]
+  /** The newest entries of the history. */
+  entries: readonly HistoryEntry[]
   hasMoreEntries: boolean
-  likes: readonly Marked[]
-  dislikes: readonly Marked[]
+  /** The newest likes of each business. */
+  likes: readonly MarkedSubject[]
+  /** The newest dislikes of each business, as they are persisted. */
+  dislikes: readonly MarkedSubject[]
+  /** Served and played subjects and filters, as sentences. */
   seen: readonly string[]
 }

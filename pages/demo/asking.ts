@@ -1,6 +1,6 @@
 /** Calls of the page. A notice of one line shows each failure. */
 import { useState } from 'preact/hooks'
-import { call, CallFailed, needsIdentity, sentenceOf, type Answer, type Identity } from '../shared/api.ts'
+import { call, CallFailed, isRefusal, needsIdentity, sentenceOf, type Answer, type Identity } from '../shared/api.ts'
 import { degradedText } from '../shared/ui.ts'
 import type { UserErrors } from './operations.ts'
 
@@ -9,11 +9,11 @@ export type Ask = <T>(query: string, variables?: object) => Promise<Answer<T> | 
 
 export function useAsking(identity: Identity) {
   const [notice, setNotice] = useState<Notice>()
-  const [needsToken, setNeedsToken] = useState(false)
+  const [last, setLast] = useState<CallFailed>()
 
   function fail(error: unknown): void {
     const failure = error instanceof CallFailed ? error : new CallFailed('INTERNAL', String(error))
-    setNeedsToken(needsIdentity(failure))
+    setLast(failure)
     setNotice({ kind: 'trouble', text: sentenceOf(failure) })
   }
 
@@ -34,5 +34,10 @@ export function useAsking(identity: Identity) {
     }
   }
 
-  return { ask, fail, notice, needsToken, tell: (text: string) => setNotice({ kind: 'news', text }) }
+  return {
+    ...{ ask, fail, notice },
+    needsToken: last !== undefined && needsIdentity(last),
+    isRefused: last !== undefined && isRefusal(last),
+    tell: (text: string) => setNotice({ kind: 'news', text }),
+  }
 }

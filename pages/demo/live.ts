@@ -1,6 +1,6 @@
 /** The subscriptions: changes of this viewer from all devices, and counts of all videos on the page. */
 import { useEffect, useState } from 'preact/hooks'
-import { connect, needsIdentity, type CallFailed, type Identity, type Live } from '../shared/api.ts'
+import { connect, isRefusal, type CallFailed, type Identity, type Live } from '../shared/api.ts'
 import type { Ask } from './asking.ts'
 import { forgetProgress, learn } from './facts.ts'
 import { CHANGES, COUNTS, SUBJECTS, type Changes, type Counts, type Subjects } from './operations.ts'
@@ -20,7 +20,7 @@ export function useLive(
   useEffect(() => {
     const opened = connect(identity, (failure) => {
       setLive(failure === undefined)
-      if (failure !== undefined && needsIdentity(failure)) fail(failure)
+      if (failure !== undefined && isRefusal(failure)) fail(failure)
     })
     setConnection(opened)
     return () => opened.close()

@@ -47,7 +47,7 @@ function Demo() {
         </label>
         ${demo.needsToken || token !== '' ? html`<${TokenField} token=${token} setToken=${setToken} />` : null}
         <a href=${addressOf(viewer, others)} target="_blank" rel="opener">Open a second device (${others})</a>
-        <span class="quiet">${demo.isLive ? 'live' : 'connecting…'}</span>
+        <span class="quiet">${demo.isLive ? 'live' : demo.isRefused ? 'refused' : 'connecting…'}</span>
       </span>
     </header>
     <main>

@@ -1,7 +1,7 @@
 /** The state of the page and the actions of its buttons. Every action is one call of the public API, and its answer updates the facts. */
 import { useEffect, useMemo, useState } from 'preact/hooks'
 import { makeReporter } from '../../examples/player-sdk/player.ts'
-import { headersOf, type Identity } from '../shared/api.ts'
+import { CallFailed, headersOf, isRefusal, type Identity } from '../shared/api.ts'
 import { useAsking } from './asking.ts'
 import { rankedFor } from './catalogue.ts'
 import { forgetAll, forgetProgress, learn } from './facts.ts'
@@ -15,7 +15,7 @@ const RETRY_MS = 2_000
 const HEARTBEAT_MS = 2_000
 
 export function useDemo(identity: Identity, viewer: string, device: string) {
-  const { ask, fail, notice, needsToken, tell } = useAsking(identity)
+  const { ask, fail, notice, needsToken, isRefused, tell } = useAsking(identity)
   const { history, paused, setPaused, readHistory } = useHistory(ask)
   const [feed, setFeed] = useState<readonly string[]>([])
   const [isFeedOver, setFeedOver] = useState(false)
@@ -58,7 +58,8 @@ export function useDemo(identity: Identity, viewer: string, device: string) {
         if (!isGone) await Promise.all([more([]), readHistory()])
       } catch (error) {
         fail(error)
-        if (!isGone) setTimeout(() => void begin(), RETRY_MS)
+        const isFinal = error instanceof CallFailed && isRefusal(error)
+        if (!isGone && !isFinal) setTimeout(() => void begin(), RETRY_MS)
       }
     }
     void begin()
@@ -68,7 +69,7 @@ export function useDemo(identity: Identity, viewer: string, device: string) {
   }, [identity])
 
   return {
-    ...{ feed, isFeedOver, history, paused, notice, needsToken, isLive, reporter },
+    ...{ feed, isFeedOver, history, paused, notice, needsToken, isRefused, isLive, reporter },
     more: () => more(),
     async like(id: string, mark: 'LIKE' | 'NONE'): Promise<void> {
       const answer = await ask<SetMark>(MARK, { id, mark })

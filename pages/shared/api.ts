@@ -115,6 +115,8 @@ const WAIT_MAX_MS = 10_000
 const SENTENCES: Readonly<Record<string, string>> = {
   TOKEN_EXPIRED: 'The token has expired: paste a new one above.',
   UNAUTHENTICATED: 'This server needs a signed token: paste one above.',
+  PERSISTED_QUERY_NOT_IN_LIST:
+    'This server accepts only registered operations (persisted.mode: enforce), and those of this page are not registered. Open the page on a server with persisted.mode off, apq or report.',
 }
 
 /** The sentence that a page shows for a failure. */
@@ -125,6 +127,11 @@ export function sentenceOf({ code, message }: CallFailed): string {
 /** True if the call can succeed only with another token. */
 export function needsIdentity({ code }: CallFailed): boolean {
   return code === 'UNAUTHENTICATED' || code === 'TOKEN_EXPIRED'
+}
+
+/** True if a repetition of the call cannot succeed. */
+export function isRefusal(failure: CallFailed): boolean {
+  return needsIdentity(failure) || failure.code === 'PERSISTED_QUERY_NOT_IN_LIST'
 }
 
 /** The server closes a socket with a reason such as `TOKEN_EXPIRED: …`. */

@@ -68,7 +68,8 @@ const ARROWS = {
   subgraphs: [...LEAVES, 'subgraphs/X'],
   gateway: ['core', 'config'],
   conformance: ['core'],
-  cli: PRODUCT,
+  /** The types of the console's answers stand beside the page that reads them. */
+  cli: [...PRODUCT, 'pages'],
   scripts: [...PRODUCT, 'harness'],
   harness: [...PRODUCT, 'scripts'],
   test: [...PRODUCT, 'scripts', 'harness', 'examples'],

@@ -6,24 +6,18 @@ import type { Businesses, HistoryBusiness } from '../../config/businesses.ts'
 import type { ProgressChange, ProgressKey, ProgressRecord, TimelineEntry } from '../../core/domain.ts'
 import { keyText } from '../../core/progress-key.ts'
 import { connectionOf } from '../connection.ts'
-import type { SubjectEntity } from '../subjects.ts'
+import { knownSubject, type SubjectEntity } from '../subjects.ts'
 import { userErrorOf, type UserError } from '../user-errors.ts'
 import { encodeCursor } from './model/places.ts'
 import { tokenOf } from './read/change-stream.ts'
 import { placeOf, type TimelinePage } from './read/timeline.ts'
 import type { ReportAnswer } from './write/service.ts'
 
-/** A subject with the known progress of the caller; `record` is undefined if there is none. A class, because representations are any JSON. */
-export class KnownSubject implements SubjectEntity {
-  readonly __typename: string
-  readonly id: string
-  readonly record: ProgressRecord | undefined
-  constructor(__typename: string, id: string, record: ProgressRecord | undefined) {
-    this.__typename = __typename
-    this.id = id
-    this.record = record
-  }
-}
+/** The progress of the caller; `record` is undefined if there is none. */
+type KnownProgress = { readonly record: ProgressRecord | undefined }
+export type HistorySubject = SubjectEntity<KnownProgress>
+
+export const NO_PROGRESS: KnownProgress = { record: undefined }
 
 /** `key` and `record` are the sources of `subject` and `progress`. */
 export type ReportPayload = {
@@ -47,26 +41,25 @@ export function makeHistoryAnswers(businesses: Businesses) {
     const { business, oid, record } = entry
     return {
       cursor: encodeCursor(placeOf(entry)),
-      node: new KnownSubject(configured(business).entity, oid, record),
+      node: knownSubject(configured(business).entity, oid, entry),
       viewedAt: record.viewedAt,
     }
   }
 
   /** The subject of a report as `caller` now sees it. */
-  function subjectOf({ outcome, key, record }: ReportPayload, caller: string): SubjectEntity | null {
+  function subjectOf({ outcome, key, record }: ReportPayload, caller: string): HistorySubject | null {
     if (key === undefined) return null
     const { entity } = configured(key.business)
     const isKnown = outcome !== 'PAUSED' && key.viewer === caller
-    return isKnown ? new KnownSubject(entity, key.oid, record) : { __typename: entity, id: key.oid }
+    return isKnown ? knownSubject(entity, key.oid, { record }) : { __typename: entity, id: key.oid }
   }
 
   function changeOf(change: ProgressChange) {
     const { name, entity } = configured(change.business)
     const token = tokenOf(change)
     if (change.kind === 'cleared') return { kind: 'CLEARED', business: name, subject: null, token }
-    if (change.kind === 'deleted')
-      return { kind: 'DELETED', business: name, subject: new KnownSubject(entity, change.oid, undefined), token }
-    return { kind: 'REPORTED', business: name, subject: new KnownSubject(entity, change.oid, change.record), token }
+    if (change.kind === 'deleted') return { kind: 'DELETED', business: name, subject: knownSubject(entity, change.oid, NO_PROGRESS), token }
+    return { kind: 'REPORTED', business: name, subject: knownSubject(entity, change.oid, change), token }
   }
 
   function configured(number: number): HistoryBusiness {

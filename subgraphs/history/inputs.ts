@@ -3,15 +3,16 @@
  * catch errors per input, so the valid inputs of a batch still count.
  */
 import type { Businesses } from '../../config/businesses.ts'
-import { countedTime, type TimesAhead } from '../../core/clock-differences.ts'
+import { countedTime, orderAhead, type TimesAhead } from '../../core/clock-differences.ts'
 import { dayOf, dayTokenOf } from '../../core/day-token.ts'
 import type { BusinessNumber, ProgressRecord, ViewerId } from '../../core/domain.ts'
 import { TidemarkError } from '../../core/errors.ts'
-import { checkMoment } from '../../core/input-limits.ts'
+import { checkInputCount, checkMoment } from '../../core/input-limits.ts'
 import { ID_BYTES_MAX, checkId } from '../../core/keys.ts'
 import { rankOf } from './model/merge.ts'
 import { SCOPE_WRITE_ANY, type Viewer } from '../../core/viewer.ts'
 import type { ProgressWrite } from './stores/hot-store.ts'
+import { orReject, type Rejected } from '../user-errors.ts'
 
 export { FIRST_MAX, IDS_MAX, INPUTS_MAX, checkFirst, checkIds, checkInputCount } from '../../core/input-limits.ts'
 
@@ -34,6 +35,20 @@ export type ReportProgressInput = {
  * A checked write. `isNow`: the write is current. Its input has no time, or a time that is this millisecond or ahead of the server's clock.
  */
 export type CheckedReport = ProgressWrite & { isNow: boolean }
+
+/** In the order of `inputs`. Throws INPUTS_TOO_MANY. */
+export function checkReports(
+  inputs: readonly ReportProgressInput[],
+  viewer: Viewer,
+  businesses: Businesses,
+  now: number,
+): (CheckedReport | Rejected)[] {
+  checkInputCount(inputs.length, 'reports')
+  const times = inputs.map(({ viewedAt }) => viewedAt)
+  // A single time has no order to keep.
+  const ahead = times.length > 1 ? orderAhead(times, now) : undefined
+  return inputs.map((input) => orReject(() => checkReport(input, viewer, businesses, now, ahead)))
+}
 
 /** The write for an input. Throws with the code for the payload. */
 export function checkReport(

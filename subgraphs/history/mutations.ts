@@ -1,8 +1,9 @@
 /** The mutations of history: pass the input to the service, and its answer or its mistake to the caller. */
 import type { Businesses } from '../../config/businesses.ts'
 import { requireViewer, type Viewer } from '../../core/viewer.ts'
+import { knownSubject } from '../subjects.ts'
 import { orUserErrors } from '../user-errors.ts'
-import { KnownSubject, NO_USER_ERRORS, payloadOf } from './answers.ts'
+import { NO_PROGRESS, NO_USER_ERRORS, payloadOf } from './answers.ts'
 import type { HistoryContext } from './context.ts'
 import type { ReportProgressInput } from './inputs.ts'
 import type { HistoryService, ReportAnswer } from './write/service.ts'
@@ -40,7 +41,7 @@ export function makeHistoryMutations(businesses: Businesses, service: HistorySer
         async () => {
           const deletedIds = await write(context, (viewer) => service.deleteHistory(viewer, business, ids, context.degraded))
           const { entity } = businesses.byName(business)
-          const subjects = ids.map((id) => new KnownSubject(entity, id, undefined))
+          const subjects = ids.map((id) => knownSubject(entity, id, NO_PROGRESS))
           return { subjects, deletedIds, userErrors: NO_USER_ERRORS }
         },
         (userErrors) => ({ subjects: [], deletedIds: [], userErrors }),

@@ -4,9 +4,9 @@ import type { Degraded } from '../../core/outage/degraded.ts'
 import type { Place, ProgressChange, ProgressKey, ViewerId } from '../../core/domain.ts'
 import { decodeCursor } from './model/places.ts'
 import { requireViewer, type Viewer } from '../../core/viewer.ts'
-import { subjectId, subjectResolvers, subjectsOf, type SubjectEntity } from '../subjects.ts'
+import { knownOf, subjectId, subjectResolvers, subjectsOf } from '../subjects.ts'
 import { timestamp } from '../timestamp.ts'
-import { KnownSubject, makeHistoryAnswers, progressId, progressOf, type ReportPayload } from './answers.ts'
+import { makeHistoryAnswers, progressId, progressOf, type HistorySubject, type ReportPayload } from './answers.ts'
 import type { HistoryContext } from './context.ts'
 import { checkBusinesses, checkFirst } from './inputs.ts'
 import { makeHistoryMutations } from './mutations.ts'
@@ -52,9 +52,10 @@ export function makeHistoryResolvers(businesses: Businesses, service: HistorySer
   function entityResolvers(business: HistoryBusiness) {
     return {
       ...subjectResolvers(business),
-      viewerProgress(entity: SubjectEntity, _: unknown, context: HistoryContext) {
+      viewerProgress(entity: HistorySubject, _: unknown, context: HistoryContext) {
         const key: ProgressKey = { viewer: requireViewer(context.viewer).id, business: business.number, oid: subjectId(entity) }
-        if (entity instanceof KnownSubject) return progressOf(key, entity.record)
+        const known = knownOf(entity)
+        if (known !== undefined) return progressOf(key, known.record)
         return context.loaders.progress.load(key).then((record) => progressOf(key, record))
       },
     }

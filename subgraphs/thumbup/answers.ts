@@ -1,14 +1,13 @@
 /** Marks, lists and counts as the types of the schema. */
 import type { MarkPlace } from '../../core/domain.ts'
 import { connectionOf } from '../connection.ts'
-import { userErrorOf, type UserError } from '../user-errors.ts'
+import { userErrorOf, type Rejected, type UserError } from '../user-errors.ts'
 import type { ThumbupBusinesses } from './businesses.ts'
 import { encodeMarkCursor, type MarkList } from './model/places.ts'
 import type { Reconciliation } from './persist/reconciler.ts'
 import type { MarkPage } from './read/likes.ts'
 import type { Registration } from './stores/record-store.ts'
 import type { MarkAnswer } from './write/mark-answers.ts'
-import type { Rejected } from '../rejections.ts'
 
 /** `key` and `written` are not in the schema: the fields that need a read use them (`payload-fields.ts`). */
 export type SetMarkPayload = ReturnType<typeof payloadOf>

@@ -2,16 +2,17 @@
  * The checks of client input. Each rule about a single input is here, and throws a `TidemarkError` that says how to correct the input.
  * Batches catch the error per input, and the valid inputs still count.
  */
-import { countedTime, type TimesAhead } from '../../core/clock-differences.ts'
+import { countedTime, orderAhead, type TimesAhead } from '../../core/clock-differences.ts'
 import type { Mark, MarkPlace } from '../../core/domain.ts'
 import { TidemarkError } from '../../core/errors.ts'
-import { checkMoment } from '../../core/input-limits.ts'
+import { checkInputCount, checkMoment } from '../../core/input-limits.ts'
 import { ID_BYTES_MAX, checkId } from '../../core/keys.ts'
 import { SCOPE_MARKS_WRITE_ANY, type Viewer } from '../../core/viewer.ts'
 import { decodeMarkCursor, type MarkList } from './model/places.ts'
 import type { Registration } from './stores/record-store.ts'
 import type { MarkWrite } from './stores/hot-store.ts'
 import type { ThumbupBusinesses } from './businesses.ts'
+import { orReject, type Rejected } from '../user-errors.ts'
 
 /** `SetMarkInput` of the schema, after the gateway coerced it. */
 export type SetMarkInput = {
@@ -34,8 +35,22 @@ const MARKS: readonly string[] = ['NONE', 'LIKE', 'DISLIKE'] satisfies Mark[]
 /** A checked write. `isNow`: the input has no time, or a time that is not in the past. */
 export type CheckedMark = MarkWrite & { isNow: boolean }
 
+/** In the order of `inputs`. Throws INPUTS_TOO_MANY. */
+export function checkMarks(
+  inputs: readonly SetMarkInput[],
+  viewer: Viewer,
+  businesses: ThumbupBusinesses,
+  now: number,
+): (CheckedMark | Rejected)[] {
+  checkInputCount(inputs.length, 'marks')
+  const times = inputs.map(({ markedAt }) => markedAt)
+  // A single time has no order to keep.
+  const ahead = times.length > 1 ? orderAhead(times, now) : undefined
+  return inputs.map((input) => orReject(() => checkMark(input, viewer, businesses, now, ahead)))
+}
+
 /** The write for an input. Throws with the code for the payload. */
-export function checkMark(
+function checkMark(
   input: SetMarkInput,
   viewer: Viewer,
   businesses: ThumbupBusinesses,

@@ -1,9 +1,8 @@
 /** The fields of `SetMarkPayload` that need a read, or an entity. They are resolved only if the operation selects them. */
-import type { SubjectEntity } from '../subjects.ts'
+import { knownSubject, type SubjectEntity } from '../subjects.ts'
 import type { SetMarkPayload } from './answers.ts'
 import type { ThumbupBusinesses } from './businesses.ts'
 import type { ThumbupContext } from './context.ts'
-import { knownSubject } from './subject-entities.ts'
 
 export function makePayloadFields(businesses: Pick<ThumbupBusinesses, 'byNumber'>) {
   return {

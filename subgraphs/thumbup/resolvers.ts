@@ -3,7 +3,7 @@ import type { GraphQLResolveInfo } from 'graphql'
 import type { CountedSubject } from '../../core/domain.ts'
 import { checkIds } from '../../core/input-limits.ts'
 import { requireViewer } from '../../core/viewer.ts'
-import { subjectResolvers, subjectsOf, type SubjectEntity } from '../subjects.ts'
+import { knownSubject, noteKnown, subjectResolvers, subjectsOf, type SubjectEntity } from '../subjects.ts'
 import { timestamp } from '../timestamp.ts'
 import { orUserErrors } from '../user-errors.ts'
 import { payloadOf, reconciliationOf, registeredOf } from './answers.ts'
@@ -12,9 +12,8 @@ import { isServed, type ThumbupBusinesses } from './businesses.ts'
 import type { ThumbupContext, ThumbupReads } from './context.ts'
 import type { RegisterSubjectInput, SetMarkInput } from './inputs.ts'
 import { makePayloadFields } from './payload-fields.ts'
-import { foresee, type Foreseen } from './read/pages.ts'
+import { foresee } from './read/pages.ts'
 import { makeShownCounts, withOwn } from './read/shown-counts.ts'
-import { knownSubject, noteForeseen } from './subject-entities.ts'
 import { makeSubjectFields } from './subject-fields.ts'
 import { makeUserFields, userId } from './user-fields.ts'
 import type { ThumbupService } from './write/service.ts'
@@ -34,7 +33,7 @@ export function makeThumbupResolvers(businesses: ThumbupBusinesses, service: Thu
       // `subjectsOf` has checked these ids.
       const subjects = entities.map(({ id }) => ({ business: business.number, oid: id as string }))
       const foreseen = await foresee(context.loaders, context.viewer?.id, subjects, info)
-      entities.forEach((entity, at) => noteForeseen(entity, foreseen[at] as Foreseen))
+      entities.forEach((entity, at) => noteKnown(entity, foreseen[at]))
       return all
     },
     thumbupUser(_: unknown, args: { id?: string | null }, context: ThumbupContext) {

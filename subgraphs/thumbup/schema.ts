@@ -11,11 +11,13 @@ const FIELDS = `  "Likes, including a like that this viewer gave just now. Null 
   dislikeCount: BigCount @cacheControl(maxAge: 5, scope: PUBLIC)
   "The mark of this viewer. Null if the business has no likes, or if no store answers."
   viewerMark: Mark @authenticated
-  """
-  The users who like the subject, newest first. \`first\`: 1 to 100. \`after\`: a cursor of an earlier page. Null if the business has no likes, or
-  if no store answers.
-  """
-  likers(first: Int! = 20, after: String): LikerConnection @authenticated @cost(weight: 40)
+  "The users who like the subject, newest first. Null if the business has no likes, or if no store answers."
+  likers(
+    "The largest number of entries, 1 to 100."
+    first: Int! = 20
+    "A cursor of an earlier page. Default: the page begins with the newest like."
+    after: String
+  ): LikerConnection @authenticated @cost(weight: 40)
 `
 
 /** Businesses without likes have the fields too: a composed graph needs every field of `Subject` on every type. */

@@ -4,7 +4,7 @@ import type { BusinessConfig } from '../../config/config.ts'
 import type { BusinessNumber, Mark, MarkKey, Subject } from '../../core/domain.ts'
 import { checkFirst } from '../../core/input-limits.ts'
 import { requireViewer } from '../../core/viewer.ts'
-import { subjectId, type SubjectEntity } from '../subjects.ts'
+import { knownOf, subjectId, type SubjectEntity } from '../subjects.ts'
 import { listOf } from './answers.ts'
 import { isShown, type ThumbupBusinesses } from './businesses.ts'
 import type { ThumbupContext, ThumbupReads } from './context.ts'
@@ -12,9 +12,8 @@ import { checkAfter, type PageInput } from './inputs.ts'
 import type { MarkList } from './model/places.ts'
 import type { LikersAsked } from './read/likers.ts'
 import type { MarkPage } from './read/likes.ts'
-import { valueOf } from './read/pages.ts'
+import { valueOf, type Foreseen } from './read/pages.ts'
 import type { makeShownCounts } from './read/shown-counts.ts'
-import { foreseenOf } from './subject-entities.ts'
 
 type LikersLoader = DataLoader<LikersAsked, MarkPage | null>
 
@@ -54,25 +53,25 @@ export function makeSubjectFields(
 
   return function subjectFields(business: BusinessConfig) {
     if (!isShown(business)) return WITHOUT_LIKES
-    const subjectOf = (entity: SubjectEntity): Subject => {
-      const known = foreseenOf(entity)?.subject
+    const subjectOf = (entity: SubjectEntity<Foreseen>): Subject => {
+      const known = knownOf(entity)?.subject
       if (known !== undefined) return known
       businesses.requireServed(business)
       return { business: business.number, oid: subjectId(entity) }
     }
     return {
-      likeCount: (entity: SubjectEntity, _: unknown, context: ThumbupContext) =>
-        shownCount(context.loaders, subjectOf(entity), context.viewer?.id, 'likes', foreseenOf(entity)),
-      dislikeCount: (entity: SubjectEntity, _: unknown, context: ThumbupContext) =>
-        shownCount(context.loaders, subjectOf(entity), context.viewer?.id, 'dislikes', foreseenOf(entity)),
-      viewerMark(entity: SubjectEntity, _: unknown, context: ThumbupContext) {
+      likeCount: (entity: SubjectEntity<Foreseen>, _: unknown, context: ThumbupContext) =>
+        shownCount(context.loaders, subjectOf(entity), context.viewer?.id, 'likes', knownOf(entity)),
+      dislikeCount: (entity: SubjectEntity<Foreseen>, _: unknown, context: ThumbupContext) =>
+        shownCount(context.loaders, subjectOf(entity), context.viewer?.id, 'dislikes', knownOf(entity)),
+      viewerMark(entity: SubjectEntity<Foreseen>, _: unknown, context: ThumbupContext) {
         const viewer = requireViewer(context.viewer).id
         const subject = subjectOf(entity)
-        const { written, mark } = foreseenOf(entity) ?? {}
+        const { written, mark } = knownOf(entity) ?? {}
         if (written !== undefined) return written
         return mark === undefined ? loadMark(context, { viewer, ...subject }) : (valueOf(mark)?.mark ?? null)
       },
-      likers: (entity: SubjectEntity, args: PageInput, context: ThumbupContext) => likers(subjectOf(entity), args, context),
+      likers: (entity: SubjectEntity<Foreseen>, args: PageInput, context: ThumbupContext) => likers(subjectOf(entity), args, context),
     }
   }
 }

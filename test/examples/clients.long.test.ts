@@ -50,6 +50,11 @@ test.each([
   expect(printed).toEqual([...STEPS.map((step) => `${step}: the cache equals the server`), end])
 })
 
+test('relay.ts with ids that differ between businesses: Relay works with its default settings', () => {
+  const printed = run(process.execPath, ['relay.ts', service.url, 'article-42']).trim().split('\n')
+  expect(printed).toEqual([...STEPS.map((step) => `${step}: the cache equals the server`), 'Relay: done'])
+})
+
 test('graphql-codegen gives types without any, and the program that uses them compiles and runs', () => {
   const types = readFileSync(join(CLIENTS, 'generated', 'graphql.ts'), 'utf8')
   expect(types).toContain('viewedAt: number')

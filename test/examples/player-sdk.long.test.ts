@@ -152,6 +152,33 @@ test('a report whose answer was lost is sent again with the same time, and chang
   await context.close()
 })
 
+test.each([
+  [
+    'full',
+    `for (let size = 1_048_576; size >= 1; size = size >> 1) try { for (;;) localStorage.setItem('fill' + Math.random(), 'x'.repeat(size)) } catch {}`,
+  ],
+  [
+    'denied',
+    `Object.defineProperty(globalThis, 'localStorage', { get() { throw new DOMException('Access is denied', 'SecurityError') } })`,
+  ],
+])('a browser whose storage is %s reports from memory, also after a time offline, and says so once', async (name, script) => {
+  const viewer = `storage-${name}`
+  const context = await newContext()
+  const page = await context.newPage()
+  await page.goto(pages.at('/'))
+  await page.evaluate(script)
+  await page.evaluate(`${SETUP(viewer)}; globalThis.ready`)
+  await context.setOffline(true)
+  await page.evaluate(`reporter.watch('1', 600000).stop(42000)`)
+  await expect.poll(() => page.evaluate(`troubles.includes('OFFLINE')`)).toBe(true)
+  expect(await page.evaluate(`reporter.waiting()`)).toBe(1)
+  await context.setOffline(false)
+  await expect.poll(async () => (await stored(viewer))?.position).toBe(42_000)
+  await expect.poll(() => page.evaluate(`reporter.waiting()`)).toBe(0)
+  expect(await page.evaluate(`troubles.filter((code) => code === 'STORAGE_UNAVAILABLE').length`)).toBe(1)
+  await context.close()
+})
+
 test('a refused report is dropped with its code, and does not stop the others', async () => {
   const context = await newContext()
   const page = await openTab(context, 'refused')

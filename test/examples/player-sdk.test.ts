@@ -38,9 +38,13 @@ function memory(): Storage {
   }
 }
 
-/** A reporter, and the requests that its server got. */
+/** A reporter, and the requests that its server got. A request whose `answer` is undefined gets none. */
 async function reporterOf(
-  { answer = accept, waitMs = 0, sendDate = true }: { answer?: typeof accept; waitMs?: number; sendDate?: boolean },
+  {
+    answer = accept,
+    waitMs = 0,
+    sendDate = true,
+  }: { answer?: (request: Request) => Answer | undefined; waitMs?: number; sendDate?: boolean },
   options: Partial<ReporterOptions> = {},
 ) {
   const requests: Request[] = []
@@ -49,7 +53,8 @@ async function reporterOf(
       requests.push(body as Request)
       await sleep(waitMs)
       response.sendDate = sendDate
-      response.setHeader('content-type', 'application/json').end(JSON.stringify(answer(body as Request)))
+      const text = JSON.stringify(answer(body as Request))
+      if (text !== undefined) response.setHeader('content-type', 'application/json').end(text)
     })
   }).listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -136,4 +141,69 @@ test('a batch that is refused as a whole is reported to the player', async () =>
   reporter.watch('1').stop(1_000)
   await reporter.flush()
   expect(troubles).toEqual(['INPUTS_TOO_MANY'])
+})
+
+test('a request without an answer is given up after the timeout and sent again', async () => {
+  let hangs = true
+  const troubles: string[] = []
+  const { reporter, requests, reports } = await reporterOf(
+    { answer: (request) => (hangs && request.variables.reports !== undefined ? undefined : accept(request)) },
+    { timeoutMs: 300, onTrouble: (code) => troubles.push(code) },
+  )
+  reporter.watch('1').stop(1_000)
+  await reporter.flush()
+  expect([troubles, reports(), reporter.waiting()]).toEqual([['OFFLINE'], 1, 1])
+  hangs = false
+  await expect.poll(() => reporter.waiting(), { timeout: 5_000 }).toBe(0)
+  const [first, second] = requests.filter(({ variables }) => variables.reports !== undefined)
+  expect(second?.variables).toEqual(first?.variables)
+})
+
+test('resume rejects if the server does not answer within the timeout', async () => {
+  const { reporter } = await reporterOf({ answer: () => undefined }, { timeoutMs: 200 })
+  await expect(reporter.resume('1')).rejects.toMatchObject({ name: 'TimeoutError' })
+})
+
+/** Throws in each of these methods, as a browser does. */
+function broken(...methods: (keyof Storage)[]): Storage {
+  return new Proxy(memory(), {
+    get(storage, name, receiver) {
+      if (methods.includes(name as keyof Storage)) throw new DOMException('no', name === 'setItem' ? 'QuotaExceededError' : 'SecurityError')
+      return Reflect.get(storage, name, receiver) as unknown
+    },
+  })
+}
+
+test.each([
+  ['full', ['setItem']],
+  ['denied', ['getItem', 'setItem', 'removeItem', 'key', 'length']],
+] as [string, (keyof Storage)[]][])(
+  'with a storage that is %s, reports wait in memory and are sent, and the player hears of it once',
+  async (_, methods) => {
+    const troubles: string[] = []
+    const { reporter, requests } = await reporterOf({}, { storage: broken(...methods), onTrouble: (code) => troubles.push(code) })
+    for (const position of [1_000, 2_000]) reporter.watch('1').stop(position)
+    reporter.watch('2').stop(3_000)
+    expect(reporter.waiting()).toBe(2)
+    expect(await reporter.resume('1')).toMatchObject({ position: 2_000 })
+    await reporter.flush()
+    expect(reporter.waiting()).toBe(0)
+    const sent = requests.flatMap(({ variables }) => variables.reports ?? [])
+    expect(sent).toContainEqual(expect.objectContaining({ id: '1', position: 2_000 }))
+    expect(sent).toContainEqual(expect.objectContaining({ id: '2', position: 3_000 }))
+    expect(troubles).toEqual(['STORAGE_UNAVAILABLE'])
+  },
+)
+
+test('a position that no longer fits into the storage replaces the one that the storage still has', async () => {
+  const storage = memory()
+  storage.setItem('tidemark:7:video:1', JSON.stringify({ id: '1', position: 1_000, duration: 0, at: 1 }))
+  storage.setItem = () => {
+    throw new DOMException('no', 'QuotaExceededError')
+  }
+  const { reporter, requests } = await reporterOf({}, { storage })
+  reporter.watch('1').stop(2_000)
+  await reporter.flush()
+  expect([reporter.waiting(), storage.length]).toEqual([0, 0])
+  expect(requests.at(-1)?.variables.reports).toEqual([expect.objectContaining({ position: 2_000 })])
 })

@@ -4,14 +4,11 @@ import { join } from 'node:path'
 import { SignJWT } from 'jose'
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { systemClock } from '../../core/clock.ts'
-import { makeConfig } from '../../config/config.ts'
-import { migrateStores } from '../../cli/stores/operate.ts'
-import { makeOwnServers, OWN_SERVERS, startOwnServers, type OwnServers } from '../../harness/deployment/own-servers.ts'
+import type { OwnServers } from '../../harness/deployment/own-servers.ts'
 import { redisIsHere } from '../../harness/deployment/redis-servers.ts'
 import { ask, makeServiceFolder } from '../../harness/deployment/service.ts'
 import { startPartner, VIDEOS } from '../support/partner.ts'
-import { expectAccessible, openPages, type Pages } from './pages.ts'
+import { expectAccessible, openPages, openPagesOnServers, type Pages } from './pages.ts'
 
 const FAST = { history: { flushAgeMaxMs: 200, sweepAfterMs: 1_000 }, thumbup: { flushAgeMaxMs: 200, windowMs: 200 } }
 const REPORT =
@@ -235,16 +232,7 @@ describe.skipIf(!(await redisIsHere()))('on Redis, Kafka and MariaDB', () => {
   let servers: OwnServers
   let pages: Pages
   beforeAll(async () => {
-    servers = await makeOwnServers()
-    await startOwnServers(servers, OWN_SERVERS)
-    const stores = {
-      redis: { urls: [`redis://127.0.0.1:${servers.redis.port}`] },
-      kafka: { brokers: [`127.0.0.1:${servers.kafka.port}`] },
-      mysql: { url: `mysql://tidemark:tidemark@127.0.0.1:${servers.mariadb.port}/tidemark` },
-    }
-    const silent = { debug() {}, info() {}, warn() {}, error() {} }
-    await migrateStores(makeConfig([{ name: 'the test', values: { stores } }]), systemClock, silent)
-    pages = await openPages({ ...FAST, stores })
+    ;({ servers, pages } = await openPagesOnServers(FAST))
   })
   afterAll(async () => {
     await pages.close()

@@ -1,4 +1,8 @@
 /** The demo in a real browser: its feed, two devices of one viewer, likes, the history, and a server that goes away and comes back. */
+import { createHash } from 'node:crypto'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { ask } from '../../harness/deployment/service.ts'
@@ -153,6 +157,35 @@ test('the page shows that the server is down, and recovers by itself', async () 
     await page.getByText('live', { exact: true }).waitFor()
   } finally {
     await own.close()
+  }
+})
+
+test('on a server that accepts only registered operations, the demo names the setting and stops trying, and the console works', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'tidemark-manifest-'))
+  const manifest = join(folder, 'manifest.json')
+  const body = 'query Other { __typename }'
+  const id = createHash('sha256').update(body).digest('hex')
+  writeFileSync(
+    manifest,
+    JSON.stringify({ format: 'apollo-persisted-query-manifest', version: 1, operations: [{ id, name: 'Other', type: 'query', body }] }),
+  )
+  const own = await openPages({ persisted: { mode: 'enforce', manifests: [manifest] } })
+  try {
+    const page = await own.open('/demo?viewer=hana')
+    await page.getByText('accepts only registered operations (persisted.mode: enforce)').waitFor()
+    await page.getByText('refused', { exact: true }).waitFor()
+    expect(await page.getByText('connecting…').count()).toBe(0)
+    expect(await page.getByLabel('Token').count()).toBe(0)
+    let calls = 0
+    page.on('request', () => (calls += 1))
+    await page.waitForTimeout(3_000)
+    expect(calls).toBe(0)
+    const console = await own.open('/console')
+    await console.getByText('All stores answer.').waitFor()
+    expect(own.complaints).toEqual([])
+  } finally {
+    await own.close()
+    rmSync(folder, { recursive: true })
   }
 })
 

@@ -1,8 +1,9 @@
 /** The home page and the tabs of GraphiQL, in a real browser: each tab works as its comment says. */
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { redisIsHere } from '../../harness/deployment/redis-servers.ts'
 import { eventually } from '../../harness/until.ts'
-import { expectAccessible, openPages, type Pages } from './pages.ts'
+import { expectAccessible, openPages, openPagesOnServers, type Pages } from './pages.ts'
 
 let pages: Pages
 beforeAll(async () => {
@@ -11,6 +12,8 @@ beforeAll(async () => {
 afterAll(async () => {
   await pages.close()
 })
+
+const DEGRADED = /"extensions": \{\s+"degraded": \[\s+"hotStore"/
 
 async function openTab(page: Page, tab: string): Promise<void> {
   await page.locator('.graphiql-tab-button', { hasText: tab }).click()
@@ -42,6 +45,35 @@ function answer(page: Page): Promise<string> {
     .then((text) => text.replaceAll('\u00a0', ' '))
 }
 
+/** A window that runs the subscription. */
+async function openFollower(on: Pages): Promise<Page> {
+  const follower = await on.open('/graphql')
+  await openTab(follower, 'Follow')
+  const stop = follower.getByRole('button', { name: /^Stop/ })
+  await eventually(async () => {
+    if (await stop.isVisible()) return
+    // An early click runs the operation of the previous tab.
+    await follower.getByRole('button', { name: /^Execute query/ }).click({ timeout: 1_000 })
+    await stop.waitFor({ timeout: 1_000 })
+  })
+  return follower
+}
+
+/** Reports until the window that follows shows a change with another token than now. */
+async function expectNewChange(follower: Page, reporter: Page): Promise<void> {
+  const tokenOf = async (): Promise<string | undefined> => /"kind": "REPORTED",\s+"token": "(\w+)"/.exec(await answer(follower))?.[1]
+  const before = await tokenOf()
+  await expect
+    .poll(
+      async () => {
+        await expectAnswer(reporter, 'Report', '"outcome": "ACCEPTED"')
+        return [undefined, before].includes(await tokenOf())
+      },
+      { timeout: 30_000 },
+    )
+    .toBe(false)
+}
+
 test('the first tab shows videos; the others report, like, ask for a feed, and list the history', async () => {
   const page = await pages.open('/graphql')
   expect(await page.title()).toBe('Tidemark')
@@ -55,22 +87,9 @@ test('the first tab shows videos; the others report, like, ask for a feed, and l
 })
 
 test('the subscription tab in a second window shows the reports of the first window', async () => {
-  const follower = await pages.open('/graphql')
-  await openTab(follower, 'Follow')
-  const stop = follower.getByRole('button', { name: /^Stop/ })
-  await eventually(async () => {
-    if (await stop.isVisible()) return
-    // An early click runs the operation of the previous tab.
-    await follower.getByRole('button', { name: /^Execute query/ }).click({ timeout: 1_000 })
-    await stop.waitFor({ timeout: 1_000 })
-  })
+  const follower = await openFollower(pages)
   const reporter = await pages.open('/graphql')
-  await expect
-    .poll(async () => {
-      await expectAnswer(reporter, 'Report', '"outcome": "ACCEPTED"')
-      return answer(follower)
-    })
-    .toContain('"kind": "REPORTED"')
+  await expectNewChange(follower, reporter)
   await follower.context().close()
   await reporter.context().close()
 })
@@ -119,6 +138,37 @@ test('production serves no page unless it is enabled', async () => {
   await page.context().close()
   await open.close()
 })
+
+test.skipIf(!(await redisIsHere()))(
+  'while Redis is down, queries and reports answer and name the store; the subscription continues when it is back',
+  async () => {
+    const { servers, pages: own } = await openPagesOnServers({})
+    try {
+      const follower = await openFollower(own)
+      const page = await own.open('/graphql')
+      await expectAnswer(page, 'Videos', '"viewerSeen"')
+      expect(await answer(page)).not.toContain('degraded')
+      await expectNewChange(follower, page)
+
+      await servers.redis.kill()
+      await expectAnswer(page, 'Videos', DEGRADED)
+      expect(await answer(page)).toContain('"likeCount"')
+      await expectAnswer(page, 'Report', DEGRADED)
+      expect(await answer(page)).toContain('"outcome": "ACCEPTED"')
+      await expectAnswer(page, 'History', DEGRADED)
+      await expectAnswer(page, 'Feed', DEGRADED)
+      expect(await follower.getByRole('button', { name: /^Stop/ }).isVisible()).toBe(true)
+
+      await servers.redis.start()
+      await expectNewChange(follower, page)
+      await expectAnswer(page, 'Videos', /"position": 90000(?![^]*degraded)/)
+      expect(own.complaints).toEqual([])
+    } finally {
+      await own.close()
+      await servers.remove()
+    }
+  },
+)
 
 test('no page logged an error or called another machine', () => {
   expect(pages.complaints).toEqual([])

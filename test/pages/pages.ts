@@ -2,7 +2,11 @@
 import AxeBuilder from '@axe-core/playwright'
 import type { Browser, Page } from 'playwright-core'
 import { expect } from 'vitest'
+import { migrateStores } from '../../cli/stores/operate.ts'
+import { makeConfig } from '../../config/config.ts'
+import { systemClock } from '../../core/clock.ts'
 import { startBrowser } from '../../harness/browser.ts'
+import { makeOwnServers, OWN_SERVERS, startOwnServers, type OwnServers } from '../../harness/deployment/own-servers.ts'
 import { makeServiceFolder, startService, type Service, type ServiceOptions } from '../../harness/deployment/service.ts'
 
 export type Pages = {
@@ -58,6 +62,20 @@ export async function openPages(settings: Record<string, unknown> = {}, options:
       remove()
     },
   }
+}
+
+/** On its own Redis, Kafka and MariaDB, which the test may kill. */
+export async function openPagesOnServers(settings: Record<string, unknown>): Promise<{ servers: OwnServers; pages: Pages }> {
+  const servers = await makeOwnServers()
+  await startOwnServers(servers, OWN_SERVERS)
+  const stores = {
+    redis: { urls: [`redis://127.0.0.1:${servers.redis.port}`] },
+    kafka: { brokers: [`127.0.0.1:${servers.kafka.port}`] },
+    mysql: { url: `mysql://tidemark:tidemark@127.0.0.1:${servers.mariadb.port}/tidemark` },
+  }
+  const silent = { debug() {}, info() {}, warn() {}, error() {} }
+  await migrateStores(makeConfig([{ name: 'the test', values: { stores } }]), systemClock, silent)
+  return { servers, pages: await openPages({ ...settings, stores }) }
 }
 
 /** No problem that axe calls serious or critical. */

@@ -7,7 +7,7 @@ const SOUND = `
   "What became of it. New values may be added." enum Outcome { "It is stored." ACCEPTED }
   "The codes. New values may be added." enum UserErrorCode { "An id is empty." ID_INVALID }
   "A mistake." type UserError { "The code." code: UserErrorCode! "A sentence." message: String! "The field." path: [String!]! }
-  "A subject." type Video { "The id." id: ID! "When." at: Timestamp "Its users." fans(first: Int! = 20, after: String): FanConnection }
+  "A subject." type Video { "The id." id: ID! "When." at: Timestamp "Its users." fans("At most." first: Int! = 20, "The cursor." after: String): FanConnection }
   "A progress." type Progress { "Identifies it for caches." id: ID! }
   "A user." type User { "Unique among users." id: ID! "The old name." old: String @deprecated(reason: "Use id.") }
   "A page." type FanConnection { "The entries." edges: [FanEdge!]! "The place." pageInfo: PageInfo! }
@@ -15,8 +15,8 @@ const SOUND = `
   "The place." type PageInfo { "On?" hasNextPage: Boolean! "Back?" hasPreviousPage: Boolean! "First." startCursor: String "Last." endCursor: String }
   "A mark." input SetMarkInput { "The subject." id: ID! }
   "The answer." type SetMarkPayload { "What." outcome: Outcome "Mistakes." userErrors: [UserError!]! "Removed." deletedIds: [ID!]! }
-  type Query { "A video." video(id: ID!): Video }
-  type Mutation { "Sets a mark." setMark(input: SetMarkInput!): SetMarkPayload }
+  type Query { "A video." video("Its id." id: ID!): Video }
+  type Mutation { "Sets a mark." setMark("The mark." input: SetMarkInput!): SetMarkPayload }
   type Subscription { "Changes." changed: Video }`
 
 const violations = (sdl: string) => violationsOf(buildSchema(sdl), new Set(['Video']))
@@ -29,10 +29,12 @@ test.each([
   ['"A subject." type Video', 'type Video', 'Video: describe the type'],
   ['"When." at', '" " at', 'Video.at: describe the field'],
   ['{ "The subject." id', '{ id', 'SetMarkInput.id: describe the field'],
+  ['"Its id." id: ID!', 'id: ID!', 'Query.video(id:): describe the argument'],
+  ['"The mark." input', 'input', 'Mutation.setMark(input:): describe the argument'],
   ['"It is stored." ACCEPTED', 'ACCEPTED', 'Outcome.ACCEPTED: describe the value'],
   ['@deprecated(reason: "Use id.")', '@deprecated', 'User.old: say in the reason of @deprecated what to use instead'],
   ['"When." at', '"When." oid: ID "When." at', 'Video.oid: call it id: ids have one name'],
-  ['video(id: ID!)', 'video(videoId: ID!)', 'Query.videoId: call it id: ids have one name'],
+  ['id: ID!): Video', 'videoId: ID!): Video', 'Query.videoId: call it id: ids have one name'],
   [
     '"Identifies it for caches."',
     '"The id."',
@@ -46,9 +48,9 @@ test.each([
   ],
   ['): Video', '): Video!', 'Query.video: make it nullable: its failure would remove the data of other root fields'],
   ['changed: Video', 'changed: Video!', 'Subscription.changed: make it nullable: its failure would remove the data of other root fields'],
-  ['(input: SetMarkInput!)', '(id: ID!)', 'Mutation.setMark: take one argument, input: SetMarkInput!'],
-  ['(input: SetMarkInput!)', '(input: SetMarkInput)', 'Mutation.setMark: take one argument, input: SetMarkInput!'],
-  ['(input: SetMarkInput!)', '(input: SetMarkInput!, more: Int)', 'Mutation.setMark: take one argument, input: SetMarkInput!'],
+  ['input: SetMarkInput!', 'id: ID!', 'Mutation.setMark: take one argument, input: SetMarkInput!'],
+  ['input: SetMarkInput!', 'input: SetMarkInput', 'Mutation.setMark: take one argument, input: SetMarkInput!'],
+  ['input: SetMarkInput!', 'input: SetMarkInput!, "More." more: Int', 'Mutation.setMark: take one argument, input: SetMarkInput!'],
   ['): SetMarkPayload', '): Video', 'Mutation.setMark: return SetMarkPayload'],
   ['userErrors: [UserError!]!', 'userErrors: [UserError!]', 'SetMarkPayload: have userErrors: [UserError!]!'],
   ['code: UserErrorCode!', 'code: String!', 'UserError: have code (an enum), message: String! and path: [String!]!'],
@@ -56,7 +58,7 @@ test.each([
   ['cursor: String!', 'cursor: String', 'FanEdge: have cursor: String!'],
   ['node: User', 'node: [User]', 'FanEdge: have one object as node'],
   ['hasPreviousPage: Boolean!', 'hasPreviousPage: Boolean', 'PageInfo: have hasPreviousPage: Boolean!'],
-  ['first: Int! = 20, after', 'after', 'Video.fans: take first: Int and after: String, and return PageInfo'],
+  ['"At most." first: Int! = 20, ', '', 'Video.fans: take first: Int and after: String, and return PageInfo'],
 ])('"%s" as "%s" is a violation', (sound, planted, violation) => {
   expect(SOUND).toContain(sound)
   expect(violations(SOUND.replace(sound, planted))).toEqual([violation])

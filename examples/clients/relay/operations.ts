@@ -2,11 +2,11 @@
 import { graphql } from 'relay-runtime'
 
 export const page = graphql`
-  query operationsPageQuery($ids: [ID!]!) {
-    videos: subjects(business: "video", ids: $ids) {
+  query operationsPageQuery($videos: [ID!]!, $articles: [ID!]!) {
+    videos: subjects(business: "video", ids: $videos) {
       ...operations_card @relay(mask: false)
     }
-    articles: subjects(business: "article", ids: $ids) {
+    articles: subjects(business: "article", ids: $articles) {
       ...operations_card @relay(mask: false)
     }
   }

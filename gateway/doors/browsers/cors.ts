@@ -1,6 +1,6 @@
 /**
  * Cross-origin resource sharing: the web pages that may call the API from a browser. The headers are set on Node's response before the
- * request is routed, so that every answer has them: on the fast lane, on the routes, on errors and on event streams.
+ * request is routed, so that every answer has them: on requests to the API, on the routes, on errors and on event streams.
  *
  * A preflight of another origin is refused with a sentence that names the setting. Other requests of that origin are answered without a
  * CORS header, so the browser hides the answer. They are not refused, because behind a proxy that changes the host, the API's own pages look

@@ -11,7 +11,7 @@ import { checkInputCount } from '../../../core/input-limits.ts'
 import { checkId } from '../../../core/keys.ts'
 import type { Degraded } from '../../../core/outage/degraded.ts'
 import type { FollowMarks } from '../../follow-marks.ts'
-import { orReject, rejectedBy, type Rejected } from '../../rejections.ts'
+import { orReject, rejectedBy, type Rejected } from '../../user-errors.ts'
 import type { FollowLists } from './follow-lists.ts'
 
 export type FollowAnswer = { outcome: 'CHANGED' | 'UNCHANGED'; id: ViewerId; follows: boolean } | Rejected

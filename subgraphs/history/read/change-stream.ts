@@ -11,6 +11,7 @@ import type { Clock, Timer } from '../../../core/clock.ts'
 import { saysDown, type Degraded, noteOrThrow } from '../../../core/outage/degraded.ts'
 import type { ProgressChange } from '../../../core/domain.ts'
 import { TidemarkError } from '../../../core/errors.ts'
+import { mistakeOfMoment } from '../../../core/input-limits.ts'
 import { VERSIONS_PER_MS } from '../../../core/version.ts'
 import type { Viewer } from '../../../core/viewer.ts'
 import type { HotStore, KeyChange } from '../stores/hot-store.ts'
@@ -19,14 +20,19 @@ import type { HistoryService } from '../write/service.ts'
 
 /** Milliseconds between two attempts to read the hot store. */
 const AGAIN_MS = 1_000
+/** The clocks of processes differ by less than a day. */
+const CLOCKS_DIFFER_MAX_MS = 86_400_000
 
 export function tokenOf(change: ProgressChange): string {
   return versionOf(change).toString(36)
 }
 
-function versionOfToken(token: string): number {
+/** A token is a version, which contains a time. Throws CURSOR_INVALID unless a change may have that time. */
+function versionOfToken(token: string, now: number): number {
   const version = /^[0-9a-z]{1,11}$/.test(token) ? Number.parseInt(token, 36) : Number.NaN
-  if (Number.isSafeInteger(version)) return version
+  const madeAt = Math.floor(version / VERSIONS_PER_MS)
+  // After a version far ahead, the subscriber would receive nothing.
+  if (mistakeOfMoment('since', madeAt, now) === undefined && madeAt <= now + CLOCKS_DIFFER_MAX_MS) return version
   throw new TidemarkError(
     'CURSOR_INVALID',
     `since "${token.slice(0, 24)}" was not made by this API: send the token of the last event, or leave since out`,
@@ -43,7 +49,7 @@ export async function openChangeStream(
   since: string | undefined,
   degraded: Degraded,
 ): Promise<AsyncIterableIterator<ProgressChange>> {
-  const sinceVersion = since === undefined ? undefined : versionOfToken(since)
+  const sinceVersion = since === undefined ? undefined : versionOfToken(since, clock.now())
   const openedAt = clock.now() * VERSIONS_PER_MS - 1
   const queue = makeChangeQueue(businesses)
   const readMissed = (version: number) => readMissedChanges(hot, businesses, viewer.id, version)

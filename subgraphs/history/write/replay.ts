@@ -5,7 +5,7 @@
  * Reports merge, so both are harmless for them. `dated-changes.ts` applies deletions, clearings and switches. A report that is replayed
  * after its viewer paused is dropped, even if it was made before: when in doubt, nothing is recorded.
  */
-import type { FlushedKey, ProgressKey, RewardEvent } from '../../../core/domain.ts'
+import type { ProgressKey } from '../../../core/domain.ts'
 import type { ErrorCode } from '../../../core/errors.ts'
 import { keyText } from '../../../core/progress-key.ts'
 import type { HotStore, ProgressWrite } from '../stores/hot-store.ts'
@@ -14,17 +14,10 @@ import type { Replay } from '../../../writeback/journal-run.ts'
 import { readHistoryEntry, type HistoryJournalEntry } from './journaled-changes.ts'
 import { makeDatedChanges } from './dated-changes.ts'
 import { putProgress } from './putting.ts'
-import { flushedKey, stageOutcomes } from './written-plays.ts'
-import { rewardOf } from '../../../core/rewards.ts'
-import type { StageWritten } from '../../../core/written-reports.ts'
+import { followUp, type FollowUp } from './follow-up.ts'
 import type { WriteOutcome } from './writes.ts'
 
-export type ReplayHooks = {
-  /** The hot store has this key's change, so it may be flushed. */
-  aggregate(key: FlushedKey): void
-  /** Stages plays of written reports; the persist step stages the rest. */
-  stageWritten?: StageWritten | undefined
-  reward(events: readonly RewardEvent[]): void
+export type ReplayHooks = FollowUp & {
   /** Notes durably that these were put without the rows of the record store. */
   withoutBase(writes: readonly ProgressWrite[], now: number): Promise<void>
   /** True if a put that began then may still reach the hot store. */
@@ -41,17 +34,11 @@ export function makeReplay(hot: HotStore, records: RecordStore, timelineCap: num
     const outcomes: WriteOutcome[] = await putProgress(hot, records, writes, { now, timelineCap }, (without) =>
       hooks.withoutBase(without, now),
     )
-    await stageOutcomes(writes, outcomes, hooks.stageWritten)
-    const rewards: RewardEvent[] = []
-    writes.forEach(({ viewer, business, oid, day }, index) => {
+    await followUp(writes, outcomes, hooks)
+    writes.forEach((write, index) => {
       const outcome = outcomes[index]
-      if (outcome?.status !== 'written') return
-      const key = { viewer, business, oid }
-      hooks.aggregate(flushedKey(key, outcome))
-      if (outcome.record.viewedAt > now) own.set(keyText(key), outcome.record.version)
-      if (outcome.firstOfDay && day !== undefined) rewards.push(rewardOf(viewer, business, day))
+      if (outcome?.status === 'written' && outcome.record.viewedAt > now) own.set(keyText(write), outcome.record.version)
     })
-    if (rewards.length > 0) hooks.reward(rewards)
     hooks.dropped(outcomes.filter((outcome) => outcome.status === 'paused').length)
     return !outcomes.some((outcome) => outcome.status === 'needs-base')
   }

@@ -1,10 +1,9 @@
 /**
  * The service of the history subgraph. A report goes through these steps:
  *
- *   inputs.ts         checks it
- *   writes.ts         puts it into the hot store
- *   written-plays.ts  stages its play
- *   aggregator.ts     takes its key, for the log
+ *   inputs.ts     checks it
+ *   writes.ts     puts it into the hot store
+ *   follow-up.ts  stages its play, and passes its key to the aggregator
  *
  * When a call resolves, the write is durable, and readable by every read that starts now, in every process. While the hot store is down,
  * the write is durable in the journal (`writes.ts`) and readable once the hot store is back; the caller's collector notes that.
@@ -12,24 +11,23 @@
 import type { Aggregator } from '../../../writeback/aggregator.ts'
 import type { Businesses } from '../../../config/businesses.ts'
 import type { Clock } from '../../../core/clock.ts'
-import { orderAhead, putOvertaken, type TimesAhead } from '../../../core/clock-differences.ts'
 import { dayOf, dayTokenOf } from '../../../core/day-token.ts'
 import type { Degraded } from '../../../core/outage/degraded.ts'
 import type { FlushedKey, ProgressChange, ProgressKey, ProgressRecord, RewardEvent, ViewerSettings, GapSide } from '../../../core/domain.ts'
-import { TidemarkError, isTidemarkError, type ErrorCode } from '../../../core/errors.ts'
+import { TidemarkError } from '../../../core/errors.ts'
 import { settingsKey } from '../../../core/progress-key.ts'
 import { regionOf } from '../../../core/regions.ts'
 import type { Viewer } from '../../../core/viewer.ts'
 import type { HotStore, ProgressWrite } from '../stores/hot-store.ts'
 import type { RecordStore } from '../stores/record-store.ts'
 import { readSettings } from '../read/settings.ts'
-import { checkIds, checkInputCount, checkReport, type CheckedReport, type ReportProgressInput } from '../inputs.ts'
+import { checkIds, checkReports, type ReportProgressInput } from '../inputs.ts'
 import { BASE_READS_MAX } from './putting.ts'
-import { lookUpStale, overtakenReports } from './stale-reports.ts'
-import { rewardOf } from '../../../core/rewards.ts'
+import { lookUpStale } from './stale-reports.ts'
 import { makeHistoryWrites, type HistoryWrites, type WriteOutcome } from './writes.ts'
-import { flushedKey, stageOutcomes } from './written-plays.ts'
+import { followUp } from './follow-up.ts'
 import type { StageWritten } from '../../../core/written-reports.ts'
+import type { Rejected } from '../../user-errors.ts'
 
 export { rewardOf } from '../../../core/rewards.ts'
 
@@ -48,9 +46,6 @@ export type ReportAnswer =
   | { outcome: 'STALE'; key: ProgressKey; record: ProgressRecord | undefined; clearedAt: number | undefined }
   | { outcome: 'PAUSED'; key: ProgressKey }
   | Rejected
-
-/** `inputPath`: the field of the input that is wrong. */
-type Rejected = { outcome: 'REJECTED'; code: ErrorCode; message: string; inputPath: readonly string[] }
 
 export type HistoryFigures = Record<'accepted' | 'stale' | 'paused' | 'rejected', number>
 
@@ -80,7 +75,7 @@ export function makeHistoryService(
   aggregator: Aggregator,
   reward: (events: readonly RewardEvent[]) => void,
   options: HistoryServiceOptions,
-  writes: HistoryWrites = makeHistoryWrites(hot, records, options.timelineCap),
+  writes: HistoryWrites = makeHistoryWrites(hot, records, options.timelineCap, businesses),
   stageWritten?: StageWritten,
 ): HistoryService {
   const figures: HistoryFigures = { accepted: 0, stale: 0, paused: 0, rejected: 0 }
@@ -90,59 +85,16 @@ export function makeHistoryService(
   }
 
   async function report(viewer: Viewer, inputs: readonly ReportProgressInput[], degraded: Degraded): Promise<ReportAnswer[]> {
-    checkInputCount(inputs.length, 'reports')
     const now = clock.now()
-    const ahead = orderAhead(
-      inputs.map(({ viewedAt }) => viewedAt),
-      now,
-    )
-    const checked = inputs.map((input) => checkOrReject(input, viewer, now, ahead))
+    const checked = checkReports(inputs, viewer, businesses, now)
     const reports = checked.filter((each) => 'record' in each)
-    const put = (some: readonly CheckedReport[]): Promise<WriteOutcome[]> => writes.put(some, now, degraded)
-    const decided = reports.length > 0 ? await put(reports) : []
-    const outcomes = await putOvertaken(reports, decided, overtakenReports(businesses), put)
-    await stageOutcomes(reports, outcomes, stageWritten)
-    const rewards: RewardEvent[] = []
+    const outcomes = reports.length > 0 ? await writes.put(reports, now, degraded) : []
     let next = 0
-    const answers = checked.map((each): ReportAnswer => {
-      if (!('record' in each)) return each
-      return answer(each, outcomes[next++] as WriteOutcome, now, rewards)
-    })
-    if (rewards.length > 0) reward(rewards)
+    const answers = checked.map((each) => ('record' in each ? answerOf(each, outcomes[next++] as WriteOutcome, now) : each))
     await lookUpStale(hot, records, answers, degraded)
     for (const each of answers) figures[FIGURE_OF[each.outcome]]++
+    await followUp(reports, outcomes, { stageWritten, aggregate, reward })
     return answers
-  }
-
-  function checkOrReject(input: ReportProgressInput, viewer: Viewer, now: number, ahead: TimesAhead | undefined): CheckedReport | Rejected {
-    try {
-      return checkReport(input, viewer, businesses, now, ahead)
-    } catch (error) {
-      if (isTidemarkError(error)) return { outcome: 'REJECTED', code: error.code, message: error.message, inputPath: error.inputPath }
-      throw error
-    }
-  }
-
-  function answer(write: ProgressWrite, outcome: WriteOutcome, now: number, rewards: RewardEvent[]): ReportAnswer {
-    const key: ProgressKey = { viewer: write.viewer, business: write.business, oid: write.oid }
-    if (outcome.status === 'paused') return { outcome: 'PAUSED', key }
-    if (outcome.status === 'needs-base') {
-      throw new TidemarkError(
-        'HOT_STORE_UNAVAILABLE',
-        `subject "${write.oid}" changed ${BASE_READS_MAX} times while it was read; send the report again`,
-      )
-    }
-    const day = dayOf(now)
-    // A token says that the day was claimed. A write that claimed nothing gets no token.
-    if (outcome.status === 'stale') {
-      const isCleared = write.record.viewedAt <= outcome.voidUntil
-      return { outcome: 'STALE', key, record: outcome.record, clearedAt: isCleared ? outcome.voidUntil : undefined }
-    }
-    if (outcome.status === 'journaled') return { outcome: 'ACCEPTED', key, record: outcome.record, dayToken: undefined, firstOfDay: false }
-    const dayToken = dayTokenOf(write.viewer, write.business, day)
-    aggregate(flushedKey(key, outcome))
-    if (outcome.firstOfDay) rewards.push(rewardOf(write.viewer, write.business, day))
-    return { outcome: 'ACCEPTED', key, record: outcome.record, dayToken, firstOfDay: outcome.firstOfDay }
   }
 
   return {
@@ -174,3 +126,27 @@ export function makeHistoryService(
 }
 
 const FIGURE_OF = { ACCEPTED: 'accepted', STALE: 'stale', PAUSED: 'paused', REJECTED: 'rejected' } as const
+
+function answerOf({ viewer, business, oid, record }: ProgressWrite, outcome: WriteOutcome, now: number): ReportAnswer {
+  const key: ProgressKey = { viewer, business, oid }
+  switch (outcome.status) {
+    case 'paused':
+      return { outcome: 'PAUSED', key }
+    case 'needs-base':
+      throw new TidemarkError(
+        'HOT_STORE_UNAVAILABLE',
+        `subject "${oid}" changed ${BASE_READS_MAX} times while it was read; send the report again`,
+      )
+    case 'stale': {
+      const isCleared = record.viewedAt <= outcome.voidUntil
+      return { outcome: 'STALE', key, record: outcome.record, clearedAt: isCleared ? outcome.voidUntil : undefined }
+    }
+    // A token says that the day was claimed. A write that claimed nothing gets no token.
+    case 'journaled':
+      return { outcome: 'ACCEPTED', key, record: outcome.record, dayToken: undefined, firstOfDay: false }
+    case 'written': {
+      const dayToken = dayTokenOf(viewer, business, dayOf(now))
+      return { outcome: 'ACCEPTED', key, record: outcome.record, dayToken, firstOfDay: outcome.firstOfDay }
+    }
+  }
+}

@@ -86,7 +86,7 @@ export function makeWritePath(
     onError,
   )
   const { aggregator, flusher, journaling } = writeBack
-  const writes = makeHistoryWrites(hot, records, timelineCap, journaling)
+  const writes = makeHistoryWrites(hot, records, timelineCap, businesses, journaling)
   return {
     guarded,
     writeBack,

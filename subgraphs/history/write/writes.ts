@@ -6,23 +6,26 @@
  * hot store is back. Other viewers' writes go directly. Writes of one viewer through several processes are ordered by their own times only;
  * `replay.ts` describes the consequences.
  */
-import { asRepeated } from '../../../core/clock-differences.ts'
+import type { Businesses } from '../../../config/businesses.ts'
+import { asRepeated, putInOrder, type OvertakenRules } from '../../../core/clock-differences.ts'
 import type { BusinessNumber, ProgressKey, ProgressRecord, ViewerId, ViewerSettings } from '../../../core/domain.ts'
 import { noteOrThrow, saysDown, type Degraded, type MayLack } from '../../../core/outage/degraded.ts'
 import { lookUpInRecords } from '../../../loaders/progress.ts'
 import { makeJournaledPut } from '../../../writeback/journaled-put.ts'
 import type { Journaling } from '../../../writeback/journaling.ts'
+import type { CheckedReport } from '../inputs.ts'
 import type { HotStore, ProgressWrite, PutOutcome } from '../stores/hot-store.ts'
 import type { RecordStore } from '../stores/record-store.ts'
 import { baseEntries, putEntries, type HistoryChange } from './journaled-changes.ts'
 import { putProgress } from './putting.ts'
 
-/** The result of one put. `stagedOn`: as of `FlushedKey`. */
-export type WriteOutcome = (PutOutcome & { stagedOn?: number }) | { status: 'journaled'; record: ProgressRecord }
+export type WriteOutcome = PutOutcome | { status: 'journaled'; record: ProgressRecord }
+
+type Put = (writes: readonly ProgressWrite[], now: number, degraded: Degraded) => Promise<WriteOutcome[]>
 
 export type HistoryWrites = {
-  /** In the order of `writes`. */
-  put(writes: readonly ProgressWrite[], now: number, degraded: Degraded): Promise<WriteOutcome[]>
+  /** In the order of `reports`. */
+  put(reports: readonly CheckedReport[], now: number, degraded: Degraded): Promise<WriteOutcome[]>
   /** `existed`: true for keys that were in the history. In key order. */
   delete(keys: readonly ProgressKey[], now: number, degraded: Degraded): Promise<{ existed: boolean[]; journaled: boolean }>
   clear(viewer: ViewerId, business: BusinessNumber, now: number, degraded: Degraded): Promise<{ clearedAt: number; journaled: boolean }>
@@ -34,7 +37,13 @@ export type HistoryWrites = {
 }
 
 /** Without journaling, a change rejects with the code of the store that is down. With it, a change rejects only if the journal fails too. */
-export function makeHistoryWrites(hot: HotStore, records: RecordStore, timelineCap: number, journaling?: Journaling): HistoryWrites {
+export function makeHistoryWrites(
+  hot: HotStore,
+  records: RecordStore,
+  timelineCap: number,
+  businesses: Pick<Businesses, 'byNumber'>,
+  journaling?: Journaling,
+): HistoryWrites {
   /** The newest waiting switch of a viewer. It counts only while an entry of the viewer waits. */
   const pausing = new Map<ViewerId, boolean>()
 
@@ -76,11 +85,14 @@ export function makeHistoryWrites(hot: HotStore, records: RecordStore, timelineC
     }
   }
 
+  const rules = overtakenReports(businesses)
+  const put: Put =
+    journaling === undefined
+      ? (writes, now) => putProgress(hot, records, writes, { now, timelineCap })
+      : putOrJournal(hot, records, timelineCap, journaling, pausedBy)
+
   return {
-    put:
-      journaling === undefined
-        ? (writes, now) => putProgress(hot, records, writes, { now, timelineCap })
-        : putOrJournal(hot, records, timelineCap, journaling, pausedBy),
+    put: (reports, now, degraded) => putInOrder(reports, rules, (some) => put(some, now, degraded)),
     async delete(keys, now, degraded) {
       const viewer = keys[0]?.viewer ?? ''
       const deleted = await changeOrJournal(viewer, now, { kind: 'delete', keys }, degraded, () => hot.deleteProgress(keys, now))
@@ -101,6 +113,22 @@ export function makeHistoryWrites(hot: HotStore, records: RecordStore, timelineC
   }
 }
 
+/** The report moves a millisecond above the one that overtook it. Under the rule `newest` its rank grows with its time (`rankOf`). */
+function overtakenReports(businesses: Pick<Businesses, 'byNumber'>): OvertakenRules<CheckedReport, WriteOutcome> {
+  return {
+    timeOf: ({ record }) => record.viewedAt,
+    isOvertaken: (_, outcome) => outcome.status === 'stale' && outcome.repeated !== true,
+    raise(report, outcome) {
+      if (outcome.status !== 'stale') return report
+      const { record } = report
+      const viewedAt = Math.max(record.viewedAt, outcome.voidUntil, outcome.record?.viewedAt ?? 0) + 1
+      const isRankedByTime = businesses.byNumber(report.business)?.conflict === 'newest'
+      const rank = isRankedByTime ? record.rank + viewedAt - record.viewedAt : record.rank
+      return Object.assign({}, report, { record: Object.assign({}, record, { viewedAt, rank }) })
+    },
+  }
+}
+
 /** The put of reports with a journal behind the hot store. `pausedBy`: as of `HistoryWrites`. */
 function putOrJournal(
   hot: HotStore,
@@ -108,7 +136,7 @@ function putOrJournal(
   timelineCap: number,
   journaling: Journaling,
   pausedBy: HistoryWrites['pausedBy'],
-): HistoryWrites['put'] {
+): Put {
   /** If the record store is down, the reports are put without its rows, which the journal merges in later. */
   async function put(writes: readonly ProgressWrite[], now: number, degraded: Degraded): Promise<WriteOutcome[]> {
     const outcomes: WriteOutcome[] = await putProgress(hot, records, writes, { now, timelineCap }, async (without) => {

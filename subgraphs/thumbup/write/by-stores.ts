@@ -1,7 +1,7 @@
 /** Calls for several sets of stores: each set gets its part of the inputs, all sets in parallel. */
 import type { BusinessNumber } from '../../../core/domain.ts'
 import { isTidemarkError, type ErrorCode } from '../../../core/errors.ts'
-import { rejectedBy, type Rejected } from '../../rejections.ts'
+import { rejectedBy, type Rejected } from '../../user-errors.ts'
 
 /** Failures of stores that reject inputs. `UserErrorCode` of the schema has them. */
 const OF_STORES: ReadonlySet<ErrorCode> = new Set([

@@ -2,7 +2,7 @@
 import type { Mark, MarkKey } from '../../../core/domain.ts'
 import type { MarkWrite } from '../stores/hot-store.ts'
 import type { Pipeline } from './pipeline.ts'
-import { rejectedBy, type Rejected } from '../../rejections.ts'
+import { rejectedBy, type Rejected } from '../../user-errors.ts'
 import type { MarkWriteOutcome } from './writes.ts'
 
 /** One answer per input. */

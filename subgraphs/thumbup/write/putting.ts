@@ -26,36 +26,39 @@ export type DecidedMark =
   /** The viewer's marks in the record store are damaged. Nothing changed, because the change of the counts is unknown. */
   | { status: 'unreadable'; error: DamagedMarks }
 
-export type PutMarksOptions = { now: number; capOf(business: BusinessNumber): number }
+export type PutMarksStores = {
+  readonly hot: Pick<MarkStore, 'putMarks'>
+  readonly records: Pick<MarkRecords, 'getMarkMany'>
+  readonly fills: Pick<Fills, 'bring'>
+  /** The cap of the hot store for a business. */
+  capOf(business: BusinessNumber): number
+}
 
 /**
  * In the order of `writes`. Damaged marks of one viewer do not stop the writes of other viewers. With the record store down
  * the writes are put blindly. Rejects with HOT_STORE_UNAVAILABLE if that fails. Nothing is promised then; repeat the call.
  */
 export async function putMarks(
-  hot: Pick<MarkStore, 'putMarks'>,
-  records: Pick<MarkRecords, 'getMarkMany'>,
-  fills: Pick<Fills, 'bring'>,
+  stores: PutMarksStores,
   writes: readonly MarkWrite[],
-  { now, capOf }: PutMarksOptions,
+  now: number,
   degraded: Degraded,
 ): Promise<DecidedMark[]> {
+  const { capOf } = stores
   const caps = new Set(writes.map(({ business }) => capOf(business)))
-  if (caps.size <= 1) return putOfOneCap(hot, records, fills, writes, { now, cap: [...caps][0] ?? 1 }, degraded)
+  if (caps.size <= 1) return putOfOneCap(stores, writes, { now, cap: [...caps][0] ?? 1 }, degraded)
   const outcomes: DecidedMark[] = []
   for (const cap of caps) {
     const places = writes.flatMap(({ business }, place) => (capOf(business) === cap ? [place] : []))
     const some = places.map((place) => writes[place] as MarkWrite)
-    const decided = await putOfOneCap(hot, records, fills, some, { now, cap }, degraded)
+    const decided = await putOfOneCap(stores, some, { now, cap }, degraded)
     places.forEach((place, index) => (outcomes[place] = decided[index] as DecidedMark))
   }
   return outcomes
 }
 
 async function putOfOneCap(
-  hot: Pick<MarkStore, 'putMarks'>,
-  records: Pick<MarkRecords, 'getMarkMany'>,
-  fills: Pick<Fills, 'bring'>,
+  { hot, records, fills }: PutMarksStores,
   writes: readonly MarkWrite[],
   options: { now: number; cap: number },
   degraded: Degraded,

@@ -15,7 +15,7 @@ import type { CheckedMark } from '../inputs.ts'
 import type { MarkStore, MarkWrite } from '../stores/hot-store.ts'
 import type { Pipeline } from './pipeline.ts'
 import type { Quotas } from './quotas.ts'
-import { orReject, rejectedBy, type Rejected } from '../../rejections.ts'
+import { orReject, rejectedBy, type Rejected } from '../../user-errors.ts'
 
 type Stores = Pick<Pipeline, 'guarded' | 'fills' | 'writes'>
 

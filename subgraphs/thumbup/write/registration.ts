@@ -9,7 +9,7 @@ import { checkSubject, type RegisterSubjectInput } from '../inputs.ts'
 import type { Registration } from '../stores/record-store.ts'
 import { answerByStores } from './by-stores.ts'
 import type { Pipeline } from './pipeline.ts'
-import { orReject, type Rejected } from '../../rejections.ts'
+import { orReject, type Rejected } from '../../user-errors.ts'
 
 export async function registerSubjects(
   businesses: ThumbupBusinesses,

@@ -14,13 +14,12 @@
  * that set.
  */
 import type { Clock } from '../../../core/clock.ts'
-import { orderAhead, putOvertaken, type OvertakenRules } from '../../../core/clock-differences.ts'
 import { type Degraded, noteOrThrow } from '../../../core/outage/degraded.ts'
 import type { BusinessNumber } from '../../../core/domain.ts'
-import { checkIds, checkInputCount } from '../../../core/input-limits.ts'
+import { checkIds } from '../../../core/input-limits.ts'
 import { SCOPE_OPERATOR, requireScope, type Viewer } from '../../../core/viewer.ts'
 import type { ThumbupBusinesses } from '../businesses.ts'
-import { checkMark, type CheckedMark, type SetMarkInput, type RegisterSubjectInput } from '../inputs.ts'
+import { checkMarks, type CheckedMark, type SetMarkInput, type RegisterSubjectInput } from '../inputs.ts'
 import { answerByStores } from './by-stores.ts'
 import { answerOf, type MarkAnswer } from './mark-answers.ts'
 import { makeMarkFigures, type ThumbupFigures } from './mark-figures.ts'
@@ -29,9 +28,8 @@ import { checkQuotas } from './quota-check.ts'
 import type { Quotas } from './quotas.ts'
 import { reconcile, type Reconciliation } from '../persist/reconciler.ts'
 import { registerSubjects } from './registration.ts'
-import { orReject, type Rejected } from '../../rejections.ts'
+import type { Rejected } from '../../user-errors.ts'
 import type { Registration } from '../stores/record-store.ts'
-import type { MarkWriteOutcome } from './writes.ts'
 
 export type ThumbupService = {
   /** In the order of `inputs`. Throws INPUTS_TOO_MANY, or the code of the store if all inputs failed there. */
@@ -47,14 +45,6 @@ export type ThumbupService = {
   figures(): ThumbupFigures
 }
 
-/** A mark equal to the stored mark is not put again. */
-const OVERTAKEN_MARKS: OvertakenRules<CheckedMark, MarkWriteOutcome> = {
-  timeOf: ({ markedAt }) => markedAt,
-  isOvertaken: ({ mark }, outcome) => outcome.status === 'stale' && outcome.repeated !== true && outcome.record.mark !== mark,
-  raise: (write, outcome) =>
-    outcome.status === 'stale' ? Object.assign({}, write, { markedAt: Math.max(write.markedAt, outcome.record.markedAt + 1) }) : write,
-}
-
 export function makeThumbupService(
   clock: Clock,
   businesses: ThumbupBusinesses,
@@ -64,18 +54,11 @@ export function makeThumbupService(
   const figures = makeMarkFigures()
 
   async function mark(viewer: Viewer, inputs: readonly SetMarkInput[], degraded: Degraded): Promise<MarkAnswer[]> {
-    checkInputCount(inputs.length, 'marks')
     const now = clock.now()
-    const ahead = orderAhead(
-      inputs.map(({ markedAt }) => markedAt),
-      now,
-    )
-    const checked = inputs.map((input) => orReject(() => checkMark(input, viewer, businesses, now, ahead)))
+    const checked = checkMarks(inputs, viewer, businesses, now)
     const admitted = await checkQuotas(checked, quotas, pipelineOf, degraded)
     const answers: MarkAnswer[] = await answerByStores(pipelineOf, admitted, async (pipeline, writes) => {
-      const put = (some: readonly CheckedMark[]): Promise<MarkWriteOutcome[]> => pipeline.writes.put(some, now, degraded)
-      const decided = await put(writes)
-      const outcomes = await putOvertaken(writes, decided, OVERTAKEN_MARKS, put)
+      const outcomes = await pipeline.writes.put(writes, now, degraded)
       const [first] = outcomes
       if (first?.status === 'unreadable' && outcomes.every(({ status }) => status === 'unreadable')) throw first.error
       return outcomes.map((outcome, index) => answerOf(pipeline, writes[index] as CheckedMark, outcome))

@@ -5,25 +5,26 @@
  * As in history, the writes of one viewer stay in order. While one of them waits in this process's journal, the viewer's next writes go to
  * the journal too. Other viewers' writes go directly to the hot store.
  */
-import { asRepeated } from '../../../core/clock-differences.ts'
+import { asRepeated, putInOrder, type OvertakenRules } from '../../../core/clock-differences.ts'
 import { saysDown, saysFull, type Degraded, type MayLack } from '../../../core/outage/degraded.ts'
 import type { BusinessNumber, Mark, MarkKey } from '../../../core/domain.ts'
 import type { ErrorCode } from '../../../core/errors.ts'
 import type { Replay } from '../../../writeback/journal-run.ts'
 import type { Journaling } from '../../../writeback/journaling.ts'
 import { markEntries, readMarkEntry } from './journaled-marks.ts'
-import type { Fills } from '../../../loaders/mark-fills.ts'
-import { putMarks, type DecidedMark } from './putting.ts'
+import { putMarks, type DecidedMark, type PutMarksStores } from './putting.ts'
 import { makeJournaledPut } from '../../../writeback/journaled-put.ts'
 import { apartIfPartIsOut } from '../../../core/outage/part-outage.ts'
-import type { MarkRecords } from '../stores/record-store.ts'
-import type { MarkStore, MarkWrite } from '../stores/hot-store.ts'
+import type { CheckedMark } from '../inputs.ts'
+import type { MarkWrite } from '../stores/hot-store.ts'
 
 export type MarkWriteOutcome = DecidedMark | { status: 'journaled'; mark: Mark }
 
+type Put = (writes: readonly MarkWrite[], now: number, degraded: Degraded) => Promise<MarkWriteOutcome[]>
+
 export type MarkWrites = {
-  /** In the order of `writes`. Rejects with HOT_STORE_UNAVAILABLE or STORE_FULL only if the journal fails too, or if there is none. */
-  put(writes: readonly MarkWrite[], now: number, degraded: Degraded): Promise<MarkWriteOutcome[]>
+  /** In the order of `marks`. Rejects with HOT_STORE_UNAVAILABLE or STORE_FULL only if the journal fails too, or if there is none. */
+  put(marks: readonly CheckedMark[], now: number, degraded: Degraded): Promise<MarkWriteOutcome[]>
   /**
    * True if a journal may hold a mark of this viewer that the hot store lacks. Ask before a read. While the hot store answers but accepts
    * no writes, the journal of any process may hold one.
@@ -31,45 +32,44 @@ export type MarkWrites = {
   mayLack: MayLack
 }
 
-export type MarkWriteStores = {
-  hot: Pick<MarkStore, 'putMarks'>
-  records: Pick<MarkRecords, 'getMarkMany'>
-  fills: Fills
-  capOf(business: BusinessNumber): number
+/** A mark equal to the stored mark is not put again. */
+const OVERTAKEN_MARKS: OvertakenRules<CheckedMark, MarkWriteOutcome> = {
+  timeOf: ({ markedAt }) => markedAt,
+  isOvertaken: ({ mark }, outcome) => outcome.status === 'stale' && outcome.repeated !== true && outcome.record.mark !== mark,
+  raise: (write, outcome) =>
+    outcome.status === 'stale' ? Object.assign({}, write, { markedAt: Math.max(write.markedAt, outcome.record.markedAt + 1) }) : write,
 }
 
 export function makeMarkWrites(
-  stores: MarkWriteStores,
+  stores: PutMarksStores,
   journaling: Pick<Journaling, 'mustJournal' | 'mayLack' | 'append'> | undefined,
 ): MarkWrites {
-  const { hot, records, fills, capOf } = stores
-
-  const putDirectly = (writes: readonly MarkWrite[], now: number, degraded: Degraded): Promise<MarkWriteOutcome[]> =>
-    putMarks(hot, records, fills, writes, { now, capOf }, degraded)
-  if (journaling === undefined) {
-    return {
-      mayLack: () => false,
-      put: (writes, now, degraded) => apartIfPartIsOut(writes, (some) => putDirectly(some, now, degraded), asRepeated),
-    }
-  }
-
+  const put = journaling === undefined ? putDirectly(stores) : putOrJournal(stores, journaling)
   return {
-    mayLack: (viewer) => journaling.mustJournal(viewer) || journaling.mayLack(viewer),
-    put: makeJournaledPut<MarkWrite, MarkWriteOutcome>(journaling, {
-      put: putDirectly,
-      async journal(writes, now, degraded) {
-        degraded.add('hotStore')
-        await journaling.append(markEntries(writes, now))
-        return writes.map(({ mark }) => ({ status: 'journaled', mark }))
-      },
-      isOut: (error) => saysDown(error, 'hotStore') || saysFull(error),
-      asRepeated,
-    }),
+    mayLack: (viewer) => journaling !== undefined && (journaling.mustJournal(viewer) || journaling.mayLack(viewer)),
+    put: (marks, now, degraded) => putInOrder(marks, OVERTAKEN_MARKS, (some) => put(some, now, degraded)),
   }
 }
 
+function putDirectly(stores: PutMarksStores): Put {
+  return (writes, now, degraded) => apartIfPartIsOut(writes, (some) => putMarks(stores, some, now, degraded), asRepeated)
+}
+
+function putOrJournal(stores: PutMarksStores, journaling: Pick<Journaling, 'mustJournal' | 'append'>): Put {
+  return makeJournaledPut<MarkWrite, MarkWriteOutcome>(journaling, {
+    put: (writes, now, degraded) => putMarks(stores, writes, now, degraded),
+    async journal(writes, now, degraded) {
+      degraded.add('hotStore')
+      await journaling.append(markEntries(writes, now))
+      return writes.map(({ mark }) => ({ status: 'journaled', mark }))
+    },
+    isOut: (error) => saysDown(error, 'hotStore') || saysFull(error),
+    asRepeated,
+  })
+}
+
 /** The stores for journaled marks of a business. */
-export type ReplayTarget = MarkWriteStores & {
+export type ReplayTarget = PutMarksStores & {
   /** Called when the hot store has the change of this key: the key may be flushed. */
   aggregate(key: MarkKey): void
   isDeleted(business: BusinessNumber): boolean
@@ -90,10 +90,10 @@ export function makeMarkReplay(
   moved: (business: BusinessNumber) => void,
 ): Replay {
   async function put(target: ReplayTarget, all: readonly MarkWrite[], now: number): Promise<void> {
-    const { hot, records, fills, capOf, aggregate, isDeleted } = target
+    const { aggregate, isDeleted } = target
     const writes = all.filter(({ business }) => !isDeleted(business))
     if (writes.length > 0) {
-      const outcomes = await putMarks(hot, records, fills, writes, { now, capOf }, new Set())
+      const outcomes = await putMarks(target, writes, now, new Set())
       // The entry stays in the journal and is tried again.
       for (const outcome of outcomes) if (outcome.status === 'unreadable') throw outcome.error
       // A stale mark may be this very mark, applied earlier by a process that died before the flush. A second flush is harmless.

@@ -187,24 +187,31 @@ describe('other answers', () => {
 
 describe('compression', () => {
   const GZIP = { 'accept-encoding': 'gzip' }
+  const COMPRESSED_ONLY = { 'accept-encoding': 'identity;q=0, gzip' }
   const answer = { status: 200, contentType: 'text/plain', body: 'a'.repeat(10_000) }
 
-  it('stops while its time is used up, except for a client that refuses uncompressed answers, and goes on later', async () => {
+  it('stops while its time is used up, also for a client that refuses uncompressed answers, and goes on later', async () => {
     let at = 0
     const budget = makeTimeBudget({ share: 0.1, burstMs: 10 }, () => at)
     const registry = new Registry()
     const compression = makeCompression(1_024, registry, budget)
-    const encodingOf = (headers = GZIP): string | undefined => compression.compress(headers, answer).headers?.['content-encoding']
-    expect(encodingOf()).toBe('gzip')
+    const encodingOf = (headers: typeof GZIP): string | undefined => compression.compress(headers, answer).headers?.['content-encoding']
+    for (const headers of [GZIP, COMPRESSED_ONLY]) expect(encodingOf(headers)).toBe('gzip')
     budget.spend(() => (at += 20))
-    expect(compression.compress(GZIP, answer)).toEqual({ ...answer, headers: { vary: 'accept-encoding' } })
-    expect(encodingOf({ 'accept-encoding': 'identity;q=0, gzip' })).toBe('gzip')
+    for (const headers of [GZIP, COMPRESSED_ONLY])
+      expect(compression.compress(headers, answer)).toEqual({ ...answer, headers: { vary: 'accept-encoding' } })
     at += 100
-    expect(encodingOf()).toBe('gzip')
+    expect(encodingOf(GZIP)).toBe('gzip')
     const metrics = await registry.metrics()
-    expect(metrics).toContain('tidemark_gateway_compression_skipped_total 1')
+    expect(metrics).toContain('tidemark_gateway_compression_skipped_total 2')
     expect(metrics).toContain('tidemark_gateway_compressed_answers_total{encoding="gzip"} 3')
     expect(metrics).toContain('tidemark_gateway_compression_seconds_total 0.02')
+  })
+
+  it('of a very large answer takes no time, also for a client that refuses uncompressed answers', () => {
+    const body = 'a'.repeat(4_194_305)
+    const compression = makeCompression(1_024, new Registry())
+    expect(compression.compress(COMPRESSED_ONLY, { ...answer, body })).toEqual({ ...answer, headers: { vary: 'accept-encoding' }, body })
   })
 
   it('leaves an answer as it is if it would not get smaller, or if it is very large', () => {

@@ -7,7 +7,9 @@ import { pino } from 'pino'
 import { describe, expect, it, vi } from 'vitest'
 import { WebSocket } from 'ws'
 import { makeFront, type Collaborators } from '../../../gateway/request/front.ts'
+import { JSON_TYPE } from '../../../gateway/doors/accept.ts'
 import { makeHttp } from '../../../gateway/doors/http.ts'
+import { letIn } from '../../../gateway/doors/request-handler.ts'
 import { holdBody } from '../../../gateway/limits/held-bytes.ts'
 import { makeRateLimits } from '../../../gateway/limits/rate-limits.ts'
 import { makeSse } from '../../../gateway/doors/sse.ts'
@@ -42,7 +44,8 @@ function makeDoors(more: Partial<Collaborators> = {}) {
     const body = `{"query":"{ numbers }","extensions":{"fill":"${'x'.repeat(bytes)}"}${end}`
     const headers = { 'content-type': 'application/json', 'transfer-encoding': 'chunked', accept }
     const request = { method: 'POST', url: '/graphql', headers, body, address }
-    const given = accept === STREAM ? await sse.open(request, response) : await http(request, response)
+    const caller = await letIn(front, request, response, JSON_TYPE)
+    const given = 'status' in caller ? caller : await (accept === STREAM ? sse.open(request, caller) : http(request, caller, JSON_TYPE))
     events.push(name)
     return typeof given === 'function' ? 200 : given.status
   }

@@ -106,7 +106,7 @@ describe('a change stream', () => {
 
   test('follows nothing if the missed changes cannot be read', async () => {
     const broken: HotStore = { ...hot, listChanges: () => Promise.reject(new Error('no page')) }
-    await expect(open('1', broken)).rejects.toThrow('no page')
+    await expect(open(tokenOf(watch('a', 1)), broken)).rejects.toThrow('no page')
     expect(following).toBe(0)
   })
 
@@ -317,8 +317,12 @@ describe('a change stream', () => {
   })
 
   test('refuses an invalid token before it follows', async () => {
-    for (const since of ['', 'A', '-1', 'zzzzzzzzzzzz', '1.5'])
-      await expect(open(since), since).rejects.toMatchObject({ code: 'CURSOR_INVALID' })
+    // The last two would be versions of 1970 and of 2083.
+    for (const since of ['', 'A', '-1', 'zzzzzzzzzzzz', '1.5', 'zzz', 'zzzzzzzzzz'])
+      await expect(open(since), since).rejects.toMatchObject({
+        code: 'CURSOR_INVALID',
+        message: `since "${since}" was not made by this API: send the token of the last event, or leave since out`,
+      })
     expect(following).toBe(0)
   })
 

@@ -81,7 +81,7 @@ function needingBase<W, P, O>(
 function serve(hot: HotStore): HistoryService {
   const records = openModelRecordStore(makeRecordState(), openGate)
   const aggregator = makeAggregator(systemClock, () => undefined, { keysMax: 1_000, ageMaxMs: 60_000, heldMax: 1_000 })
-  const writes = makeHistoryWrites(hot, records, timelineCap, journaling)
+  const writes = makeHistoryWrites(hot, records, timelineCap, businesses, journaling)
   return makeHistoryService(systemClock, businesses, hot, records, aggregator, () => undefined, { regions, timelineCap }, writes)
 }
 
