@@ -1,0 +1,120 @@
+/**
+ * Reads of the feed's hot store. Posts are one MGET per region, and noted changes one range per region. Lists of a region are one script,
+ * because their parts must be of one moment.
+ */
+import type { ViewerId } from '../../../../core/domain.ts'
+import { scriptCommand, type Command, type Connection } from '../../../../stores/redis/connection.ts'
+import { groupByRegion } from '../../../../stores/redis/grouping.ts'
+import { headKey, inboxKey } from '../../model/cache-keys.ts'
+import type { FilterWords, Post } from '../../model/post.ts'
+import { isPostId, regionOfPost, type PostId } from '../../packed/post-id.ts'
+import type { ListChanges, RegionChanges } from '../hot-store.ts'
+import { CLOCK, FORGOTTEN, type FeedLayout } from './keys.ts'
+import { SCRIPTS } from './scripts.ts'
+import { decodeList, decodeStoredPost, decodeStoredWords } from './values.ts'
+
+/** So that a command blocks its server for less than a millisecond. */
+const LISTS_PER_SCRIPT = 100
+const POSTS_PER_COMMAND = 200
+const CHANGES_PER_COMMAND = 1_000
+const BUSINESS = 0
+
+type KeysOf = (region: number, viewer: ViewerId) => string
+type Gathered = { region: number; tick: number; changed: Map<string, number>; version: number; isPartial: boolean; isDone: boolean }
+
+export function makeFeedReading(connection: Connection, layout: FeedLayout) {
+  /** The stored values of keys, in order, by as few commands as there are regions. Undefined keys have none. */
+  async function getValues(keys: readonly ({ region: number; key: string } | undefined)[]): Promise<(Buffer | null)[]> {
+    const found: (Buffer | null)[] = keys.map(() => null)
+    const batches: { args: string[]; indexes: number[] }[] = []
+    const open = new Map<number, { args: string[]; indexes: number[] }>()
+    for (const [index, asked] of keys.entries()) {
+      if (asked === undefined) continue
+      let batch = open.get(asked.region)
+      if (batch === undefined || batch.args.length === POSTS_PER_COMMAND) {
+        batch = { args: [], indexes: [] }
+        open.set(asked.region, batch)
+        batches.push(batch)
+      }
+      batch.args.push(asked.key)
+      batch.indexes.push(index)
+    }
+    const answers = (await connection.send(batches.map(({ args }) => ({ name: 'mget', args })))) as (Buffer | null)[][]
+    batches.forEach(({ indexes }, at) => indexes.forEach((index, place) => (found[index] = answers[at]?.[place] ?? null)))
+    return found
+  }
+
+  async function getLists(viewers: readonly ViewerId[], added: KeysOf, removed: KeysOf, cacheKey: (viewer: ViewerId) => string) {
+    const lists: ListChanges[] = Array.from({ length: viewers.length })
+    const batches = groupByRegion(viewers, (viewer) => ({ viewer, business: BUSINESS }), layout.regionOf, LISTS_PER_SCRIPT)
+    const commands = batches.map(({ region, items }) => {
+      const keys = items.flatMap(({ item }) => [added(region, item), removed(region, item)])
+      const args = items.map(({ item }) => cacheKey(item))
+      return scriptCommand(SCRIPTS.getLists, [layout.changes(region), ...keys], args)
+    })
+    const answers = (await connection.send(commands)) as unknown[][]
+    batches.forEach(({ items }, at) =>
+      items.forEach(({ index }, place) => {
+        const [ids, gone, tick] = (answers[at] as unknown[]).slice(place * 3, place * 3 + 3) as [Buffer | null, Buffer[], Buffer | null]
+        lists[index] = decodeList(ids, gone, tick)
+      }),
+    )
+    return lists
+  }
+
+  const rangeCommand = ({ region, tick }: Gathered): Command => ({
+    name: 'zrangebyscore',
+    // From the last tick of a long answer on, since more keys may have it.
+    args: [layout.changes(region), tick, '+inf', 'WITHSCORES', 'LIMIT', 0, CHANGES_PER_COMMAND],
+  })
+
+  return {
+    getValues,
+
+    async getPostMany(ids: readonly PostId[]): Promise<(Post | undefined)[]> {
+      const regions = ids.map((id) => (isPostId(id, layout.regions) ? regionOfPost(id) : undefined))
+      const keys = ids.map((id, at) => {
+        const region = regions[at]
+        return region === undefined ? undefined : { region, key: layout.post(region, id) }
+      })
+      const values = await getValues(keys)
+      return ids.map((id, at) => (values[at] ? decodeStoredPost(id, values[at]) : undefined))
+    },
+
+    getOutboxMany: (authors: readonly ViewerId[]): Promise<ListChanges[]> => getLists(authors, layout.outbox, layout.deleted, headKey),
+    getInboxMany: (viewers: readonly ViewerId[]): Promise<ListChanges[]> => getLists(viewers, layout.inbox, layout.recalled, inboxKey),
+
+    async getWords(viewer: ViewerId): Promise<FilterWords | undefined> {
+      const region = layout.regionOf(viewer)
+      const [value] = await getValues([{ region, key: layout.words(region, viewer) }])
+      return value ? decodeStoredWords(value) : undefined
+    },
+
+    /** A long answer is read in several commands. A key that changes in between moves to their end. */
+    async listChanges(since: ReadonlyMap<number, number>): Promise<RegionChanges[]> {
+      const all = Array.from(since, ([region, tick]): Gathered => {
+        return { region, tick: tick + 1, changed: new Map(), version: tick, isPartial: false, isDone: false }
+      })
+      for (let open = all; open.length > 0; open = open.filter(({ isDone }) => !isDone)) {
+        const answers = (await connection.send(open.map(rangeCommand))) as Buffer[][]
+        open.forEach((gathered, at) => take(gathered, answers[at] ?? []))
+      }
+      return all.flatMap(({ region, changed, version, isPartial }) => {
+        const keys = Array.from(changed, ([key, tick]) => ({ key, version: tick }))
+        return keys.length === 0 && !isPartial ? [] : [{ region, changed: keys, version, isPartial }]
+      })
+    },
+  }
+}
+
+/** An answer of the noted changes: members with their ticks, ascending. */
+function take(gathered: Gathered, answer: readonly Buffer[]): void {
+  for (let at = 0; at < answer.length; at += 2) {
+    const [member, tick] = [String(answer[at]), Number(String(answer[at + 1]))]
+    if (member === CLOCK) gathered.version = tick
+    else if (member === FORGOTTEN) gathered.isPartial = true
+    else gathered.changed.set(member, tick)
+    gathered.tick = tick
+  }
+  gathered.isDone = answer.length < CHANGES_PER_COMMAND * 2
+}

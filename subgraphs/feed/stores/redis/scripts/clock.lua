@@ -1,0 +1,31 @@
+-- clock: the region's clock, which is a member of its noted changes, and what depends on ticks. Included by scripts that change data. Lua
+-- numbers are doubles: ticks stay below 2^49, and a post id, which has 63 bits, is made of two halves of 32.
+local CLOCK = '+'
+
+local function whole(number)
+  return string.format('%.0f', number)
+end
+
+-- The region's next tick: above the last one, not behind the clock, and above a version from before the store was lost.
+local function nextTick(changes, clock, above)
+  return math.max(tonumber(redis.call('ZSCORE', changes, CLOCK) or '0') + 1, clock, above + 1)
+end
+
+-- tick * 2^14 + region
+local function idOf(tick, region)
+  return struct.pack('>I4I4', math.floor(tick / 2 ^ 18), (tick % 2 ^ 18) * 2 ^ 14 + region)
+end
+
+-- The key of a post ends in the digits of its id.
+local function postKey(root, id)
+  return root .. string.format('%08x%08x', struct.unpack('>I4I4', id))
+end
+
+-- Messages end in their version (subgraphs/feed/model/post-codec.ts): field 15, a little-endian double.
+local function versioned(message, version)
+  return message .. string.char(0x79) .. struct.pack('<d', version)
+end
+
+local function versionOf(message)
+  return (struct.unpack('<d', message, #message - 7))
+end
