@@ -1,0 +1,70 @@
+/**
+ * The ports of the feed as the service uses them, each behind a breaker, so that a failed store costs a request nothing
+ * (`core/outage/guard.ts` has the details). The job uses the ports without breakers.
+ */
+import type { Clock } from '../../../core/clock.ts'
+import { guardMethods, makeStoreBreakers, type GuardOptions, type StoreBreakers } from '../../../core/outage/guard.ts'
+import type { PartBreaker } from '../../../core/outage/part-breaker.ts'
+import { makeRecordReads, type RecordReads, type RecordReadsFigures } from '../../../core/outage/record-reads.ts'
+import { guardLog } from '../../../writeback/guarded-log.ts'
+import type { Log } from '../../../writeback/log.ts'
+import { regionOfPost } from '../packed/post-id.ts'
+import type { FeedHotStore } from './hot-store.ts'
+import type { FeedRecords } from './record-store.ts'
+
+export type FeedStores = { hot: FeedHotStore; log: Log; records: FeedRecords }
+
+export type GuardedFeedStores = FeedStores & {
+  breakers: StoreBreakers
+  recordReads(): RecordReadsFigures
+  /** Ends the checks; the stores stay open. */
+  stop(): void
+}
+
+/** `onDown` is called when a breaker opens. */
+export function guardFeedStores(
+  clock: Clock,
+  stores: FeedStores,
+  options: GuardOptions,
+  onDown: (error: unknown) => void,
+): GuardedFeedStores {
+  const { hot, log, records } = stores
+  const breakers = makeStoreBreakers(clock, stores, options, onDown)
+  const reads = makeRecordReads(clock, breakers.recordStore, records, options, breakers.hotStore.isOpen)
+  return {
+    hot: guardHot(hot, breakers.hotStore),
+    log: guardLog(log, breakers.log),
+    records: guardRecords(records, reads),
+    breakers,
+    recordReads: reads.figures,
+    stop() {
+      for (const breaker of Object.values(breakers)) breaker.stop()
+    },
+  }
+}
+
+function guardHot(hot: FeedHotStore, { run }: PartBreaker): FeedHotStore {
+  return guardMethods(hot, run, {
+    publish: ({ author }) => [author],
+    addToInboxes: (_, viewers) => [...viewers],
+    removeFromInboxes: (_, viewers) => [...viewers],
+    delete: ({ author }) => [author],
+    setWords: (viewer) => [viewer],
+    getWords: (viewer) => [viewer],
+    // A viewer whose id is the number of a region belongs to that region.
+    getPostMany: (ids) => ids.map((id) => String(regionOfPost(id))),
+    getOutboxMany: (authors) => [...authors],
+    getInboxMany: (viewers) => [...viewers],
+    listChanges: (since) => Array.from(since.keys(), String),
+    noteChange: (viewer) => [viewer],
+  })
+}
+
+function guardRecords(records: FeedRecords, { run }: RecordReads): FeedRecords {
+  return guardMethods(records, run, {
+    getPostMany: (ids) => ({ kind: 'getPostMany', size: ids.length }),
+    getWordsMany: (viewers) => ({ kind: 'getWordsMany', size: viewers.length }),
+    listOutboxMany: (authors, _, limit) => ({ kind: 'listOutboxMany', size: authors.length * limit, isPage: true }),
+    listInboxMany: (viewers, _, limit) => ({ kind: 'listInboxMany', size: viewers.length * limit, isPage: true }),
+  })
+}
