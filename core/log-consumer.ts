@@ -1,7 +1,7 @@
 /** The consumers of logs, independent of their content. */
 
-/** The content of a log: keys of progress, keys of marks, plays (`play-log.ts`). */
-export type Stream = 'history' | 'marks' | 'plays'
+/** The content of a log: keys of progress, keys of marks, plays (`play-log.ts`), keys of posts and filter words. */
+export type Stream = 'history' | 'marks' | 'plays' | 'feed'
 
 export type LogConsumer = {
   /**

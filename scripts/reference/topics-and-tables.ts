@@ -13,6 +13,7 @@ const RECORDS = '[schema/records.proto](../../schema/records.proto)'
 const TOPICS: Readonly<Record<string, readonly [message: string, holds: string]>> = {
   '.flushes': ['`Flush`', 'Keys of history to persist. All messages of a region are in one partition.'],
   '.mark-flushes': ['`Flush`', 'Keys of marks to persist, in the same form.'],
+  '.feed-flushes': ['`Flush`', 'Keys of posts and filter words to persist, in the same form.'],
   '.plays': ['`Plays`', 'Plays from players and other services, at least once and in any order.'],
   '.rewards': ['`Reward`', 'The first view, play and issue of a day, at least once. A repeated reward has the same id.'],
   '.mark': ['`MarkEvent`', "Every transition of a mark, at least once, in the partition of the viewer's region."],

@@ -35,7 +35,7 @@ async function inspectCopies(connection: KafkaConnection, settings: TopicSetting
       const { flushes, rewards } = topicNames(prefix)
       const { marks, counts } = eventTopicNames(prefix)
       const topics = await Promise.all(
-        [flushes, topicNames(prefix, 'marks').flushes, topicNames(prefix, 'plays').flushes, rewards, marks, counts]
+        [flushes, ...(['marks', 'feed', 'plays'] as const).map((stream) => topicNames(prefix, stream).flushes), rewards, marks, counts]
           .filter((topic) => existing.has(topic))
           .map((topic) => readCopies(admin, topic)),
       )

@@ -6,6 +6,7 @@
  * | .flushes      | 12         | 7 days  | keys to persist; a region's messages are all in partition region mod n |
  * | .rewards      | 12         | 30 days | first views, plays and issues of a day, for the service that pays them |
  * | .mark-flushes | 12         | 7 days  | keys of marks to persist, as in .flushes                               |
+ * | .feed-flushes | 12         | 7 days  | keys of posts and filter words to persist, as in .flushes              |
  * | .plays        | 12         | 7 days  | watched subjects, from any reporter (Plays)                            |
  * | .mark         | 12         | 30 days | every transition of a mark (MarkEvent), in partition region mod n      |
  * | .count        | 12         | 30 days | every change of a subject's counts (CountEvent)                        |
@@ -28,7 +29,7 @@ import type { Stream } from '../../core/log-consumer.ts'
 
 export type TopicNames = { flushes: string; rewards: string; dead: string }
 
-const SUFFIX = { marks: 'mark-flushes', plays: 'plays' } as const
+const SUFFIX = { marks: 'mark-flushes', plays: 'plays', feed: 'feed-flushes' } as const
 
 export function topicNames(prefix: string, stream: Stream = 'history'): TopicNames {
   if (stream !== 'history') return { ...topicNames(prefix), flushes: `${prefix}.${SUFFIX[stream]}` }
@@ -86,6 +87,7 @@ export function wantedTopics(settings: TopicSettings): WantedTopic[] {
     { topic: names.flushes, partitions, config: keptFor(settings.flushesDays ?? 7) },
     { topic: names.rewards, partitions, config: keptFor(rewardsDays) },
     markFlushes,
+    { topic: topicNames(prefix, 'feed').flushes, partitions, config: keptFor(settings.flushesDays ?? 7) },
     { topic: topicNames(prefix, 'plays').flushes, partitions, config: keptFor(settings.flushesDays ?? 7) },
     { topic: events.marks, partitions, config: keptFor(rewardsDays) },
     { topic: events.counts, partitions, config: keptFor(rewardsDays) },

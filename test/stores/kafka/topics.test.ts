@@ -33,7 +33,9 @@ describe.skipIf(address === undefined)('topics of the log', () => {
     const topicPrefix = freshPrefix()
     const first = await migrateKafka(connection, { topicPrefix, partitions: 6 }, logger)
     expect(first).toEqual({
-      created: ['flushes', 'rewards', 'mark-flushes', 'plays', 'mark', 'count', 'dead'].map((name) => `${topicPrefix}.${name}`),
+      created: ['flushes', 'rewards', 'mark-flushes', 'feed-flushes', 'plays', 'mark', 'count', 'dead'].map(
+        (name) => `${topicPrefix}.${name}`,
+      ),
       findings: [],
     })
     const second = await migrateKafka(connection, { topicPrefix, partitions: 6 }, logger)
@@ -81,7 +83,10 @@ describe.skipIf(address === undefined)('topics of the log', () => {
     })
     await admin.disconnect()
     const { created, findings } = await migrateKafka(connection, { topicPrefix, partitions: 4 }, logger)
-    expect(created).toEqual([...['mark-flushes', 'plays', 'mark', 'count'].map((name) => `${topicPrefix}.${name}`), names.dead])
+    expect(created).toEqual([
+      ...['mark-flushes', 'feed-flushes', 'plays', 'mark', 'count'].map((name) => `${topicPrefix}.${name}`),
+      names.dead,
+    ])
     expect(findings.some((line) => line.includes(`${names.flushes} has 2 partitions and 4 are configured: add partitions`))).toBe(true)
     expect(findings.some((line) => line.includes(`${names.rewards} has 5 partitions and 4 are configured: configure 5`))).toBe(true)
     expect(findings.some((line) => line.includes('cleanup.policy=compact'))).toBe(true)

@@ -54,7 +54,7 @@ describe('post codec', () => {
     for (const other of [{ author: '1' }, { clientKey: 'k' }]) expect(contentsHash({ ...POST, ...other })).toEqual(hash)
   })
 
-  it('a tombstone keeps author, audience and client key only', () => {
+  it('a tombstone keeps author, audience, source and client key only', () => {
     expect(tombstoneOf(POST, 5)).toEqual({ ...POST, text: '', media: [], version: 5, deleted: true })
   })
 })

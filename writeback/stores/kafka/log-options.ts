@@ -10,7 +10,7 @@ export type KafkaLogOptions = {
   topicPrefix?: string
   /** Which log of this deployment. Default "history". */
   stream?: Stream
-  /** The persisting group. Default: the prefix and "-history", or "-thumbup" for marks. */
+  /** The persisting group. Default: the prefix and "-history", "-feed", or "-thumbup" for marks. */
   groupId?: string
   /** Open and start to consume even if Kafka does not answer now. Missing topics are an error in any case. Default false. */
   mayBeDown?: boolean

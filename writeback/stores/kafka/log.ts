@@ -37,7 +37,7 @@ export async function openKafkaLog(options: KafkaLogOptions, { clock, logger }: 
   const topicPrefix = options.topicPrefix ?? 'tidemark'
   const stream = options.stream ?? 'history'
   const names = topicNames(topicPrefix, stream)
-  const groupId = options.groupId ?? `${topicPrefix}-${stream === 'history' ? 'history' : 'thumbup'}`
+  const groupId = options.groupId ?? `${topicPrefix}-${stream === 'marks' ? 'thumbup' : stream}`
   const kafka = makeClient(connection, logger)
   const appender = makeAppender(kafka, connection, clock, logger, {
     appendMaxMs: options.appendMaxMs ?? 5_000,

@@ -4,7 +4,7 @@ import type { Stream } from '../../../core/log-consumer.ts'
 
 export type LogTables = { flushes: Bytes; dead: Bytes; rewards: Bytes; counters: Bytes }
 
-const NAMES = { history: 'log', marks: 'mark-log', plays: 'play-log' } as const satisfies Record<Stream, string>
+const NAMES = { history: 'log', marks: 'mark-log', plays: 'play-log', feed: 'feed-log' } as const satisfies Record<Stream, string>
 
 export function openLogTables(environment: Environment, stream: Stream = 'history'): LogTables {
   const name = NAMES[stream]
