@@ -5,7 +5,7 @@
  */
 import type { ViewerId } from '../../../core/domain.ts'
 import { compareIds } from '../../../core/keys.ts'
-import type { FilterWords, Post } from '../../../subgraphs/feed/model/post.ts'
+import { recipientsOf, type FilterWords, type Post } from '../../../subgraphs/feed/model/post.ts'
 import { packIds } from '../../../subgraphs/feed/packed/vector.ts'
 import type { PostId } from '../../../subgraphs/feed/packed/post-id.ts'
 import type { FeedRecords, ListPart } from '../../../subgraphs/feed/stores/record-store.ts'
@@ -64,7 +64,7 @@ export function openModelFeedRecords(state: FeedRecordsState, run: RunFeedRecord
       ),
     listInboxMany: (viewers, before, limit) =>
       run('listInboxMany', [viewers, before, limit], () =>
-        viewers.map((viewer) => listPart((post) => post.audience?.includes(viewer) === true, before, limit)),
+        viewers.map((viewer) => listPart((post) => recipientsOf(post).includes(viewer), before, limit)),
       ),
     purgeDeleted: (versionBelow, limit) => run('purgeDeleted', [versionBelow, limit], () => purge(versionBelow, limit)),
     countPosts: () => run('countPosts', [], () => [...state.posts.values()].filter(({ deleted }) => !deleted).length),

@@ -35,3 +35,8 @@ export function maySee(
   if (audience === undefined) return true
   return viewer !== undefined && (viewer === author || audience.includes(viewer))
 }
+
+/** The viewers whose inboxes get the post: its audience without its author. */
+export function recipientsOf({ author, audience = [] }: Pick<Post, 'author' | 'audience'>): ViewerId[] {
+  return audience.filter((viewer) => viewer !== author)
+}

@@ -26,7 +26,7 @@ import { checkPublish, checkWords, unknownPost, type CountEventInput, type Publi
 import type { CountEvent } from '../model/counts.ts'
 import type { DirtyKey } from '../model/dirty-keys.ts'
 import { eventsOfPost } from '../model/post-events.ts'
-import { maySee, type FilterWords, type Post } from '../model/post.ts'
+import { maySee, recipientsOf, type FilterWords, type Post } from '../model/post.ts'
 import { isPostId, type PostId } from '../packed/post-id.ts'
 import type { FeedHotStore } from '../stores/hot-store.ts'
 import { countInputs, type CountAnswer, type CountParts } from './counting.ts'
@@ -105,7 +105,7 @@ export function makeFeedService(clock: Clock, parts: FeedServiceParts, { busines
       }
       const { post, status } = outcome
       figures[status]++
-      if (post.audience !== undefined) await hot.addToInboxes(post.id, others(post), options())
+      if (post.audience !== undefined) await hot.addToInboxes(post.id, recipientsOf(post), options())
       // A store remembers events for an hour only, and a client key for longer.
       if (status === 'published') await countLater(eventsOfPost(post, business), degraded)
       aggregate({ viewer: author, post: post.id })
@@ -118,7 +118,7 @@ export function makeFeedService(clock: Clock, parts: FeedServiceParts, { busines
         throw new TidemarkError('FORBIDDEN', `post "${id}" is of another author: delete only your own posts`, { path: ['id'] })
       }
       const tombstone = await hot.delete(post, options())
-      if (post.audience !== undefined) await hot.removeFromInboxes(post.id, others(post), options())
+      if (post.audience !== undefined) await hot.removeFromInboxes(post.id, recipientsOf(post), options())
       if (!post.deleted) await countLater(eventsOfPost(tombstone, business), degraded)
       aggregate({ viewer, post: post.id })
       figures.deleted++
@@ -138,8 +138,4 @@ export function makeFeedService(clock: Clock, parts: FeedServiceParts, { busines
     },
     figures: () => ({ ...figures }),
   }
-}
-
-function others({ author, audience }: Post): ViewerId[] {
-  return (audience ?? []).filter((viewer) => viewer !== author)
 }
