@@ -40,7 +40,8 @@ export type WriteBackStores = {
 export type WriteBackSteps = {
   /** Persists these keys from store to store. */
   persist(keys: readonly FlushedKey[]): Promise<unknown>
-  makeReplay(writeBack: WriteBack, dropped: (count: number) => void): Replay
+  /** Of the journals. Absent without them. */
+  makeReplay?(writeBack: WriteBack, dropped: (count: number) => void): Replay
   /** Ends the writes of the capability that are under way, before the last flush. */
   settle?(): Promise<void>
 }
@@ -92,6 +93,7 @@ export function makeWriteBack(
     flusher,
     journaling:
       stores.journals &&
+      makeReplay &&
       makeJournaling(
         clock,
         { hotStore: stores.journaledFor ?? hotStore, recordStore },
