@@ -1,0 +1,26 @@
+/**
+ * The events that the persist step counts again: the process that published or deleted the post may have died before it counted them.
+ *
+ * Counters remember the ids of events for an hour at least. An event of an older change is therefore left out: it was counted long ago, and
+ * could be counted a second time now. Such a step is rare, because keys are flushed within seconds. It is a repetition during a long outage of
+ * the record store, and its first run has counted the event.
+ */
+import type { BusinessNumber } from '../../../core/domain.ts'
+import type { CountEvent } from '../model/counts.ts'
+import { eventsOfPost } from '../model/post-events.ts'
+import type { Post } from '../model/post.ts'
+import { POST_EPOCH_MS, TICKS_PER_MS, createdAtOf } from '../packed/post-id.ts'
+
+/** Shorter than the hour, because clocks differ. */
+const COUNTED_AGAIN_MS = 50 * 60_000
+
+/** In order: what a post adds comes before what its deletion takes back. `business`: of the posts. */
+export function countedEvents(post: Post, business: BusinessNumber, now: number): CountEvent[] {
+  const since = now - COUNTED_AGAIN_MS
+  const published = createdAtOf(post.id) >= since ? eventsOfPost({ ...post, deleted: false }, business) : []
+  return post.deleted && changedAtOf(post) >= since ? [...published, ...eventsOfPost(post, business)] : published
+}
+
+function changedAtOf({ version }: Post): number {
+  return POST_EPOCH_MS + version / TICKS_PER_MS
+}
