@@ -42,7 +42,7 @@ export type RecordRead = {
   kind: string
   /** The number of keys, or the maximum of rows. */
   size: number
-  /** The tenants of the data. Absent: data of all tenants, which has a lane of its own. */
+  /** The tenants of the data. Absent: data of all tenants, which has lanes of its own. */
   of?: readonly { business: BusinessNumber }[]
   /** A page or a recount; one operation may ask for hundreds of them. */
   isPage?: boolean
@@ -137,8 +137,9 @@ export function makeRecordReads(
 
   /** For a read of several tenants: the shortest of their lanes, because its turn comes first. */
   function shortestLane({ of = [], isPage = false }: RecordRead): string {
-    const lanes = [...new Set(of.map(({ business }) => business))].map((business) => `${business} ${isPage ? 'pages' : 'lookups'}`)
-    return lanes.reduce((least, lane) => (queue.lengthOf(lane) < queue.lengthOf(least) ? lane : least), lanes[0] ?? 'all')
+    const kind = isPage ? 'pages' : 'lookups'
+    const lanes = [...new Set(of.map(({ business }) => business))].map((business) => `${business} ${kind}`)
+    return lanes.reduce((least, lane) => (queue.lengthOf(lane) < queue.lengthOf(least) ? lane : least), lanes[0] ?? `all ${kind}`)
   }
 
   return {
