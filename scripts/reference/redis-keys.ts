@@ -1,6 +1,7 @@
 /** The forms of Redis keys, made by the layouts that the hot stores use. */
 import { regionTags } from '../../stores/redis/region-tags.ts'
 import { makeSeenLayout } from '../../subgraphs/feed-existence/stores/redis/keys.ts'
+import { makeCounterLayout } from '../../subgraphs/feed/stores/redis/counters/keys.ts'
 import { makeLayout } from '../../subgraphs/history/stores/redis/keys.ts'
 import { makeMarkLayout } from '../../subgraphs/thumbup/stores/redis/keys.ts'
 import { code, table } from './page.ts'
@@ -139,8 +140,41 @@ const FEED_EXISTENCE: Words<ReturnType<typeof makeSeenLayout>> = {
   others: ['regions', 'regionOf', 'slot', 'regionOfKey', 'ringOf', 'version'],
 }
 
+const COUNTERS: Words<ReturnType<typeof makeCounterLayout>> = {
+  title: 'Counters',
+  layout: makeCounterLayout(PREFIX, REGIONS),
+  keys: {
+    block: {
+      key: (layout) => layout.block(0, 4, 17),
+      type: 'string',
+      holds: 'Block 17 of the region in business 4: counters of about 24 subjects.',
+    },
+    size: {
+      key: (layout) => layout.size(0, 4),
+      type: 'hash',
+      holds: 'The number of blocks and of subjects, and the schema of the counters.',
+    },
+    overflow: {
+      key: (layout) => layout.overflow(0, 4),
+      type: 'hash',
+      holds: 'Totals that are too large for the bits of their counter, by subject.',
+    },
+    events: { key: (layout) => layout.events(0, 480_000), type: 'set', holds: 'Hashes of the events of an hour. The key expires.' },
+    dirty: {
+      key: (layout) => layout.dirty(0),
+      type: 'sorted set',
+      holds: 'Dirty subjects of the region, by the time of the first change.',
+    },
+    versions: { key: (layout) => layout.versions(0), type: 'hash', holds: 'The versions of these subjects.' },
+    version: { key: (layout) => layout.version(0), type: 'string', holds: 'The last version of the region.' },
+    never: { key: (layout) => layout.never(0), type: '–', holds: 'Never exists. A probe of the region reads it.' },
+    meta: { key: (layout) => layout.meta, type: 'hash', holds: 'The format of the keys and the number of regions.' },
+  },
+  others: ['regions', 'regionOf', 'slot', 'regionOfKey'],
+}
+
 export function redisBlocks(): string[] {
-  return [...blocksOf(HISTORY), ...blocksOf(LIKES), ...blocksOf(FEED_EXISTENCE)]
+  return [...blocksOf(HISTORY), ...blocksOf(LIKES), ...blocksOf(FEED_EXISTENCE), ...blocksOf(COUNTERS)]
 }
 
 function blocksOf<Layout extends object>({ title, layout, keys, others }: Words<Layout>): string[] {

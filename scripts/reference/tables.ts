@@ -157,6 +157,15 @@ const TABLES: Readonly<Record<string, Words>> = {
       words: 'The words, as `FilterWords` of [records.proto](../../schema/records.proto).',
     },
   },
+  feed_counts: {
+    purpose: 'One row per counted subject: its absolute totals.',
+    columns: {
+      business: BUSINESS,
+      oid: OID,
+      version: 'Version of the hot store: the row with the higher version stays.',
+      counts: 'JSON of the counters that are not 0.',
+    },
+  },
 }
 
 export function tableBlocks(tables = readMigrations().flatMap(({ text }) => statementsOf(text).map(createdTable))): string[] {

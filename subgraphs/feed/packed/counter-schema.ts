@@ -22,6 +22,8 @@ export type PackedCounts = { entry: Buffer; overflow: Buffer | undefined }
 
 export type CounterSchema<Name extends string> = {
   readonly names: readonly Name[]
+  /** In the order of the names. */
+  readonly widths: readonly number[]
   /** Bytes of an entry. */
   readonly entryBytes: number
   /** Bytes of an overflow entry. */
@@ -30,6 +32,8 @@ export type CounterSchema<Name extends string> = {
   pack(counts: Readonly<Record<Name, number>>): PackedCounts
   /** Throws DATA_DAMAGED if a length is wrong, or a counter is saturated and has no overflow entry. */
   unpack(packed: PackedCounts): Record<Name, number>
+  /** True if a counter of this entry is saturated, so that `unpack` needs the overflow entry. */
+  isSaturated(entry: Buffer): boolean
   /** The counts after these changes; an absent counter does not change. Undefined if one would leave 0 to 2^53 - 1. */
   add(packed: PackedCounts, deltas: Readonly<Partial<Record<Name, number>>>): PackedCounts | undefined
 }
@@ -86,7 +90,11 @@ export function makeCounterSchema<Name extends string>(bitsOf: Readonly<Record<N
     return pack(counts)
   }
 
-  return { names, entryBytes, overflowBytes, pack, unpack, add }
+  function isSaturated(entry: Buffer): boolean {
+    return fields.some(({ at, width, saturated }) => readBits(entry, at, width) === saturated)
+  }
+
+  return { names, widths: fields.map(({ width }) => width), entryBytes, overflowBytes, pack, unpack, isSaturated, add }
 }
 
 function damaged(mistake: string): TidemarkError {

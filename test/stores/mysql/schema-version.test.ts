@@ -5,6 +5,7 @@ import { sampleFeedStatements } from '../../../subgraphs/thumbup/change-feed/mys
 import { sampleMarkStatements } from '../../../harness/stores/mark-statement-samples.ts'
 import { sampleSeenStatements } from '../../../subgraphs/feed-existence/stores/mysql/statements.ts'
 import { samplePostStatements } from '../../../subgraphs/feed/stores/mysql/statements.ts'
+import { sampleCountStatements } from '../../../subgraphs/feed/stores/mysql/counters/statements.ts'
 import { sampleStatements } from '../../../subgraphs/history/stores/mysql/statements.ts'
 import { makeDatabase, mariadb, type TestDatabase } from './databases.ts'
 
@@ -22,7 +23,7 @@ describe.skipIf(mariadb === undefined)('the schema', () => {
     const applied = await Promise.all([migrateMysql(test.database), migrateMysql(test.database)])
     expect(applied.flat()).toHaveLength(codeSchemaVersion())
     const names =
-      'counts deployment feed_inbox feed_places feed_posts feed_words heartbeats history likes mark_blocks offsets outbox owners schema_version seen_filters seen_quarantine viewer_settings'
+      'counts deployment feed_counts feed_inbox feed_places feed_posts feed_words heartbeats history likes mark_blocks offsets outbox owners schema_version seen_filters seen_quarantine viewer_settings'
     expect(new Set(await tables())).toEqual(new Set(names.split(' ')))
     await open()
   })
@@ -74,7 +75,13 @@ describe.skipIf(mariadb === undefined)('the schema', () => {
   it('accepts every statement of the adapter', async () => {
     await migrateMysql(test.database)
     await test.database.send('DELETE FROM schema_version')
-    for (const statement of [...sampleStatements(), ...sampleFeedStatements(), ...sampleSeenStatements(), ...samplePostStatements()])
+    for (const statement of [
+      ...sampleStatements(),
+      ...sampleFeedStatements(),
+      ...sampleSeenStatements(),
+      ...samplePostStatements(),
+      ...sampleCountStatements(),
+    ])
       await test.database.send(statement)
     await test.database.session(async (session) => {
       for (const statement of sampleMarkStatements()) await session.send(statement)

@@ -1,0 +1,89 @@
+/**
+ * Reads totals: one MGET of blocks, which have four counters of a subject in one place. A subject with a saturated counter takes a second
+ * round trip, because its overflow entry must be of the same moment.
+ */
+import type { Subject } from '../../../../../core/domain.ts'
+import { scriptCommand, type Connection } from '../../../../../stores/redis/connection.ts'
+import type { Counts } from '../../../model/counts.ts'
+import { findEntry } from './blocks.ts'
+import type { CounterLayout } from './keys.ts'
+import { SCRIPTS } from './scripts.ts'
+import type { Placed, Sizes } from './sizes.ts'
+
+/** Keeps a command below a millisecond. */
+const BLOCKS_PER_COMMAND = 500
+
+export function makeCounterReading(connection: Connection, layout: CounterLayout, sizes: Sizes) {
+  async function readBlocks(placed: readonly Placed[]): Promise<Map<string, Buffer>> {
+    const keys = new Map(placed.map((each) => [sizes.keyOf(each), each.region]))
+    // On a Cluster the keys of a command must be in one slot.
+    const groups = connection.isCluster ? [...Map.groupBy(keys, ([, region]) => region).values()] : [[...keys]]
+    const commands = groups.flatMap((group) => {
+      const names = group.map(([key]) => key)
+      return Array.from({ length: Math.ceil(names.length / BLOCKS_PER_COMMAND) }, (_, chunk) => ({
+        name: 'mget',
+        args: names.slice(chunk * BLOCKS_PER_COMMAND, (chunk + 1) * BLOCKS_PER_COMMAND),
+      }))
+    })
+    const answers = (await connection.send(commands)) as (Buffer | null)[][]
+    const blocks = new Map<string, Buffer>()
+    commands.forEach(({ args }, at) =>
+      args.forEach((key, place) => {
+        const block = answers[at]?.[place]
+        if (block) blocks.set(key, block)
+      }),
+    )
+    return blocks
+  }
+
+  /** The entries that exist. */
+  async function readEntries(placed: readonly Placed[]): Promise<Map<Placed, Buffer>> {
+    const entries = new Map<Placed, Buffer>()
+    let open = placed
+    while (open.length > 0) {
+      await sizes.learn(open)
+      const blocks = await readBlocks(open)
+      const missing: Placed[] = []
+      for (const each of open) {
+        const block = blocks.get(sizes.keyOf(each))
+        const entry = block && findEntry(block, each.oid, sizes.schemaOf(each.business).entryBytes)
+        if (entry === undefined) missing.push(each)
+        else entries.set(each, entry)
+      }
+      // A missing subject is in another block if the number of blocks has changed.
+      open = missing.length === 0 ? missing : await sizes.refresh(missing)
+    }
+    return entries
+  }
+
+  async function readWide(placed: Placed): Promise<Counts | undefined> {
+    const schema = sizes.schemaOf(placed.business)
+    const keys = [sizes.keyOf(placed), layout.overflow(placed.region, placed.business)]
+    const [answer] = await connection.send([scriptCommand(SCRIPTS.getWide, keys, [placed.oid, schema.entryBytes])])
+    const [entry, overflow] = answer as Buffer[]
+    if (entry !== undefined) return schema.unpack({ entry, overflow: overflow?.length === 0 ? undefined : overflow })
+    return (await sizes.refresh([placed])).length === 0 ? undefined : readWide(placed)
+  }
+
+  return {
+    async getMany(subjects: readonly Subject[]): Promise<(Counts | undefined)[]> {
+      const placed = subjects.map(sizes.place)
+      const entries = await readEntries(placed)
+      const wide: Promise<void>[] = []
+      const counts = placed.map((each, at): Counts | undefined => {
+        const entry = entries.get(each)
+        if (entry === undefined) return undefined
+        const schema = sizes.schemaOf(each.business)
+        if (!schema.isSaturated(entry)) return schema.unpack({ entry, overflow: undefined })
+        wide.push(
+          readWide(each).then((found) => {
+            counts[at] = found
+          }),
+        )
+        return undefined
+      })
+      await Promise.all(wide)
+      return counts
+    },
+  }
+}

@@ -1,0 +1,96 @@
+/** The number of blocks of each region and business, as this process knows it. It only grows, unless Redis loses its data. */
+import type { BusinessNumber, Subject } from '../../../../../core/domain.ts'
+import { TidemarkError } from '../../../../../core/errors.ts'
+import type { Connection } from '../../../../../stores/redis/connection.ts'
+import type { CounterSchemas } from '../../../model/counts.ts'
+import type { CounterSchema } from '../../../packed/counter-schema.ts'
+import { blockOf, hashOf, packedOid } from './blocks.ts'
+import type { CounterLayout } from './keys.ts'
+
+export type Shelf = { region: number; business: BusinessNumber }
+
+/** A subject, as the scripts address it. */
+export type Placed = Shelf & { subject: Subject; oid: Buffer; hash: number }
+
+export type Sizes = ReturnType<typeof makeSizes>
+
+export function makeSizes(connection: Connection, layout: CounterLayout, schemas: CounterSchemas) {
+  const known = new Map<string, number>()
+  const nameOf = ({ region, business }: Shelf): string => `${region}:${business}`
+
+  async function ask(shelves: readonly Shelf[]): Promise<void> {
+    if (shelves.length === 0) return
+    const distinct = [...new Map(shelves.map((shelf) => [nameOf(shelf), shelf])).values()]
+    const answers = (await connection.send(
+      distinct.map(({ region, business }) => ({ name: 'hmget', args: [layout.size(region, business), 'blocks', 'schema'] })),
+    )) as (Buffer | null)[][]
+    distinct.forEach((shelf, at) => {
+      const [blocks, written] = (answers[at] ?? []).map((each) => each?.toString())
+      const ours = schemaText(schemaOf(shelf.business))
+      if (written !== undefined && written !== ours) {
+        throw new TidemarkError(
+          'DATA_INCOMPATIBLE',
+          `Redis has the counters of business ${shelf.business} as "${written}", and "${ours}" is configured: set the counters back, or delete the keys of "${layout.size(shelf.region, shelf.business)}" after everything is persisted`,
+        )
+      }
+      known.set(nameOf(shelf), Number(blocks ?? 1))
+    })
+  }
+
+  function schemaOf(business: BusinessNumber): CounterSchema<string> {
+    const schema = schemas.get(business)
+    if (schema === undefined)
+      throw new TidemarkError('BUSINESS_UNKNOWN', `business ${business} has no counters: give it some in the configuration`)
+    return schema
+  }
+
+  const numberOf = (shelf: Shelf): number => known.get(nameOf(shelf)) ?? 1
+  const blockNumberOf = (placed: Placed): number => blockOf(placed.hash, numberOf(placed))
+
+  return {
+    schemaOf,
+    place(subject: Subject): Placed {
+      const { business, oid } = subject
+      return { subject, business, region: layout.regionOf(oid), oid: packedOid(oid), hash: hashOf(oid) }
+    },
+    numberOf,
+    blockNumberOf,
+    keyOf: (placed: Placed): string => layout.block(placed.region, placed.business, blockNumberOf(placed)),
+    /** Asks for the numbers that this process does not know. Throws DATA_INCOMPATIBLE if the entries have another schema. */
+    learn: (shelves: readonly Shelf[]): Promise<void> => ask(shelves.filter((shelf) => !known.has(nameOf(shelf)))),
+    /** Asks for these numbers. Resolves with those of the given that have another number than before. */
+    async refresh<S extends Shelf>(some: readonly S[]): Promise<S[]> {
+      const before = some.map(numberOf)
+      await ask(some)
+      return some.filter((shelf, at) => numberOf(shelf) !== before[at])
+    },
+    note: (shelf: Shelf, blocks: number): void => void known.set(nameOf(shelf), blocks),
+  }
+}
+
+/** Such as "repost:24 comment:20". */
+export function schemaText({ names, widths }: CounterSchema<string>): string {
+  return names.map((name, at) => `${name}:${widths[at]}`).join(' ')
+}
+
+const ITEMS_PER_SCRIPT = 100
+
+export type Batch<T> = Shelf & { items: T[] }
+
+/** Items of one region and business each, few enough for a script that takes less than a millisecond. */
+export function batchesOf<T extends { placed: Placed }>(items: readonly T[]): Batch<T>[] {
+  const all: Batch<T>[] = []
+  const open = new Map<string, Batch<T>>()
+  for (const item of items) {
+    const { region, business } = item.placed
+    const name = `${region}:${business}`
+    let batch = open.get(name)
+    if (batch === undefined || batch.items.length >= ITEMS_PER_SCRIPT) {
+      batch = { region, business, items: [] }
+      open.set(name, batch)
+      all.push(batch)
+    }
+    batch.items.push(item)
+  }
+  return all
+}
