@@ -40,6 +40,11 @@ async function inspectStores(stores: OpenStores, print: (line: string) => void):
   print(`dirty marks     ${await stores.hot.countDirty()}`)
   print(`flush messages  ${await stores.log.lag()} not yet persisted`)
   print(`play messages   ${await stores.seen.log.lag()} not yet staged`)
+  if (stores.feed !== undefined) {
+    print(`posts           ${await stores.feed.records.countPosts()} persisted`)
+    print(`dirty posts     ${await stores.feed.hot.countDirty()}, filter words included`)
+    print(`feed messages   ${await stores.feed.log.lag()} not yet persisted`)
+  }
   const count = await stores.seen.records.countQuarantined()
   print(`filters         ${count} are quarantined`)
   const aside = await stores.seen.records.listQuarantined(ASIDE_MAX)

@@ -4,6 +4,8 @@ import type { Clock } from '../../core/clock.ts'
 import type { BusinessNumber } from '../../core/domain.ts'
 import type { MarkStores } from '../../subgraphs/thumbup/stores/guarded.ts'
 import type { SeenStores } from '../../subgraphs/feed-existence/stores/guarded.ts'
+import { hasFeed } from '../../config/feed.ts'
+import { openDistributedFeed, openEmbeddedFeed, type FeedStores } from './feed.ts'
 import { openDistributedSeen, openEmbeddedSeen } from './feed-existence.ts'
 import { closeAll, kafkaConnection, type Distributed, type StoreLogger } from './servers.ts'
 import { markJournalFolders, openDistributedMarks, openEmbeddedMarks, type TenantStores } from './thumbup.ts'
@@ -34,6 +36,8 @@ export type OpenStores = {
   tenants: ReadonlyMap<BusinessNumber, TenantStores>
   /** The stores of feed existence. */
   seen: SeenStores
+  /** The stores of the feed. Undefined: the configuration has none. */
+  feed: FeedStores | undefined
   /** False while the embedded stores have no room for writes. Reads work. */
   takesWrites?(): boolean
   /** Rows and statements that a SQL record store sent. */
@@ -102,6 +106,7 @@ function openEmbedded(config: Config, clock: Clock, { progress, counts }: Partia
   const records = openLmdbRecordStore(environment)
   const { marks, tenants, close: closeMarks } = openEmbeddedMarks(config, clock, environment, counts)
   const { seen, close: closeSeen } = openEmbeddedSeen(config, clock, environment)
+  const opened = hasFeed(config) ? openEmbeddedFeed(clock, environment) : undefined
   return {
     hot,
     log,
@@ -109,8 +114,10 @@ function openEmbedded(config: Config, clock: Clock, { progress, counts }: Partia
     marks,
     tenants,
     seen,
+    feed: opened?.feed,
     takesWrites: () => !environment.isFull(),
     async close() {
+      await opened?.close()
       await closeSeen()
       await closeMarks()
       await log.close()
@@ -145,7 +152,8 @@ async function openDistributed(
     )
     const { marks, tenants } = keep(await openDistributedMarks(config, clock, logger, { redis, kafka, mysql }))
     const { seen } = keep(await openDistributedSeen(config, clock, logger, { redis, kafka, mysql }))
-    return { hot, log, records, marks, tenants, seen, sqlFigures: records.figures, close: () => closeAll(opened) }
+    const feed = hasFeed(config) ? keep(await openDistributedFeed(config, clock, logger, { redis, kafka, mysql })).feed : undefined
+    return { hot, log, records, marks, tenants, seen, feed, sqlFigures: records.figures, close: () => closeAll(opened) }
   } catch (error) {
     await closeAll(opened)
     throw error

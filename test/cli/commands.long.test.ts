@@ -218,7 +218,9 @@ describe('inspect', () => {
     const { out } = await run('inspect', 'viewer', 'inspected', '--data', join(folder, 'data'))
     expect(out).toMatch(/viewer inspected, region \d+ of 100, history on/)
     expect(out).toMatch(/2020-09-13T12:26:40.000Z {2}video\/seen {2}60000 of 0 {2}(dirty|persisted)/)
-    expect((await run('inspect', 'stores', '--data', join(folder, 'data'))).out).toMatch(/record store +\d+ rows/)
+    const stores = (await run('inspect', 'stores', '--data', join(folder, 'data'))).out
+    expect(stores).toMatch(/record store +\d+ rows/)
+    expect(stores).toMatch(/posts +0 persisted\ndirty posts +0, filter words included\nfeed messages +0 not yet persisted/)
   })
 
   test('shows issued and played subjects, even without history', async () => {

@@ -1,0 +1,75 @@
+/** Configuration → the stores of the feed, on the servers or in the data folder of history (`history.ts`). */
+import type { Clock } from '../../core/clock.ts'
+import type { Config } from '../../config/config.ts'
+import type { Environment } from '../../stores/lmdb/environment.ts'
+import type { FeedStores as GuardableStores } from '../../subgraphs/feed/stores/guarded.ts'
+import { openLmdbFeedStore } from '../../subgraphs/feed/stores/lmdb/hot-store.ts'
+import { openLmdbLongsets } from '../../subgraphs/feed/stores/lmdb/longsets.ts'
+import { openLmdbFeedRecords } from '../../subgraphs/feed/stores/lmdb/record-store.ts'
+import type { LongsetStore } from '../../subgraphs/feed/stores/longset-store.ts'
+import { openMysqlFeedRecords } from '../../subgraphs/feed/stores/mysql/record-store.ts'
+import { openRedisFeedStore } from '../../subgraphs/feed/stores/redis/hot-store.ts'
+import { openRedisLongsets } from '../../subgraphs/feed/stores/redis/longsets.ts'
+import { openKafkaLog } from '../../writeback/stores/kafka/log.ts'
+import { openLmdbLog } from '../../writeback/stores/lmdb/log.ts'
+import { closeAll, kafkaConnection, type Distributed, type StoreLogger } from './servers.ts'
+
+export type FeedStores = GuardableStores & { longsets: LongsetStore }
+
+export type OpenFeedStores = { feed: FeedStores; close(): Promise<void> }
+
+/** A request waits this long for a failing hot store. Then a publication is refused, and a page is read without it. */
+const HOT_RETRY_MAX_MS = 2_000
+/** Keys of counters wait for the end of a window, so a batch takes all waiting messages at once, and partitions wait together. */
+const WINDOW_KEYS_MAX = 200_000
+const WINDOW_MESSAGES_MAX = 50_000
+const PARTITIONS_AT_ONCE = 10_000
+
+export function openEmbeddedFeed(clock: Clock, environment: Environment): OpenFeedStores {
+  const feed: FeedStores = {
+    hot: openLmdbFeedStore(environment),
+    longsets: openLmdbLongsets(environment, clock),
+    log: openLmdbLog(environment, clock, { stream: 'feed', keysMax: WINDOW_KEYS_MAX, messagesMax: WINDOW_MESSAGES_MAX }),
+    records: openLmdbFeedRecords(environment),
+  }
+  return { feed, close: () => closeAll([feed.records, feed.longsets, feed.hot, feed.log]) }
+}
+
+export async function openDistributedFeed(
+  config: Config,
+  clock: Clock,
+  logger: StoreLogger,
+  { redis, kafka, mysql }: Distributed,
+): Promise<OpenFeedStores> {
+  const { regions } = config.stores
+  const opened: { close(): Promise<void> }[] = []
+  async function keep<S extends { close(): Promise<void> }>(store: S | Promise<S>): Promise<S> {
+    const kept = await store
+    opened.push(kept)
+    return kept
+  }
+  try {
+    const servers = { ...redis, regions, retryMaxMs: HOT_RETRY_MAX_MS }
+    const hot = await keep(openRedisFeedStore(servers))
+    const longsets = await keep(openRedisLongsets(servers))
+    const records = await keep(openMysqlFeedRecords({ ...mysql, regions }, clock))
+    const log = await keep(
+      openKafkaLog(
+        {
+          connection: kafkaConnection(kafka),
+          regions,
+          topicPrefix: kafka.topicPrefix,
+          stream: 'feed',
+          mayBeDown: true,
+          batchKeysMax: WINDOW_KEYS_MAX,
+          partitionsAtOnce: PARTITIONS_AT_ONCE,
+        },
+        { clock, logger },
+      ),
+    )
+    return { feed: { hot, longsets, log, records }, close: () => closeAll(opened) }
+  } catch (error) {
+    await closeAll(opened)
+    throw error
+  }
+}
