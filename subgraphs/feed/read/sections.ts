@@ -1,0 +1,130 @@
+/**
+ * Sections of lists. The list of an author's posts has three: the head (its newest ids), the outbox (more of them), and the rest, which is
+ * read from the stores by index. An inbox has two: the newest ids together with the viewer's filter words, and the rest. A home feed needs
+ * all heads, but further sections only of the authors whose head ends above the page. The first sections are cached.
+ *
+ * A load reads the hot store first and then the record store (`overlay.ts`). Its value is stamped with the newest change that it includes.
+ * That is the version of the hot store's list, and at least the version that was noted when the load began, because a change is noted in the
+ * same step that makes it.
+ */
+import type { Clock } from '../../../core/clock.ts'
+import type { ViewerId } from '../../../core/domain.ts'
+import type { Degraded } from '../../../core/outage/degraded.ts'
+import type { Stamped, TieredCache } from '../../../cache/tiered-cache.ts'
+import { headKey, inboxKey, outboxKey } from '../model/cache-keys.ts'
+import type { PostId } from '../packed/post-id.ts'
+import type { FeedHotStore, ListChanges } from '../stores/hot-store.ts'
+import type { FeedRecords, ListPart } from '../stores/record-store.ts'
+import type { VersionFloor } from './freshness.ts'
+import { combine, horizonOf, readHot, readRecords } from './overlay.ts'
+import { decodeInbox, decodeSection, encodeInbox, encodeSection, noteLacks, stampOf } from './values.ts'
+import { LACKS_HOT_STORE, LACKS_RECORD_STORE, type Inbox, type Section } from './values.ts'
+
+/** Ids of each section. */
+export type SectionSizes = {
+  /** The newest ids of an author's list. A home feed reads as many of each author: 256 bytes. */
+  head: number
+  /** The newest ids of the list in all, which are cached. */
+  outbox: number
+  /** The newest ids of an inbox, which are cached. */
+  inbox: number
+  /** Ids beyond these that are read at a time. */
+  rest: number
+}
+
+const SIZES: SectionSizes = { head: 32, outbox: 500, inbox: 500, rest: 100 }
+
+export type ReadStores = { hot: FeedHotStore; records: FeedRecords }
+
+export type Sections = {
+  /** The newest ids of each author's list, in order. */
+  heads(authors: readonly ViewerId[], floorOf: VersionFloor, degraded: Degraded): Promise<Section[]>
+  /** More of them. */
+  outboxes(authors: readonly ViewerId[], floorOf: VersionFloor, degraded: Degraded): Promise<Section[]>
+  /** Ids below one, from the stores. */
+  restOfOutboxes(authors: readonly ViewerId[], before: PostId, degraded: Degraded): Promise<Section[]>
+  inbox(viewer: ViewerId, floorOf: VersionFloor, degraded: Degraded): Promise<Inbox>
+  restOfInbox(viewer: ViewerId, before: PostId, degraded: Degraded): Promise<Section>
+}
+
+type ListReads = {
+  changes(owners: readonly ViewerId[]): Promise<ListChanges[]>
+  parts(owners: readonly ViewerId[], before: PostId | undefined, limit: number): Promise<ListPart[]>
+}
+
+type Combined = { section: Section; version: number }
+
+/** `keepMs`: the hot store has all changes of this time. */
+export function makeSections(
+  { hot, records }: ReadStores,
+  cache: TieredCache,
+  clock: Clock,
+  keepMs: number,
+  sizes: SectionSizes = SIZES,
+): Sections {
+  const posts: ListReads = { changes: hot.getOutboxMany, parts: records.listOutboxMany }
+  const inboxes: ListReads = { changes: hot.getInboxMany, parts: records.listInboxMany }
+
+  async function readBoth(reads: ListReads, owners: readonly ViewerId[], before: PostId | undefined, limit: number): Promise<Combined[]> {
+    const horizon = horizonOf(clock.now(), keepMs)
+    const changes = await readHot(
+      owners.map((viewer) => ({ viewer })),
+      (some) => reads.changes(some.map(({ viewer }) => viewer)),
+    )
+    const parts = await readRecords(owners.length, () => reads.parts(owners, before, limit))
+    return owners.map((_, at) => ({
+      section: combine(changes[at], parts[at], { before, limit, horizon }),
+      version: changes[at]?.version ?? 0,
+    }))
+  }
+
+  async function cached(keyOf: (author: ViewerId) => string, limit: number, authors: readonly ViewerId[], floorOf: VersionFloor) {
+    const load = async (keys: readonly string[]): Promise<Stamped[]> => {
+      const floors = keys.map(floorOf)
+      const owners = keys.map((key) => key.slice(1))
+      const loaded = await readBoth(posts, owners, undefined, limit)
+      return loaded.map(({ section, version }, at) => ({
+        value: encodeSection(section),
+        version: stampOf(section.lacks, version, floors[at] as number),
+      }))
+    }
+    const values = await cache.getMany(authors.map(keyOf), load, floorOf)
+    return values.map((stamped) => decodeSection((stamped as Stamped).value))
+  }
+
+  async function loadInbox(key: string, floorOf: VersionFloor): Promise<Stamped> {
+    const floor = floorOf(key)
+    const viewer = key.slice(1)
+    const [{ section, version }] = (await readBoth(inboxes, [viewer], undefined, sizes.inbox)) as [Combined]
+    // After the version: words that were set in between are newer than it says, and never older.
+    const [hotWords] = await readHot([{ viewer }], async () => [(await hot.getWords(viewer)) ?? null])
+    const [stored] = hotWords ? [] : await readRecords(1, async () => [(await records.getWordsMany([viewer]))[0] ?? null])
+    const hotLacks = hotWords === undefined ? LACKS_HOT_STORE : 0
+    const lacks = section.lacks | hotLacks | (!hotWords && stored === undefined ? LACKS_RECORD_STORE : 0)
+    const words = hotWords ?? stored ?? { words: [], version: 0 }
+    return { value: encodeInbox({ section: { ...section, lacks }, words }), version: stampOf(lacks, version, floor) }
+  }
+
+  async function noted(sections: Promise<readonly Section[]>, degraded: Degraded): Promise<Section[]> {
+    const all = await sections
+    for (const { lacks } of all) if (lacks !== 0) noteLacks(lacks, degraded)
+    return [...all]
+  }
+
+  const rest = async (reads: ListReads, owners: readonly ViewerId[], before: PostId): Promise<Section[]> =>
+    (await readBoth(reads, owners, before, sizes.rest)).map(({ section }) => section)
+
+  return {
+    heads: (authors, floorOf, degraded) => noted(cached(headKey, sizes.head, authors, floorOf), degraded),
+    outboxes: (authors, floorOf, degraded) => noted(cached(outboxKey, sizes.outbox, authors, floorOf), degraded),
+    restOfOutboxes: (authors, before, degraded) => noted(rest(posts, authors, before), degraded),
+    async inbox(viewer, floorOf, degraded) {
+      const load = (keys: readonly string[]) => Promise.all(keys.map((key) => loadInbox(key, floorOf)))
+      const [stamped] = await cache.getMany([inboxKey(viewer)], load, floorOf)
+      const inbox = decodeInbox((stamped as Stamped).value)
+      noteLacks(inbox.section.lacks, degraded)
+      return inbox
+    },
+    restOfInbox: async (viewer, before, degraded) => (await noted(rest(inboxes, [viewer], before), degraded))[0] as Section,
+  }
+}

@@ -1,0 +1,140 @@
+/**
+ * The walk: posts of many lists, newest first, until enough of them are shown. The merge gives ids, their contents are read in batches, and
+ * posts that are not shown are replaced by the next ones.
+ *
+ * The merge asks for a further section of a list when the list could have a newer id than all that are known. Ids that the merge has
+ * already given are looked at before, because they may be enough.
+ *
+ * While a store is down, a list may end above its end. A walk that cannot continue one list stops there: below, posts of that list would be
+ * missing among the others, and a cursor would skip them for good. If both stores are down, such a list is left out, because the others are
+ * only cached.
+ */
+import type { ViewerId } from '../../../core/domain.ts'
+import { compareIds } from '../../../core/keys.ts'
+import type { Degraded } from '../../../core/outage/degraded.ts'
+import type { Post } from '../model/post.ts'
+import { makeMerge, type Continuation, type Merge } from '../packed/merge.ts'
+import type { PostId } from '../packed/post-id.ts'
+import { packOne } from '../packed/vector.ts'
+import type { Contents } from './contents.ts'
+import type { VersionFloor } from './freshness.ts'
+import type { Sections } from './sections.ts'
+import { LACKS_BOTH, type Section } from './values.ts'
+
+/** A walk that drops this many posts ends, so that its work is bounded. The caller continues below the last one. */
+const DROPPED_MAX = 2_000
+/** Contents that are read at a time after many were dropped. */
+const BATCH_MAX = 200
+
+/** The lists to walk: the posts of authors, and the inbox of a viewer. */
+export type WalkedLists = { authors: readonly ViewerId[]; heads: readonly Section[]; inbox?: { viewer: ViewerId; section: Section } }
+
+export type WalkAsked = {
+  /** Only posts below this one. */
+  before: PostId | undefined
+  /** Only posts above this one. */
+  above?: PostId | undefined
+  /** Posts to show at most. */
+  wanted: number
+  isShown: (post: Post) => boolean
+}
+
+export type Walked = {
+  /** Newest first. */
+  posts: Post[]
+  /**
+   * Why it ended: there are as many as wanted, the lists have ended, a store that is down has the rest, or too many were dropped: the walk
+   * may go on below this post.
+   */
+  end: 'wanted' | 'lists' | 'outage' | { droppedTo: PostId }
+}
+
+export function makeWalk(sections: Sections, contents: Contents) {
+  return async (
+    lists: WalkedLists,
+    { before, above, wanted, isShown }: WalkAsked,
+    floorOf: VersionFloor,
+    degraded: Degraded,
+  ): Promise<Walked> => {
+    const ids = makeIds(sections, lists, { before, above }, floorOf, degraded)
+    const posts: Post[] = []
+    let dropped = 0
+    for (;;) {
+      const batch = await ids.take(Math.max(wanted - posts.length, Math.min(dropped, BATCH_MAX)))
+      if (typeof batch === 'string') return { posts, end: batch }
+      const found = await contents.getMany(batch, floorOf, degraded)
+      for (const post of found) {
+        if (post === undefined || !isShown(post)) dropped++
+        else if (posts.push(post) === wanted) return { posts, end: 'wanted' }
+      }
+      if (dropped >= DROPPED_MAX) return { posts, end: { droppedTo: batch.at(-1) as PostId } }
+    }
+  }
+}
+
+function makeIds(
+  sections: Sections,
+  lists: WalkedLists,
+  { before, above }: Pick<WalkAsked, 'before' | 'above'>,
+  floorOf: VersionFloor,
+  degraded: Degraded,
+) {
+  const { authors, heads, inbox } = lists
+  const merge: Merge = makeMerge(inbox === undefined ? heads : [...heads, inbox.section], before)
+  /** Sources whose outbox was read: the rest is next. */
+  const deep = new Set<number>()
+  let pending: readonly Continuation[] = []
+  let end: 'lists' | 'outage' | undefined
+
+  async function continueLists(asked: readonly Continuation[]): Promise<void> {
+    const isInbox = ({ source }: Continuation): boolean => source === authors.length
+    const ofHeads = asked.filter((each) => !isInbox(each) && !deep.has(each.source))
+    const deeper = asked.filter((each) => isInbox(each) || deep.has(each.source))
+    const authorsOf = (some: readonly Continuation[]) => some.map(({ source }) => authors[source] as ViewerId)
+    const readOutboxes = async (): Promise<void> => {
+      const read = await sections.outboxes(authorsOf(ofHeads), floorOf, degraded)
+      ofHeads.forEach(({ source }, at) => {
+        deep.add(source)
+        merge.replace(source, read[at] as Section)
+      })
+    }
+    const readRest = async (bound: PostId, some: readonly Continuation[]): Promise<void> => {
+      const ofAuthors = some.filter((each) => !isInbox(each))
+      if (ofAuthors.length > 0) {
+        const rests = await sections.restOfOutboxes(authorsOf(ofAuthors), bound, degraded)
+        ofAuthors.forEach(({ source }, at) => replaceByRest(source, bound, rests[at] as Section))
+      }
+      if (ofAuthors.length === some.length || inbox === undefined) return
+      replaceByRest(authors.length, bound, await sections.restOfInbox(inbox.viewer, bound, degraded))
+    }
+    const byBound = Map.groupBy(deeper, ({ below }) => below)
+    await Promise.all([...(ofHeads.length > 0 ? [readOutboxes()] : []), ...Array.from(byBound, ([bound, some]) => readRest(bound, some))])
+  }
+
+  function replaceByRest(source: number, bound: PostId, section: Section): void {
+    const isStuck = section.hasMore && section.ids.length === 0 && Buffer.compare(section.floor as Buffer, packOne(bound)) >= 0
+    if (!isStuck) merge.replace(source, section)
+    else if (section.lacks !== LACKS_BOTH) end = 'outage'
+  }
+
+  /** The next ids, at most so many and at least one, or why there is none. */
+  async function take(count: number): Promise<PostId[] | 'lists' | 'outage'> {
+    const ids: PostId[] = []
+    while (end === undefined && ids.length < count) {
+      if (pending.length > 0) {
+        if (ids.length > 0) return ids
+        const asked = pending
+        pending = []
+        await continueLists(asked)
+        continue
+      }
+      const step = merge.next()
+      if (step.kind === 'id' && (above === undefined || compareIds(step.id, above) > 0)) ids.push(step.id)
+      else if (step.kind === 'needs') pending = step.sources
+      else end = 'lists'
+    }
+    return ids.length > 0 ? ids : (end ?? 'lists')
+  }
+
+  return { take }
+}

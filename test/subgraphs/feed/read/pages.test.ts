@@ -1,0 +1,223 @@
+import { describe, expect, it } from 'vitest'
+import type { Degraded } from '../../../../core/outage/degraded.ts'
+import { seededRandom } from '../../../../core/random.ts'
+import type { Post } from '../../../../subgraphs/feed/model/post.ts'
+import { KEEP_MS, makeFeedWorld } from './feed-world.ts'
+
+const SIZES = { head: 32, outbox: 500, inbox: 500, rest: 100 }
+
+function open({ sizes = SIZES } = {}) {
+  const world = makeFeedWorld({ random: seededRandom(1), turnsMax: 0, hasGoodPools: true, sizes })
+  const process = world.openProcess()
+  let keys = 0
+  async function publish(author: string, text = 'text', audience?: string[]): Promise<Post> {
+    world.clock.advance(1_000)
+    const draft = { author, text, media: [], source: undefined, audience, clientKey: String(keys++) }
+    const outcome = await world.hot.publish(draft, world.options())
+    expect.assert(outcome.status === 'published')
+    if (audience !== undefined) await world.hot.addToInboxes(outcome.post.id, audience, world.options())
+    return outcome.post
+  }
+  async function publishMany(author: string, count: number, text = 'text'): Promise<string[]> {
+    const ids: string[] = []
+    for (let left = count; left > 0; left--) ids.unshift((await publish(author, text)).id)
+    return ids
+  }
+  /** Ids of a page, whether there is a next one, and the stores that were down. */
+  async function page(viewer: string, first: number, after?: string) {
+    const degraded: Degraded = new Set()
+    const found = await process.homeFeed(viewer, { first, after }, degraded)
+    if (found === null) return { ids: null, degraded: [...degraded] }
+    const { edges, hasNextPage, endCursor } = found
+    return { ids: edges.map(({ post }) => post.id), hasNextPage, endCursor, degraded: [...degraded] }
+  }
+  const follow = (viewer: string, ...authors: string[]): void => void world.follows.set(viewer, new Set(authors))
+  /** Calls of the stores while the task runs, each name once per call. */
+  async function callsOf(task: () => Promise<unknown>): Promise<string[]> {
+    world.calls.length = 0
+    await task()
+    return [...world.calls].sort()
+  }
+  return { world, process, publish, publishMany, page, follow, callsOf }
+}
+
+describe('a home feed', () => {
+  it('has the posts of all followed users and those sent to the viewer, newest first', async () => {
+    const { publish, page, follow } = open()
+    follow('1', '2', '3')
+    const ids = [
+      await publish('2'),
+      await publish('4'),
+      await publish('3'),
+      await publish('4', 'for you', ['1']),
+      await publish('2', 'for others', ['3']),
+      await publish('1'),
+    ].map(({ id }) => id)
+    expect(await page('1', 20)).toMatchObject({ ids: [ids[3], ids[2], ids[0]], hasNextPage: false, degraded: [] })
+  })
+
+  it('reads each store at most once for a first page, and then only the changes', async () => {
+    const { publishMany, page, follow, callsOf } = open()
+    const authors = Array.from({ length: 50 }, (_, at) => String(at + 10))
+    for (const author of authors) await publishMany(author, 2)
+    follow('1', ...authors)
+    const first = await callsOf(() => page('1', 20))
+    expect(first).toStrictEqual([
+      ...['getInboxMany', 'getOutboxMany', 'getPostMany', 'getWords', 'getWordsMany'],
+      ...['listChanges', 'listInboxMany', 'listOutboxMany'],
+    ])
+    expect(await callsOf(() => page('1', 20))).toStrictEqual(['listChanges'])
+  })
+
+  it('continues from heads to outboxes and to the record store, without a gap', async () => {
+    const { world, publishMany, page, follow } = open({ sizes: { head: 2, outbox: 5, inbox: 2, rest: 3 } })
+    follow('1', '2', '3')
+    const ids = [...(await publishMany('2', 12)), ...(await publishMany('3', 12))].sort((a, b) => Number(BigInt(b) - BigInt(a)))
+    await world.persist()
+    world.clock.advance(2 * KEEP_MS)
+    await world.purge()
+    const found: string[] = []
+    for (let after: string | undefined; ;) {
+      const { ids: some, hasNextPage, endCursor } = await page('1', 5, after)
+      found.push(...(some ?? []))
+      after = endCursor
+      if (hasNextPage !== true) break
+    }
+    expect(found).toStrictEqual(ids)
+  })
+
+  it('fills a page although filter words and deletions take posts out of it', async () => {
+    const { world, publish, publishMany, page, follow } = open()
+    follow('1', '2')
+    const old = await publishMany('2', 10)
+    await page('1', 5)
+    await publishMany('2', 30, 'A Spoiler')
+    await world.hot.setWords('1', ['spoiler'], world.options())
+    await world.hot.delete(await publish('2'), world.options())
+    expect(await page('1', 10)).toMatchObject({ ids: old, hasNextPage: false })
+  })
+
+  it('ends a page after 2,000 dropped posts, and the next one goes on behind them', async () => {
+    const { world, publishMany, page, follow } = open()
+    follow('1', '2')
+    const [old] = await publishMany('2', 1)
+    await publishMany('2', 2_500, 'spoiler')
+    await world.hot.setWords('1', ['spoiler'], world.options())
+    const { ids, hasNextPage, endCursor } = await page('1', 10)
+    expect([ids, hasNextPage]).toStrictEqual([[], true])
+    expect(await page('1', 10, endCursor)).toMatchObject({ ids: [old], hasNextPage: false })
+  })
+
+  it('refuses a cursor of another viewer and one of a list of posts', async () => {
+    const { process, publish, page, follow } = open()
+    follow('1', '2')
+    await publish('2')
+    const { endCursor = '' } = await page('1', 1)
+    const invalid = expect.objectContaining({ code: 'CURSOR_INVALID' })
+    await expect(page('2', 1, endCursor)).rejects.toThrow(invalid)
+    await expect(process.userPosts('2', { first: 1, after: endCursor }, new Set())).rejects.toThrow(invalid)
+  })
+
+  it('is empty, and not null, for a viewer who follows nobody', async () => {
+    expect(await open().page('1', 10)).toStrictEqual({ ids: [], hasNextPage: false, endCursor: undefined, degraded: [] })
+  })
+})
+
+describe('while a store is down', () => {
+  it('a page has what is cached, and names the hot store', async () => {
+    const { world, publish, page, follow } = open()
+    follow('1', '2')
+    const { id } = await publish('2')
+    await page('1', 10)
+    await publish('2')
+    world.down.hotStore = true
+    expect(await page('1', 10)).toMatchObject({ ids: [id], degraded: ['hotStore'] })
+  })
+
+  it('a page without cached values has the persisted posts, which no cache keeps', async () => {
+    const { world, publish, page, follow } = open()
+    follow('1', '2')
+    const first = await publish('2')
+    await world.persist()
+    const second = await publish('2')
+    world.down.hotStore = true
+    expect(await page('1', 10)).toMatchObject({ ids: [first.id], degraded: ['hotStore'] })
+    world.down.hotStore = false
+    // Pages within a moment share a load.
+    world.clock.advance(1_000)
+    expect(await page('1', 10)).toMatchObject({ ids: [second.id, first.id], degraded: [] })
+  })
+
+  it('a page without the record store has the posts of the time that the hot store keeps, and ends there', async () => {
+    const { world, publishMany, page, follow } = open()
+    follow('1', '2', '3')
+    await publishMany('2', 3)
+    await world.persist()
+    world.clock.advance(2 * KEEP_MS)
+    await world.purge()
+    const recent = [...(await publishMany('2', 2)), ...(await publishMany('3', 2))].reverse().sort((a, b) => Number(BigInt(b) - BigInt(a)))
+    world.down.recordStore = true
+    const { ids, hasNextPage, endCursor, degraded } = await page('1', 10)
+    expect([ids, hasNextPage, degraded]).toStrictEqual([recent, true, ['recordStore']])
+    expect(await page('1', 10, endCursor)).toMatchObject({ ids: [], hasNextPage: false })
+    world.down.recordStore = false
+    expect((await page('1', 10, endCursor)).ids).toHaveLength(3)
+  })
+
+  it('a page is null if both are down and nothing is cached', async () => {
+    const { world, publish, page, follow } = open()
+    follow('1', '2')
+    await publish('2')
+    world.down.hotStore = true
+    world.down.recordStore = true
+    expect(await page('1', 10)).toStrictEqual({ ids: null, degraded: ['hotStore', 'recordStore'] })
+  })
+
+  it('a page has what is cached if both are down', async () => {
+    const { world, publish, page, follow } = open()
+    follow('1', '2')
+    const { id } = await publish('2')
+    await page('1', 10)
+    world.down.hotStore = true
+    world.down.recordStore = true
+    follow('1', '2', '3')
+    expect(await page('1', 10)).toMatchObject({ ids: [id], degraded: ['hotStore', 'recordStore'] })
+  })
+})
+
+describe('the posts of a user', () => {
+  it('are the public ones, also for their author', async () => {
+    const { process, publish } = open()
+    const { id } = await publish('2')
+    await publish('2', 'for one', ['1'])
+    const page = await process.userPosts('2', { first: 10, after: undefined }, new Set())
+    expect(page?.edges.map(({ post }) => post.id)).toStrictEqual([id])
+  })
+})
+
+describe('posts by id', () => {
+  it('are null if they are unknown, deleted, for others, or no ids', async () => {
+    const { world, process, publish } = open()
+    const open1 = await publish('2')
+    const deleted = await publish('2')
+    const mine = await publish('2', 'for one', ['1'])
+    const read = async (viewer: string | undefined, ids: string[]) =>
+      (await process.posts(viewer, ids, new Set())).map((post) => post?.id ?? null)
+    const ids = [mine.id, open1.id, 'abc', '17', deleted.id, open1.id]
+    expect(await read('1', ids)).toStrictEqual([mine.id, open1.id, null, null, deleted.id, open1.id])
+    await world.hot.delete(deleted, world.options())
+    expect(await read('1', ids)).toStrictEqual([mine.id, open1.id, null, null, null, open1.id])
+    expect(await read('2', ids)).toStrictEqual([mine.id, open1.id, null, null, null, open1.id])
+    expect(await read('3', ids)).toStrictEqual([null, open1.id, null, null, null, open1.id])
+    expect(await read(undefined, ids)).toStrictEqual([null, open1.id, null, null, null, open1.id])
+  })
+
+  it('are shown at once although their id was asked for before they were published', async () => {
+    const { process, publish } = open()
+    const { id } = await publish('2')
+    const guess = String(BigInt(id) + (256_000n << 14n))
+    expect(await process.posts('1', [guess], new Set())).toStrictEqual([null])
+    expect((await publish('2')).id).toBe(guess)
+    expect((await process.posts('1', [guess], new Set())).map((post) => post?.id)).toStrictEqual([guess])
+  })
+})
