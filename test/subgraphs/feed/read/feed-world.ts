@@ -18,6 +18,7 @@ import { makeFreshness } from '../../../../subgraphs/feed/read/freshness.ts'
 import { makePages } from '../../../../subgraphs/feed/read/page.ts'
 import { makeReadPosts } from '../../../../subgraphs/feed/read/posts.ts'
 import { makeSections, type SectionSizes } from '../../../../subgraphs/feed/read/sections.ts'
+import { makeWaiting } from '../../../../subgraphs/feed/read/waiting.ts'
 import type { FeedHotStore } from '../../../../subgraphs/feed/stores/hot-store.ts'
 import type { FeedRecords } from '../../../../subgraphs/feed/stores/record-store.ts'
 
@@ -79,7 +80,8 @@ export function makeFeedWorld({ random, turnsMax = 6, hasGoodPools = false, size
     const contents = makeContents({ hot, records }, cache, clock)
     const pages = makePages(graph, freshness, sections, contents)
     const posts = makeReadPosts(freshness, contents, REGIONS)
-    return { ...pages, posts, freshness, cache }
+    const waiting = makeWaiting(graph, freshness, pages, clock, 1_000, onError)
+    return { ...pages, posts, waiting, freshness, cache }
   }
 
   /** Persists what is dirty now, as the job does. */
