@@ -25,8 +25,8 @@ import { countedEvents } from './counted-events.ts'
 export type FeedPersistStores = {
   hot: Pick<FeedHotStore, 'readDirty' | 'addToInboxes' | 'removeFromInboxes' | 'clearDirty' | 'dropDirty'>
   records: Pick<FeedRecords, 'putPosts' | 'putWords'>
-  /** Counts each event once by its id, in order. */
-  adjust(events: readonly CountEvent[]): Promise<unknown>
+  /** As in `CounterService`: an outcome or an error for each event. */
+  adjust(events: readonly CountEvent[]): Promise<readonly unknown[]>
 }
 
 /** `business`: of the posts. */
@@ -39,7 +39,7 @@ export type FeedPersistReport = {
   words: number
   /** Keys without contents in the hot store: lost before they were persisted. */
   missing: number
-  /** Keys that stay dirty, because their part of the hot store does not answer. */
+  /** Keys that stay dirty, because a store did not answer for them. */
   left: number
 }
 
@@ -48,7 +48,7 @@ const TRANSACTION_ROWS_MAX = 5_000
 /** Restricted posts whose inboxes are changed at once. */
 const INBOXES_AT_ONCE = 16
 
-/** `onLate` gets the outages of parts. Rejects with the code of the store that failed. A repetition is safe and complete. */
+/** `onLate` gets the outages that concern some keys only. Rejects with the code of the store that failed. A repetition is safe and complete. */
 export async function persistFeed(
   stores: FeedPersistStores,
   keys: Iterable<FlushedKey>,
@@ -93,11 +93,9 @@ export async function persistFeed(
     else words.push({ viewer: key.viewer, words: content })
   }
 
-  const effective = await answering(
-    posts,
-    (post) => concernedBy(post, options),
-    (some) => repeatEffects(stores, some, options),
-  )
+  const placed = await answering(posts, recipientsOf, (some) => repeatInboxes(stores.hot, some, options))
+  const effective = await repeatCounts(stores, placed, options, onLate)
+  report.left += placed.length - effective.length
   for (const chunk of inTransactions(effective)) await stores.records.putPosts(chunk)
   if (words.length > 0) await stores.records.putWords(words)
   const persisted = [
@@ -117,13 +115,8 @@ function viewerOf({ viewer }: DirtyKey): ViewerId[] {
   return [viewer]
 }
 
-/** The viewers and posts in whose regions the post has effects. */
-function concernedBy(post: Post, { business, now }: FeedPersistOptions): ViewerId[] {
-  return [...recipientsOf(post), ...countedEvents(post, business, now).map(({ subject }) => subject.oid)]
-}
-
-/** Repeats what the publication or the deletion changes in other regions. Each change is made once by the stores. */
-async function repeatEffects({ hot, adjust }: FeedPersistStores, posts: readonly Post[], options: FeedPersistOptions): Promise<void> {
+/** Repeats the changes of inboxes. The hot store makes each of them once. */
+async function repeatInboxes(hot: FeedPersistStores['hot'], posts: readonly Post[], options: FeedPersistOptions): Promise<void> {
   const restricted = posts.filter(({ audience }) => audience !== undefined)
   for (let start = 0; start < restricted.length; start += INBOXES_AT_ONCE) {
     const changes = restricted.slice(start, start + INBOXES_AT_ONCE).map((post) => {
@@ -133,8 +126,23 @@ async function repeatEffects({ hot, adjust }: FeedPersistStores, posts: readonly
     // Waits for all, so that nothing is under way when a job has stopped.
     for (const change of await Promise.allSettled(changes)) if (change.status === 'rejected') throw change.reason
   }
-  const events = posts.flatMap((post) => countedEvents(post, options.business, options.now))
-  if (events.length > 0) await adjust(events)
+}
+
+/** Repeats the events of counters, which count once. Returns the posts whose events all have an outcome. */
+async function repeatCounts(
+  { adjust }: FeedPersistStores,
+  posts: readonly Post[],
+  { business, now }: FeedPersistOptions,
+  onLate: (error: unknown) => void,
+): Promise<readonly Post[]> {
+  const events = posts.flatMap((post) => countedEvents(post, business, now).map((event) => ({ post, event })))
+  if (events.length === 0) return posts
+  const outcomes = await adjust(events.map(({ event }) => event))
+  const failed = events.filter((_, at) => isTidemarkError(outcomes[at]))
+  if (failed.length === 0) return posts
+  onLate(outcomes.find(isTidemarkError))
+  const uncounted = new Set(failed.map(({ post }) => post))
+  return posts.filter((post) => !uncounted.has(post))
 }
 
 function inTransactions(posts: readonly Post[]): Post[][] {

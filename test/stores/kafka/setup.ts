@@ -81,6 +81,7 @@ export async function makeTopics(connection: KafkaConnection, partitions = 12) {
     const all = [
       ...Object.values(names),
       topicNames(topicPrefix, 'marks').flushes,
+      topicNames(topicPrefix, 'feed').flushes,
       topicNames(topicPrefix, 'plays').flushes,
       ...Object.values(eventTopicNames(topicPrefix)),
     ]

@@ -15,7 +15,7 @@ export const KEEP_MS = 7 * 86_400_000
 export const POSTS = 4
 export const REGIONS = 100
 
-export type Adjust = (events: readonly CountEvent[]) => Promise<unknown>
+export type Adjust = (events: readonly CountEvent[]) => Promise<readonly unknown[]>
 export type Stores = { hot: FeedHotStore; records: FeedRecords; adjust: Adjust }
 
 /** Counts each event once, by its id. */
@@ -24,14 +24,15 @@ export function makeCounted() {
   const seen = new Set<string>()
   return {
     total: (business: number, oid: string, counter: string) => totals.get(`${business}:${oid}:${counter}`) ?? 0,
-    adjust: (events: readonly CountEvent[]): Promise<void> => {
-      for (const { id, subject, counter, delta } of events) {
-        if (seen.has(id)) continue
+    adjust: (events: readonly CountEvent[]): Promise<string[]> => {
+      const outcomes = events.map(({ id, subject, counter, delta }) => {
+        if (seen.has(id)) return 'repeated'
         seen.add(id)
         const key = `${subject.business}:${subject.oid}:${counter}`
         totals.set(key, (totals.get(key) ?? 0) + delta)
-      }
-      return Promise.resolve()
+        return 'counted'
+      })
+      return Promise.resolve(outcomes)
     },
     seen,
   }
