@@ -10,7 +10,7 @@ import { SCRIPTS } from './scripts.ts'
 import { decodeStoredPost, decodeStoredWords } from './values.ts'
 
 /** So that a script blocks its server for less than a millisecond. */
-const KEYS_PER_SCRIPT = 200
+const KEYS_PER_SCRIPT = 100
 const BUSINESS = 0
 
 export function makeFeedPersisting(connection: Connection, layout: FeedLayout, { getValues }: ReturnType<typeof makeFeedReading>) {

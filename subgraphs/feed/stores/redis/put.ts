@@ -19,7 +19,7 @@ import { SCRIPTS } from './scripts.ts'
 import { decodeStoredPost, tickOfTime } from './values.ts'
 
 /** So that a script blocks its server for less than a millisecond. */
-const INBOXES_PER_SCRIPT = 100
+const INBOXES_PER_SCRIPT = 25
 const BUSINESS = 0
 
 export function makeFeedWriting(connection: Connection, layout: FeedLayout) {

@@ -14,8 +14,8 @@ import { SCRIPTS } from './scripts.ts'
 import { decodeList, decodeStoredPost, decodeStoredWords } from './values.ts'
 
 /** So that a command blocks its server for less than a millisecond. */
-const LISTS_PER_SCRIPT = 100
-const POSTS_PER_COMMAND = 200
+const LISTS_PER_SCRIPT = 25
+const POSTS_PER_COMMAND = 100
 const CHANGES_PER_COMMAND = 1_000
 const BUSINESS = 0
 

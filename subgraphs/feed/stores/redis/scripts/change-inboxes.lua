@@ -9,24 +9,37 @@ local id, isRemoval, oldId = ARGV[2], ARGV[3] == 'remove', ARGV[4]
 local tick = nextTick(KEYS[1], tonumber(ARGV[1]), 0)
 local notes = {}
 
+local function isIn(removedKey)
+  return redis.call('EXISTS', removedKey) == 1 and redis.call('ZSCORE', removedKey, id)
+end
+
+-- Most ids are newer than those of the inbox, and no id of it is old: then the inbox is not read.
+local function append(key)
+  local last = redis.call('GETRANGE', key, -8, -1)
+  if last ~= '' and not isBelow(last, id) then return false end
+  local first = last ~= '' and redis.call('GETRANGE', key, 0, 7)
+  if first and isBelow(first, oldId) then return false end
+  redis.call('APPEND', key, id)
+  return true
+end
+
+-- False if nothing changed.
+local function change(key)
+  if not isRemoval and append(key) then return true end
+  local inbox = redis.call('GET', key) or ''
+  local changed = isRemoval and without(inbox, { id }) or with(inbox, id)
+  if changed == inbox and not isRemoval then return false end
+  putVector(key, isRemoval and since(changed, oldId) or with(since(inbox, oldId), id))
+  return true
+end
+
 for viewer = 1, #ARGV - 5 do
   local inboxKey, removedKey = KEYS[viewer * 2], KEYS[viewer * 2 + 1]
-  local removed = redis.call('EXISTS', removedKey) == 1
-  if not (removed and redis.call('ZSCORE', removedKey, id)) then
-    local inbox = redis.call('GET', inboxKey) or ''
-    local at = placeOf(inbox, id)
-    if isRemoval or not at then
-      local before = inbox
-      if at then inbox = without(inbox, at) end
-      local first = 1
-      while first < #inbox and isBelow(string.sub(inbox, first, first + 7), oldId) do first = first + 8 end
-      if first > 1 then inbox = string.sub(inbox, first) end
-      if removed then redis.call('ZREMRANGEBYSCORE', removedKey, '-inf', '(' .. ARGV[5]) end
-      if isRemoval then redis.call('ZADD', removedKey, whole(tick), id) else inbox = with(inbox, id) end
-      if inbox ~= before then putVector(inboxKey, inbox) end
-      notes[#notes + 1] = whole(tick)
-      notes[#notes + 1] = ARGV[5 + viewer]
-    end
+  if not isIn(removedKey) and change(inboxKey) then
+    redis.call('ZREMRANGEBYSCORE', removedKey, '-inf', '(' .. ARGV[5])
+    if isRemoval then redis.call('ZADD', removedKey, whole(tick), id) end
+    notes[#notes + 1] = whole(tick)
+    notes[#notes + 1] = ARGV[5 + viewer]
   end
 end
 

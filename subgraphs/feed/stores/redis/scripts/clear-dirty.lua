@@ -1,4 +1,4 @@
-#!lua
+#!lua flags=allow-oom
 -- clear-dirty: removes dirty marks of keys whose versions have not moved. Atomic.
 -- KEYS[1] dirty marks (zset)  KEYS[2..] per key: its contents (string)   all with the region's hash tag
 -- ARGV per key: member of the dirty mark, version

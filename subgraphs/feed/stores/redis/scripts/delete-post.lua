@@ -15,9 +15,7 @@ redis.call('RPUSH', KEYS[2], ARGV[4] .. struct.pack('<d', tick))
 redis.call('ZADD', KEYS[3], 'NX', ARGV[2], ARGV[4] .. ARGV[6])
 redis.call('ZADD', KEYS[1], whole(tick), CLOCK, whole(tick), ARGV[7])
 if ARGV[8] ~= '' then
-  local outbox = redis.call('GET', KEYS[5]) or ''
-  local at = placeOf(outbox, ARGV[4])
-  if at then putVector(KEYS[5], without(outbox, at)) end
+  putVector(KEYS[5], without(redis.call('GET', KEYS[5]) or '', { ARGV[4] }))
   redis.call('ZADD', KEYS[6], whole(tick), ARGV[4])
   redis.call('ZADD', KEYS[1], whole(tick), ARGV[8])
 end

@@ -1,4 +1,4 @@
-#!lua
+#!lua flags=allow-oom
 -- drop-dirty: removes dirty marks whose contents are missing. Atomic.
 -- KEYS[1] dirty marks (zset)  KEYS[2..] per key: its contents (string)   all with the region's hash tag
 -- ARGV per key: member of the dirty mark

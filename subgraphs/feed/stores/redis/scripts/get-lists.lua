@@ -1,4 +1,4 @@
-#!lua
+#!lua flags=no-writes
 -- get-lists: reads outboxes or inboxes, each with its version. All of one moment.
 -- KEYS[1] noted changes (zset)  KEYS[2..] per list: added ids (string), removed ids (zset)   all with the region's hash tag
 -- ARGV per list: cache key

@@ -1,4 +1,4 @@
-#!lua
+#!lua flags=allow-oom
 -- purge-changes: forgets noted changes below a tick. The inbox and the filter words of a viewer leave with the noted change of their key,
 -- unless the words are dirty. Atomic.
 -- KEYS[1] noted changes (zset)  KEYS[2] dirty marks (zset)  KEYS[3..5] beginnings of the keys of inboxes, of ids removed from inboxes, and of

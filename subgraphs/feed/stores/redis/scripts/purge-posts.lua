@@ -1,4 +1,4 @@
-#!lua
+#!lua flags=allow-oom
 -- purge-posts: forgets clean posts below a version, with their client keys and places in outboxes. Atomic.
 -- KEYS[1] held posts (list: id, version of each change, in order)  KEYS[2] dirty marks (zset)  KEYS[3..6] beginnings of the keys of posts,
 --         of client keys, of outboxes, and of ids removed from outboxes   all with the region's hash tag
@@ -6,14 +6,15 @@
 -- returns posts forgotten, changes at the beginning that stay, 1 if old changes may follow
 -- include: clock vector
 local old, count, passed = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
+-- By author: ids that leave the outbox.
+local unlisted = {}
 
 local function forget(id, author, clientKey)
   redis.call('DEL', postKey(KEYS[3], id))
   local known = redis.call('HGET', KEYS[4] .. author, clientKey)
   if known and string.sub(known, 1, 8) == id then redis.call('HDEL', KEYS[4] .. author, clientKey) end
-  local outbox = redis.call('GET', KEYS[5] .. author)
-  local at = outbox and placeOf(outbox, id)
-  if at then putVector(KEYS[5] .. author, without(outbox, at)) end
+  unlisted[author] = unlisted[author] or {}
+  table.insert(unlisted[author], id)
   redis.call('ZREM', KEYS[6] .. author, id)
 end
 
@@ -41,6 +42,10 @@ for at = passed + 1, #entries do
   end
 end
 
+for author, ids in pairs(unlisted) do
+  local outbox = redis.call('GET', KEYS[5] .. author)
+  if outbox then putVector(KEYS[5] .. author, without(outbox, ids)) end
+end
 if #kept < last then
   redis.call('LTRIM', KEYS[1], last, -1)
   for at = #kept, 1, -1 do redis.call('LPUSH', KEYS[1], kept[at]) end

@@ -1,12 +1,5 @@
 -- vector: packed ids, of 8 bytes each, ascending (subgraphs/feed/packed/vector.ts). Included by scripts that change lists.
 
--- The place of the id, from 1 in steps of 8. Nil if it is not there.
-local function placeOf(vector, id)
-  local at = string.find(vector, id, 1, true)
-  while at and at % 8 ~= 1 do at = string.find(vector, id, at + 1, true) end
-  return at
-end
-
 -- Lua's own comparison of strings depends on the locale of the server.
 local function isBelow(a, b)
   local aHigh, aLow = struct.unpack('>I4I4', a)
@@ -14,15 +7,41 @@ local function isBelow(a, b)
   return aHigh < bHigh or (aHigh == bHigh and aLow < bLow)
 end
 
-local function without(vector, at)
-  return string.sub(vector, 1, at - 1) .. string.sub(vector, at + 8)
+-- The place of the first id that is not below this one, from 1 in steps of 8, and whether it is this one.
+local function placeOf(vector, id)
+  local low, high = 0, #vector / 8
+  while low < high do
+    local middle = math.floor((low + high) / 2)
+    if isBelow(string.sub(vector, middle * 8 + 1, middle * 8 + 8), id) then low = middle + 1 else high = middle end
+  end
+  local at = low * 8 + 1
+  return at, string.sub(vector, at, at + 7) == id
 end
 
--- New ids are at or near the end.
 local function with(vector, id)
-  local at = #vector + 1
-  while at > 1 and isBelow(id, string.sub(vector, at - 8, at - 1)) do at = at - 8 end
+  local at, isThere = placeOf(vector, id)
+  if isThere then return vector end
   return string.sub(vector, 1, at - 1) .. id .. string.sub(vector, at)
+end
+
+local function without(vector, ids)
+  local places = {}
+  for _, id in ipairs(ids) do
+    local at, isThere = placeOf(vector, id)
+    if isThere then places[#places + 1] = at end
+  end
+  table.sort(places)
+  local pieces, from = {}, 1
+  for _, at in ipairs(places) do
+    pieces[#pieces + 1] = string.sub(vector, from, at - 1)
+    from = at + 8
+  end
+  return table.concat(pieces) .. string.sub(vector, from)
+end
+
+-- The ids from this one on.
+local function since(vector, id)
+  return string.sub(vector, (placeOf(vector, id)))
 end
 
 local function putVector(key, vector)
