@@ -44,13 +44,21 @@ export function makeLoads(clock: Clock, { loadsAtOnce, negativeTtlMs, graceMs }:
   const flights = new Map<string, Flight>()
   /** From a key to its floor at the start of the load that found nothing. */
   const absent = makeSieveCache<number>(clock, { entriesMax: ABSENT_MAX, bytesMax: ABSENT_MAX })
+  /** Pages of thousands of keys ask, and most sites have no absent keys. */
+  let mayBeAbsent = false
   const inSlot = makeSlots(loadsAtOnce)
+
+  function remember(key: string, floor: number): void {
+    absent.set(key, floor, 1, negativeTtlMs)
+    mayBeAbsent = true
+  }
 
   async function getMany(keys: readonly string[], floors: readonly number[], load: Load, onLoaded: OnLoaded) {
     const values = Array.from<Stamped | undefined>({ length: keys.length })
     const batch: Batch = Promise.withResolvers()
     const own: { place: number; key: string; flight: Flight }[] = []
-    const waits = keys.map((key, place) => {
+    const wanted = new Map<Batch, { place: number; index: number }[]>()
+    keys.forEach((key, place) => {
       const floor = floors[place] as number
       let flight = flights.get(key)
       if (flight === undefined || flight.floor < floor) {
@@ -58,8 +66,9 @@ export function makeLoads(clock: Clock, { loadsAtOnce, negativeTtlMs, graceMs }:
         flights.set(key, flight)
         own.push({ place, key, flight })
       }
-      const { index } = flight
-      return flight.batch.promise.then((loaded) => (values[place] = loaded[index]))
+      const places = wanted.get(flight.batch)
+      if (places === undefined) wanted.set(flight.batch, [{ place, index: flight.index }])
+      else places.push({ place, index: flight.index })
     })
 
     async function loadOwn(): Promise<void> {
@@ -71,7 +80,7 @@ export function makeLoads(clock: Clock, { loadsAtOnce, negativeTtlMs, graceMs }:
         for (const { place, key, flight } of own) {
           const stamped = loaded[flight.index]
           onLoaded(place, stamped)
-          if (stamped === undefined && flights.get(key) === flight) absent.set(key, flight.floor, 1, negativeTtlMs)
+          if (stamped === undefined && flights.get(key) === flight) remember(key, flight.floor)
         }
         batch.resolve(loaded)
         clock.after(graceMs, leave)
@@ -82,13 +91,18 @@ export function makeLoads(clock: Clock, { loadsAtOnce, negativeTtlMs, graceMs }:
     }
 
     if (own.length > 0) void loadOwn()
-    await Promise.all(waits)
+    const joined = Array.from(wanted, async ([{ promise }, places]) => {
+      const loaded = await promise
+      for (const { place, index } of places) values[place] = loaded[index]
+    })
+    await Promise.all(joined)
     return values
   }
 
   return {
     getMany,
     isAbsent(key, floor) {
+      if (!mayBeAbsent) return false
       const known = absent.get(key)
       return known !== undefined && known >= floor
     },

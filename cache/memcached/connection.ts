@@ -43,8 +43,7 @@ export function makeConnection(clock: Clock, address: string): Connection {
     const parts = outgoing
     outgoing = []
     if (socket === undefined || parts.length === 0) return
-    if (parts.every((part) => typeof part === 'string')) socket.write(parts.join(''), 'latin1')
-    else socket.write(Buffer.concat(parts.map((part) => (typeof part === 'string' ? Buffer.from(part, 'latin1') : part))))
+    socket.write(joined(parts))
   }
 
   function open(): Socket {
@@ -120,4 +119,16 @@ export function makeConnection(clock: Clock, address: string): Connection {
       reset(new Error(`the connection to ${address} is closed`))
     },
   }
+}
+
+/** One buffer of all parts. Text is ASCII. */
+function joined(parts: readonly (string | Buffer)[]): Buffer {
+  const bytes = Buffer.allocUnsafe(parts.reduce((sum, part) => sum + part.length, 0))
+  let at = 0
+  for (const part of parts) {
+    if (typeof part === 'string') bytes.write(part, at, 'latin1')
+    else bytes.set(part, at)
+    at += part.length
+  }
+  return bytes
 }

@@ -120,11 +120,13 @@ describe.skipIf(!(await memcachedIsHere()))('a layout that changes', () => {
     const { connect, made, open } = countingConnect()
     const layouts = liveLayout({ main: [one], backup: [two], l1: [] })
     const cache = makeTieredCache(systemClock, Math.random, layouts, connect, { nodePatienceMs: 20_000 })
-    const gate = Promise.withResolvers<void>()
+    const [begun, gate] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
     const underWay = cache.getMany(['k'], async () => {
+      begun.resolve()
       await gate.promise
       return [stamped('v')]
     })
+    await begun.promise
     // A node that moves from one pool to another stays, too.
     layouts.change({ main: [two, three], l1: [] })
     await cache.set('k', stamped('w', 2))

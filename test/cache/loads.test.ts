@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
 import type { Stamped } from '../../cache/tiered-cache.ts'
 import { memoryCache, stamped } from './recording.ts'
@@ -62,6 +63,21 @@ describe('loads', () => {
     release()
     await first
     expect((await cache.getMany(['k'], load))[0]?.value.toString()).toBe('written')
+    await cache.stop()
+  })
+
+  test('a load that began before a write of this process is not joined, even if the pools have lost the written value', async () => {
+    const cache = memoryCache({ ttlMs: 1 })
+    const [earlier, later] = [slowLoad(() => stamped('old', 1)), slowLoad(() => stamped('new', 2))]
+    const first = cache.getMany(['k'], earlier.load)
+    await Promise.resolve()
+    await cache.set('k', stamped('written', 2))
+    await sleep(20)
+    const second = cache.getMany(['k'], later.load)
+    later.release()
+    expect((await second)[0]?.value.toString()).toBe('new')
+    earlier.release()
+    await first
     await cache.stop()
   })
 

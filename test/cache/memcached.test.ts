@@ -2,7 +2,9 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { makeMemcachedClient } from '../../cache/memcached/client.ts'
 import { wireKeyOf } from '../../cache/memcached/wire-key.ts'
 import type { NodeClient } from '../../cache/node-client.ts'
+import { makeTieredCache } from '../../cache/tiers.ts'
 import { systemClock } from '../../core/clock.ts'
+import { fixedValue } from '../../core/live-value.ts'
 import { service } from '../../harness/deployment/services.ts'
 import type { PoolName } from './recording.ts'
 import { stamped } from './recording.ts'
@@ -17,6 +19,29 @@ describe.skipIf(address === undefined)('over pools on Memcached', () => {
   const nodes: Record<PoolName, NodeClient> = { main: open('m'), backup: open('b'), l1: open('1'), 'other l1': open('2') }
   afterAll(() => Promise.all(Object.values(nodes).map((node) => node.stop())))
   tierRules(() => nodes)
+})
+
+describe.skipIf(address === undefined)('a stampede', () => {
+  test('1,000 reads of a cold key that come in over some turns of the event loop load it once', async () => {
+    const layout = { main: ['main:1'], backup: ['backup:1'], l1: [['group:1'], ['group:2']] }
+    const connect = (name: string): NodeClient => makeMemcachedClient(systemClock, address as string, { prefix: `${run}${name}:` })
+    for (let round = 0; round < 10; round++) {
+      const cache = makeTieredCache(systemClock, Math.random, fixedValue(layout), connect, { nodePatienceMs: 5_000 })
+      let loads = 0
+      const load = async () => {
+        loads++
+        return [stamped('v')]
+      }
+      const reads: Promise<unknown>[] = []
+      for (let at = 0; at < 1_000; at++) {
+        reads.push(cache.getMany([`cold${round}`], load))
+        if (at % 20 === 0) await new Promise((resolve) => setImmediate(resolve))
+      }
+      await Promise.all(reads)
+      expect(loads).toBe(1)
+      await cache.stop()
+    }
+  })
 })
 
 describe.skipIf(address === undefined)('a node on Memcached', () => {
