@@ -20,7 +20,7 @@ export type Generations = {
   stop(): Promise<void>
 }
 
-export function makeGenerations(layouts: LiveValue<CacheLayout>, connect: (address: string) => GuardedNode, ttlMs: number): Generations {
+export function makeGenerations(layouts: LiveValue<CacheLayout>, connect: (address: string) => GuardedNode): Generations {
   let nodes = new Map<string, GuardedNode>()
   let oldest: Generation = makeGeneration(layouts.current().value)
   let newest = oldest
@@ -45,9 +45,9 @@ export function makeGenerations(layouts: LiveValue<CacheLayout>, connect: (addre
         kept.set(address, node)
         return { node, weight, reads: { keys: 0 } }
       })
-    const main = makePool('main', membersOf(layout.main), ttlMs)
-    const backup = layout.backup === undefined ? undefined : makePool('backup', membersOf(layout.backup), ttlMs)
-    const l1 = layout.l1.map((texts, group) => makePool(`l1-${group}`, membersOf(texts), ttlMs))
+    const main = makePool('main', membersOf(layout.main))
+    const backup = layout.backup === undefined ? undefined : makePool('backup', membersOf(layout.backup))
+    const l1 = layout.l1.map((texts, group) => makePool(`l1-${group}`, membersOf(texts)))
     nodes = kept
     return {
       pools: { main, backup, l1, all: [main, ...(backup === undefined ? [] : [backup]), ...l1] },

@@ -93,7 +93,7 @@ export function makeGuardedNode(
     address,
     client,
     ask,
-    isDown: () => isOpen,
+    isDown: () => isOpen || isStopped,
     opened: () => opened,
     stop() {
       isStopped = true

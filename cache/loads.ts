@@ -95,7 +95,9 @@ export function makeLoads(clock: Clock, { loadsAtOnce, negativeTtlMs, graceMs }:
       const loaded = await promise
       for (const { place, index } of places) values[place] = loaded[index]
     })
-    await Promise.all(joined)
+    // All of them: the own load sends its values to pools, which the call keeps open until its end.
+    const failed = (await Promise.allSettled(joined)).find((each) => each.status === 'rejected')
+    if (failed !== undefined) throw failed.reason
     return values
   }
 

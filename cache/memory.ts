@@ -20,20 +20,21 @@ export function makeMemoryNode(clock: Clock, { bytesMax }: MemoryNodeOptions): N
   const cache = makeSieveCache<Held>(clock, { entriesMax: Math.ceil(bytesMax / ENTRY_BYTES), bytesMax })
   let state = 0
 
-  function store(key: string, { value, version }: Stamped, ttlMs: number): boolean {
+  function store(key: string, { value, version }: Stamped, endsAt: number): boolean {
+    const ttlMs = Math.max(0, endsAt - clock.now())
     const copy = Buffer.allocUnsafeSlow(value.length)
     value.copy(copy)
-    return cache.set(key, { value: copy, version, state: ++state }, 2 * key.length + value.length + ENTRY_BYTES, ttlMs)
+    return cache.set(key, { value: copy, version, endsAt, state: ++state }, 2 * key.length + value.length + ENTRY_BYTES, ttlMs)
   }
 
   return {
     bytes: () => cache.figures().bytes,
     getMany: (keys) => Promise.resolve(keys.map((key) => cache.get(key))),
-    set: (key, stamped, ttlMs) => Promise.resolve(store(key, stamped, ttlMs)),
-    cas: (key, stamped, expected, ttlMs) => Promise.resolve(cache.get(key)?.state === expected && store(key, stamped, ttlMs)),
-    setQuietly: (key, stamped, ttlMs) => void store(key, stamped, ttlMs),
-    fillQuietly(key, stamped, expected, ttlMs) {
-      if (cache.get(key)?.state === expected) store(key, stamped, ttlMs)
+    set: (key, stamped, endsAt) => Promise.resolve(store(key, stamped, endsAt)),
+    cas: (key, stamped, expected, endsAt) => Promise.resolve(cache.get(key)?.state === expected && store(key, stamped, endsAt)),
+    setQuietly: (key, stamped, endsAt) => void store(key, stamped, endsAt),
+    fillQuietly(key, stamped, expected, endsAt) {
+      if (cache.get(key)?.state === expected) store(key, stamped, endsAt)
     },
     connection: () => 0,
     check: () => Promise.resolve(),

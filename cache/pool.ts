@@ -19,15 +19,15 @@ export type Pool = {
   /** In key order. Never rejects. */
   getMany(keys: readonly string[]): Promise<readonly Answer[]>
   /** False: the node failed, or refused the value. */
-  set(key: string, stamped: Stamped): Promise<boolean>
-  cas(key: string, stamped: Stamped, state: number): Promise<boolean>
+  set(key: string, stamped: Stamped, endsAt: number): Promise<boolean>
+  cas(key: string, stamped: Stamped, state: number, endsAt: number): Promise<boolean>
   /** Sets the value without waiting. */
-  setQuietly(key: string, stamped: Stamped): void
+  setQuietly(key: string, stamped: Stamped, endsAt: number): void
   /** Stores the value without waiting, unless the key has changed since the answer `seen`. */
-  fillQuietly(key: string, stamped: Stamped, seen: Held | undefined): void
+  fillQuietly(key: string, stamped: Stamped, seen: Held | undefined, endsAt: number): void
 }
 
-export function makePool(name: string, members: readonly Member[], ttlMs: number): Pool {
+export function makePool(name: string, members: readonly Member[]): Pool {
   const placeOf = makeRendezvous(members.map(({ node, weight }) => ({ name: node.address, weight })))
   const memberOf = (key: string): Member => members[placeOf(key)] as Member
 
@@ -66,9 +66,10 @@ export function makePool(name: string, members: readonly Member[], ttlMs: number
     members,
     nodeOf: (key) => memberOf(key).node,
     getMany: (keys) => (members.length === 1 ? getOf(members[0] as Member, keys) : getSpread(keys)),
-    set: async (key, stamped) => (await memberOf(key).node.ask((client) => client.set(key, stamped, ttlMs))) === true,
-    cas: async (key, stamped, state) => (await memberOf(key).node.ask((client) => client.cas(key, stamped, state, ttlMs))) === true,
-    setQuietly: (key, stamped) => quietly(key, (client) => client.setQuietly(key, stamped, ttlMs)),
-    fillQuietly: (key, stamped, seen) => quietly(key, (client) => client.fillQuietly(key, stamped, seen?.state, ttlMs)),
+    set: async (key, stamped, endsAt) => (await memberOf(key).node.ask((client) => client.set(key, stamped, endsAt))) === true,
+    cas: async (key, stamped, state, endsAt) =>
+      (await memberOf(key).node.ask((client) => client.cas(key, stamped, state, endsAt))) === true,
+    setQuietly: (key, stamped, endsAt) => quietly(key, (client) => client.setQuietly(key, stamped, endsAt)),
+    fillQuietly: (key, stamped, seen, endsAt) => quietly(key, (client) => client.fillQuietly(key, stamped, seen?.state, endsAt)),
   }
 }

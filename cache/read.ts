@@ -3,6 +3,7 @@
  * A tier that missed gets the value: a hit of Main fills the group of L1, a hit of Backup fills Main and the group, and a load fills all pools.
  * A node that failed gets no fill.
  */
+import type { Clock } from '../core/clock.ts'
 import { randomBelow, type Random } from '../core/random.ts'
 import type { makeClassFigures } from './class-figures.ts'
 import type { Pools } from './generations.ts'
@@ -21,7 +22,7 @@ type Tier = {
 /** `places` are the positions of keys in the call. `floors` are their minimum versions at its start. */
 type Reading = { keys: readonly string[]; floors: readonly number[]; tiers: readonly Tier[]; values: (Stamped | undefined)[] }
 
-export function makeRead(random: Random, loads: Loads, classes: ReturnType<typeof makeClassFigures>) {
+export function makeRead(clock: Clock, random: Random, ttlMs: number, loads: Loads, classes: ReturnType<typeof makeClassFigures>) {
   return async (pools: Pools, keys: readonly string[], load: Load, minVersion: MinVersion): Promise<(Stamped | undefined)[]> => {
     const values = Array.from<Stamped | undefined>({ length: keys.length })
     const reading = { keys, floors: keys.map((key) => minVersion(key)), tiers: tiersOf(pools), values }
@@ -70,7 +71,7 @@ export function makeRead(random: Random, loads: Loads, classes: ReturnType<typeo
       values[place] = answer
       figures[tier.kind]++
       figures.bytes += answer.value.length
-      for (const each of earlier) fill(each, key, place, answer)
+      for (const each of earlier) fill(each, key, place, answer, answer.endsAt)
       return false
     })
   }
@@ -79,6 +80,7 @@ export function makeRead(random: Random, loads: Loads, classes: ReturnType<typeo
     const missing = places.map((place) => keys[place] as string)
     const missingFloors = places.map((place) => floors[place] as number)
     const otherGroups = pools.l1.filter((group) => tiers[0]?.pool !== group)
+    const endsAt = clock.now() + ttlMs
     for (const key of missing) {
       const figures = classes.of(key)
       figures.misses++
@@ -91,14 +93,14 @@ export function makeRead(random: Random, loads: Loads, classes: ReturnType<typeo
       figures.loaded++
       // A value that is too old would be a miss in the pools, too.
       if (stamped === undefined || stamped.version < (floors[place] as number)) return
-      for (const tier of tiers) fill(tier, key, place, stamped)
-      for (const group of otherGroups) group.fillQuietly(key, stamped, undefined)
+      for (const tier of tiers) fill(tier, key, place, stamped, endsAt)
+      for (const group of otherGroups) group.fillQuietly(key, stamped, undefined, endsAt)
     })
     places.forEach((place, index) => (values[place] = loaded[index]))
   }
 }
 
-function fill({ pool, exceptions }: Tier, key: string, place: number, stamped: Stamped): void {
+function fill({ pool, exceptions }: Tier, key: string, place: number, stamped: Stamped, endsAt: number): void {
   const seen = exceptions.get(place)
-  if (seen !== null) pool.fillQuietly(key, stamped, seen)
+  if (seen !== null) pool.fillQuietly(key, stamped, seen, endsAt)
 }

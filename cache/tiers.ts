@@ -22,7 +22,7 @@ import { makeRead } from './read.ts'
 import type { CasToken, Load, MinVersion, NodeFigures, Stamped, TieredCache } from './tiered-cache.ts'
 
 export type TieredCacheOptions = {
-  /** Milliseconds until a value leaves the pools. Minimum 1000. Default 600000. */
+  /** Milliseconds after its load or write until a value leaves all pools. Minimum 1000. Default 600000. */
   ttlMs?: number
   /** Milliseconds that a request to a node may take. Minimum 1. Default 100. */
   nodePatienceMs?: number
@@ -45,11 +45,11 @@ export function makeTieredCache(
 ): TieredCache {
   const { ttlMs = 600_000, nodePatienceMs = 100, checkEveryMs = 250, negativeTtlMs = 1_000, loadsAtOnce = 8 } = options
   const guard = { patienceMs: nodePatienceMs, checkEveryMs }
-  const generations = makeGenerations(layouts, (address) => makeGuardedNode(clock, address, connect(address), guard, onNodeDown), ttlMs)
+  const generations = makeGenerations(layouts, (address) => makeGuardedNode(clock, address, connect(address), guard, onNodeDown))
   // The time from a miss in the first tier to the call of `load`, at most.
   const loads = makeLoads(clock, { loadsAtOnce, negativeTtlMs, graceMs: 3 * nodePatienceMs })
   const classes = makeClassFigures()
-  const read = makeRead(random, loads, classes)
+  const read = makeRead(clock, random, ttlMs, loads, classes)
 
   async function getMany(keys: readonly string[], load: Load, minVersion: MinVersion = () => -Infinity) {
     const [first] = keys
@@ -80,17 +80,19 @@ export function makeTieredCache(
     const pool = pools[token.pool]
     const node = pool?.nodeOf(key)
     if (pool === undefined || node !== token.node || node.client.connection() !== token.connection) return false
-    if (!(await pool.cas(key, stamped, token.state))) return false
-    for (const other of pools.all) if (other !== pool) other.setQuietly(key, stamped)
+    const endsAt = clock.now() + ttlMs
+    if (!(await pool.cas(key, stamped, token.state, endsAt))) return false
+    for (const other of pools.all) if (other !== pool) other.setQuietly(key, stamped, endsAt)
     loads.forget(key)
     return true
   }
 
   async function set({ main, backup, l1 }: Pools, key: string, stamped: Stamped): Promise<boolean> {
-    const isInMain = await main.set(key, stamped)
-    if (isInMain) backup?.setQuietly(key, stamped)
-    const isStored = isInMain || (await backup?.set(key, stamped)) === true
-    if (isStored) for (const group of l1) group.setQuietly(key, stamped)
+    const endsAt = clock.now() + ttlMs
+    const isInMain = await main.set(key, stamped, endsAt)
+    if (isInMain) backup?.setQuietly(key, stamped, endsAt)
+    const isStored = isInMain || (await backup?.set(key, stamped, endsAt)) === true
+    if (isStored) for (const group of l1) group.setQuietly(key, stamped, endsAt)
     loads.forget(key)
     return isStored
   }

@@ -25,6 +25,7 @@ const HEAD_BYTES = 256
 const LARGE_BYTES = 800
 const STAMP_BYTES = 8
 const TTL_MS = 3_600_000
+const ENDS_AT = Date.now() + TTL_MS
 const WARM_UP_ROUNDS = 10
 const OPTIONS = { nodePatienceMs: 30_000, ttlMs: TTL_MS }
 
@@ -101,7 +102,7 @@ const loadHeads = async (keys: readonly string[]): Promise<Stamped[]> =>
   keys.map(() => ({ value: Buffer.alloc(HEAD_BYTES, 'h'), version: 1 }))
 
 async function fill(client: NodeClient, keys: readonly string[], bytes: number): Promise<void> {
-  for (const key of keys) client.setQuietly(key, { value: Buffer.alloc(bytes, 'h'), version: 1 }, TTL_MS)
+  for (const key of keys) client.setQuietly(key, { value: Buffer.alloc(bytes, 'h'), version: 1 }, ENDS_AT)
   await client.check()
 }
 

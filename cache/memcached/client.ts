@@ -4,7 +4,8 @@
  * Reads are `gets`, one command for all keys. Quiet writes are `set`, `add` and `cas` with `noreply`, to which Memcached never answers, not
  * even with an error. The meta commands would answer errors of quiet writes, and these lines could not be told from other answers.
  *
- * A value is stored as 8 bytes of its version (double, big-endian) and its bytes. A stored value that is shorter is a miss.
+ * A value is stored as 8 bytes of its version (double, big-endian) and its bytes. A stored value that is shorter is a miss. Its flags are the
+ * time of its end, in whole seconds since 1970.
  */
 import type { Clock } from '../../core/clock.ts'
 import type { Held, NodeClient } from '../node-client.ts'
@@ -29,6 +30,23 @@ export function makeMemcachedClient(clock: Clock, address: string, { prefix = ''
   const wire = (key: string): string => prefix + wireKeyOf(key)
   const unexpected = (line: string): Error => new Error(`${address} answered "${line.slice(0, 60)}"`)
 
+  /** The command, the stamp, the value, and the end of the line. */
+  function storageOf(
+    command: string,
+    key: string,
+    { value, version }: Stamped,
+    endsAt: number,
+    state?: number,
+    last = '',
+  ): (string | Buffer)[] {
+    const seconds = Math.min(TTL_SECONDS_MAX, Math.max(1, Math.ceil((endsAt - clock.now()) / 1_000)))
+    const stamp = Buffer.allocUnsafe(STAMP_BYTES)
+    stamp.writeDoubleBE(version)
+    const unique = state === undefined ? '' : ` ${state}`
+    const line = `${command} ${wire(key)} ${Math.floor(endsAt / 1_000)} ${seconds} ${STAMP_BYTES + value.length}${unique}${last}\r\n`
+    return [line, stamp, value, '\r\n']
+  }
+
   /** Sends a command with an answer of one line. `answerOf` gives undefined for a line that is no answer to it. */
   function ask<T>(parts: (string | Buffer)[], answerOf: (line: string) => T | undefined): Promise<T> {
     return new Promise((resolve, reject) => {
@@ -48,13 +66,15 @@ export function makeMemcachedClient(clock: Clock, address: string, { prefix = ''
       const texts = keys.map(wire)
       const answers = Array.from<Held | undefined>({ length: keys.length })
       let next = 0
+      const now = clock.now()
       connection.send([`gets ${texts.join(' ')}\r\n`], {
         // Values come in the order of the keys, without the misses.
-        onValue(bytes, keyFrom, keyTo, from, to, state) {
+        onValue(bytes, keyFrom, keyTo, from, to, flags, state) {
           while (next < texts.length && !isText(bytes, keyFrom, keyTo, texts[next] as string)) next++
           if (next === texts.length) throw new Error(`${address} sent the value of another key`)
-          if (to - from >= STAMP_BYTES)
-            answers[next] = { value: bytes.subarray(from + STAMP_BYTES, to), version: bytes.readDoubleBE(from), state }
+          const endsAt = flags * 1_000
+          if (to - from >= STAMP_BYTES && endsAt > now)
+            answers[next] = { value: bytes.subarray(from + STAMP_BYTES, to), version: bytes.readDoubleBE(from), endsAt, state }
           next++
         },
         onLine(line) {
@@ -67,16 +87,16 @@ export function makeMemcachedClient(clock: Clock, address: string, { prefix = ''
     })
   }
 
-  function writeQuietly(command: string, key: string, stamped: Stamped, ttlMs: number, state?: number): void {
-    if (connection.waitingBytes() <= WAITING_BYTES_MAX) connection.send(storage(command, wire(key), stamped, ttlMs, state, ' noreply'))
+  function writeQuietly(command: string, key: string, stamped: Stamped, endsAt: number, state?: number): void {
+    if (connection.waitingBytes() <= WAITING_BYTES_MAX) connection.send(storageOf(command, key, stamped, endsAt, state, ' noreply'))
   }
 
   return {
     getMany,
-    set: (key, stamped, ttlMs) => ask(storage('set', wire(key), stamped, ttlMs), isStored),
-    cas: (key, stamped, state, ttlMs) => ask(storage('cas', wire(key), stamped, ttlMs, state), isStored),
-    setQuietly: (key, stamped, ttlMs) => writeQuietly('set', key, stamped, ttlMs),
-    fillQuietly: (key, stamped, state, ttlMs) => writeQuietly(state === undefined ? 'add' : 'cas', key, stamped, ttlMs, state),
+    set: (key, stamped, endsAt) => ask(storageOf('set', key, stamped, endsAt), isStored),
+    cas: (key, stamped, state, endsAt) => ask(storageOf('cas', key, stamped, endsAt, state), isStored),
+    setQuietly: (key, stamped, endsAt) => writeQuietly('set', key, stamped, endsAt),
+    fillQuietly: (key, stamped, state, endsAt) => writeQuietly(state === undefined ? 'add' : 'cas', key, stamped, endsAt, state),
     connection: connection.ended,
     async check() {
       await ask(['version\r\n'], (line) => line.startsWith('VERSION ') || undefined)
@@ -84,22 +104,6 @@ export function makeMemcachedClient(clock: Clock, address: string, { prefix = ''
     reset: connection.reset,
     stop: connection.stop,
   }
-}
-
-/** The command, the stamp, the value, and the end of the line. */
-function storage(
-  command: string,
-  key: string,
-  { value, version }: Stamped,
-  ttlMs: number,
-  state?: number,
-  noreply = '',
-): (string | Buffer)[] {
-  const seconds = Math.min(TTL_SECONDS_MAX, Math.max(1, Math.ceil(ttlMs / 1_000)))
-  const stamp = Buffer.allocUnsafe(STAMP_BYTES)
-  stamp.writeDoubleBE(version)
-  const unique = state === undefined ? '' : ` ${state}`
-  return [`${command} ${key} 0 ${seconds} ${STAMP_BYTES + value.length}${unique}${noreply}\r\n`, stamp, value, '\r\n']
 }
 
 /** SERVER_ERROR: the value is too large, or the node has no memory for it. */

@@ -10,7 +10,7 @@ export type ReplyHandler = {
    * A value of `gets`. The key is the ASCII text from `keyFrom` to `keyTo` of `bytes`, and the data from `from` to `to`. `unique` is the
    * number of its stored state.
    */
-  onValue(bytes: Buffer, keyFrom: number, keyTo: number, from: number, to: number, unique: number): void
+  onValue(bytes: Buffer, keyFrom: number, keyTo: number, from: number, to: number, flags: number, unique: number): void
   /** Any other line, such as END, STORED or SERVER_ERROR out of memory. */
   onLine(line: string): void
 }
@@ -75,16 +75,17 @@ export function makeReplyParser(handler: ReplyHandler): (chunk: Buffer) => void 
     if (bytes[keyFrom - 1] !== SPACE || keyTo === -1 || flagsTo === -1 || sizeTo === -1 || sizeTo > header || bytes[header + 1] !== LF)
       throw malformed(bytes, begin)
     const size = parseNumber(bytes, flagsTo + 1, sizeTo)
+    const flags = parseNumber(bytes, keyTo + 1, flagsTo)
     const unique = parseNumber(bytes, sizeTo + 1, header)
     const from = header + 2
     const to = from + size
-    if (Number.isNaN(size) || Number.isNaN(unique) || size > VALUE_MAX) throw malformed(bytes, begin)
+    if (Number.isNaN(size + flags + unique) || size > VALUE_MAX) throw malformed(bytes, begin)
     if (to + 2 > bytes.length) {
       needed = to + 2 - begin
       return -1
     }
     if (bytes[to] !== CR || bytes[to + 1] !== LF) throw malformed(bytes, begin)
-    handler.onValue(bytes, keyFrom, keyTo, from, to, unique)
+    handler.onValue(bytes, keyFrom, keyTo, from, to, flags, unique)
     return to + 2
   }
 }

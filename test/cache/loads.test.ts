@@ -107,6 +107,25 @@ describe('loads', () => {
     await cache.stop()
   })
 
+  test('a call whose shared load fails ends after its own load has filled the pools', async () => {
+    const cache = memoryCache()
+    const gate = Promise.withResolvers<void>()
+    const shared = cache.getMany(['shared'], () => Promise.reject(new Error('the shared load failed')))
+    const both = cache.getMany(['shared', 'own'], async () => {
+      await gate.promise
+      return [stamped('own')]
+    })
+    let isOver = false
+    void both.catch(() => (isOver = true))
+    await expect(shared).rejects.toThrow('the shared load failed')
+    await sleep(10)
+    expect(isOver).toBe(false)
+    gate.resolve()
+    await expect(both).rejects.toThrow('the shared load failed')
+    expect((await cache.getMany(['own'], () => Promise.reject(new Error('not needed'))))[0]?.value.toString()).toBe('own')
+    await cache.stop()
+  })
+
   test('no more loads run at once than allowed', async () => {
     const cache = memoryCache({ loadsAtOnce: 3 })
     let [running, most] = [0, 0]

@@ -7,7 +7,7 @@ import { stamped } from './recording.ts'
 import { tierRules } from './rules.ts'
 
 describe('over pools in memory', () => {
-  const clock = makeSteppedClock()
+  const clock = makeSteppedClock(Date.now())
   const node = () => makeMemoryNode(clock, { bytesMax: 10_000_000 })
   const nodes: Record<PoolName, ReturnType<typeof node>> = { main: node(), backup: node(), l1: node(), 'other l1': node() }
   tierRules(() => nodes)
@@ -32,8 +32,8 @@ describe('a node in memory', () => {
           const value = Buffer.alloc(bytes, number)
           const [held] = await node.getMany([key])
           if (held !== undefined) expect(held.value).toEqual(newest.get(key))
-          if (kind === 'set') node.setQuietly(key, { value, version: 1 }, 5_000)
-          if (kind === 'fill') node.fillQuietly(key, { value, version: 1 }, undefined, 5_000)
+          if (kind === 'set') node.setQuietly(key, { value, version: 1 }, clock.now() + 5_000)
+          if (kind === 'fill') node.fillQuietly(key, { value, version: 1 }, undefined, clock.now() + 5_000)
           if (kind === 'wait') clock.advance(bytes)
           if (kind === 'set' || (kind === 'fill' && held === undefined)) newest.set(key, value)
           expect(node.bytes()).toBeLessThanOrEqual(bytesMax)
@@ -49,7 +49,7 @@ describe('a node in memory', () => {
   test('a kept value is a copy: the caller may use its buffer again', async () => {
     const node = makeMemoryNode(makeSteppedClock(), { bytesMax: 100_000 })
     const mine = stamped('mine')
-    await node.set('k', mine, 1_000)
+    await node.set('k', mine, Infinity)
     mine.value.fill('x')
     const [held] = await node.getMany(['k'])
     expect(held?.value.toString()).toBe('mine')
@@ -58,7 +58,7 @@ describe('a node in memory', () => {
   test('a value ends after its time', async () => {
     const clock = makeSteppedClock()
     const node = makeMemoryNode(clock, { bytesMax: 100_000 })
-    await node.set('k', stamped('v'), 1_000)
+    await node.set('k', stamped('v'), clock.now() + 1_000)
     clock.advance(999)
     expect((await node.getMany(['k']))[0]?.version).toBe(1)
     clock.advance(1)

@@ -32,21 +32,21 @@ export function makeRecordedNode(inner: NodeClient, name: string, calls: string[
       calls.push(`read ${name}`)
       return failing() ?? inner.getMany(keys)
     },
-    set(key, value, ttlMs) {
+    set(key, value, endsAt) {
       calls.push(`set ${name}`)
-      return refusing() ?? inner.set(key, value, ttlMs)
+      return refusing() ?? inner.set(key, value, endsAt)
     },
-    cas(key, value, state, ttlMs) {
+    cas(key, value, state, endsAt) {
       calls.push(`cas ${name}`)
-      return refusing() ?? inner.cas(key, value, state, ttlMs)
+      return refusing() ?? inner.cas(key, value, state, endsAt)
     },
-    setQuietly(key, value, ttlMs) {
+    setQuietly(key, value, endsAt) {
       calls.push(`copy ${name}`)
-      if (behaviour() === 'works') inner.setQuietly(key, value, ttlMs)
+      if (behaviour() === 'works') inner.setQuietly(key, value, endsAt)
     },
-    fillQuietly(key, value, state, ttlMs) {
+    fillQuietly(key, value, state, endsAt) {
       calls.push(`${state === undefined ? 'fill' : 'replace'} ${name}`)
-      if (behaviour() === 'works') inner.fillQuietly(key, value, state, ttlMs)
+      if (behaviour() === 'works') inner.fillQuietly(key, value, state, endsAt)
     },
     connection: () => inner.connection(),
     check: () => failing() ?? inner.check(),

@@ -5,8 +5,8 @@ import { makeReplyParser } from '../../cache/memcached/reply-parser.ts'
 function parse(chunks: readonly Buffer[]): string[] {
   const replies: string[] = []
   const parser = makeReplyParser({
-    onValue: (bytes, keyFrom, keyTo, from, to, unique) =>
-      replies.push(`${bytes.toString('latin1', keyFrom, keyTo)} ${unique} ${bytes.toString('latin1', from, to)}`),
+    onValue: (bytes, keyFrom, keyTo, from, to, flags, unique) =>
+      replies.push(`${bytes.toString('latin1', keyFrom, keyTo)} ${flags} ${unique} ${bytes.toString('latin1', from, to)}`),
     onLine: (line) => replies.push(line),
   })
   for (const chunk of chunks) parser(chunk)
@@ -17,10 +17,15 @@ describe('the parser of replies', () => {
   const reply = fc.oneof(
     fc.constantFrom('END', 'STORED', 'VERSION 1.6.18', 'V').map((line) => ({ text: `${line}\r\n`, parsed: line })),
     fc
-      .record({ key: fc.stringMatching(/^[a-z]{1,9}$/), unique: fc.nat(1_000_000), data: fc.stringMatching(/^[\r\nVE a]{0,40}$/) })
-      .map(({ key, unique, data }) => ({
-        text: `VALUE ${key} 0 ${data.length} ${unique}\r\n${data}\r\n`,
-        parsed: `${key} ${unique} ${data}`,
+      .record({
+        flags: fc.nat(),
+        key: fc.stringMatching(/^[a-z]{1,9}$/),
+        unique: fc.nat(1_000_000),
+        data: fc.stringMatching(/^[\r\nVE a]{0,40}$/),
+      })
+      .map(({ key, flags, unique, data }) => ({
+        text: `VALUE ${key} ${flags} ${data.length} ${unique}\r\n${data}\r\n`,
+        parsed: `${key} ${flags} ${unique} ${data}`,
       })),
   )
 
@@ -41,6 +46,7 @@ describe('the parser of replies', () => {
 
   test.each([
     { wrong: 'a size that is too small', text: 'VALUE k 0 3 1\r\nabcdefgh\r\n' },
+    { wrong: 'flags that are no number', text: 'VALUE k x 3 1\r\nabc\r\n' },
     { wrong: 'a size that is no number', text: 'VALUE k 0 x 1\r\nabc\r\n' },
     { wrong: 'no number of the state', text: 'VALUE k 0 3\r\nabc\r\n' },
     { wrong: 'a size beyond all values', text: 'VALUE k 0 99999999999 1\r\n' },

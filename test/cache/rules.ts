@@ -3,7 +3,9 @@ import { expect, test } from 'vitest'
 import type { NodeClient } from '../../cache/node-client.ts'
 import { recordedCache, stamped, type Behaviour, type PoolName } from './recording.ts'
 
-const TTL_MS = 60_000
+/** The default of the cache. */
+const TTL_MS = 600_000
+const ENDS_AT = Date.now() + TTL_MS
 const READ_ORDER = ['l1', 'main', 'backup'] as const
 const STATES = ['hit', 'miss', 'stale', 'fails'] as const
 type State = (typeof STATES)[number]
@@ -46,7 +48,14 @@ const CAS: { from: 'main' | 'backup'; meanwhile: 'nothing' | 'another write' | '
   { from: 'backup', meanwhile: 'failure', calls: ['cas backup'], isStored: false },
 ]
 
-export function tierRules(open: () => Record<PoolName, NodeClient>): void {
+type Open = () => Record<PoolName, NodeClient>
+
+export function tierRules(open: Open): void {
+  readRules(open)
+  writeRules(open)
+}
+
+function makeRig(open: Open) {
   async function given(
     states: Partial<Record<PoolName, State>>,
   ): Promise<{ key: string; behaviour: Partial<Record<PoolName, Behaviour>> }> {
@@ -54,7 +63,7 @@ export function tierRules(open: () => Record<PoolName, NodeClient>): void {
     const behaviour: Partial<Record<PoolName, Behaviour>> = {}
     for (const [name, state] of Object.entries(states) as [PoolName, State][]) {
       if (state === 'fails') behaviour[name] = 'fails'
-      else if (state !== 'miss') await open()[name].set(key, state === 'hit' ? fresh : old, TTL_MS)
+      else if (state !== 'miss') await open()[name].set(key, state === 'hit' ? fresh : old, ENDS_AT)
     }
     return { key, behaviour }
   }
@@ -63,6 +72,17 @@ export function tierRules(open: () => Record<PoolName, NodeClient>): void {
     const [held] = await open()[name].getMany([key])
     return held?.value.toString()
   }
+
+  async function endIn(name: PoolName, key: string): Promise<number> {
+    const [held] = await open()[name].getMany([key])
+    return held?.endsAt ?? 0
+  }
+
+  return { given, textIn, endIn }
+}
+
+function readRules(open: Open): void {
+  const { given, textIn, endIn } = makeRig(open)
 
   test.each(READS)('a read with L1 $l1, Main $main and Backup $backup asks and fills exactly the pools of the rule', async (states) => {
     const { key, behaviour } = await given(states)
@@ -85,6 +105,36 @@ export function tierRules(open: () => Record<PoolName, NodeClient>): void {
     await cache.stop()
   })
 
+  test('a fill does not prolong the life of a value', async () => {
+    const { key } = await given({ backup: 'hit' })
+    const { cache } = recordedCache(open(), {})
+    await cache.getMany([key], () => Promise.reject(new Error('not needed')))
+    const end = await endIn('backup', key)
+    expect(Math.abs(end - ENDS_AT)).toBeLessThanOrEqual(1_000)
+    expect(await endIn('main', key)).toBe(end)
+    expect(await endIn('l1', key)).toBe(end)
+    await cache.stop()
+  })
+
+  test('the life of a loaded value begins before its load', async () => {
+    const key = nextKey()
+    const { cache } = recordedCache(open(), {})
+    let begunAt = 0
+    const load = async () => {
+      begunAt = Date.now()
+      await new Promise((resolve) => setTimeout(resolve, 30))
+      return [fresh]
+    }
+    await cache.getMany([key], load)
+
+    for (const name of ['l1', 'main', 'backup', 'other l1'] as const) {
+      const end = await endIn(name, key)
+      expect(end).toBeGreaterThan(begunAt)
+      expect(end).toBeLessThanOrEqual(begunAt + TTL_MS)
+    }
+    await cache.stop()
+  })
+
   test('a value that does not exist fills no pool', async () => {
     const { cache, calls } = recordedCache(open(), {})
     expect(await cache.getMany([nextKey()], async () => [undefined])).toEqual([undefined])
@@ -98,6 +148,10 @@ export function tierRules(open: () => Record<PoolName, NodeClient>): void {
     expect(calls).toEqual(['read l1', 'read main', 'read backup'])
     await cache.stop()
   })
+}
+
+function writeRules(open: Open): void {
+  const { given, textIn } = makeRig(open)
 
   test.each(WRITES)(
     'a write with Main that $main and Backup that $backup reaches exactly the pools of the rule',
@@ -127,7 +181,7 @@ export function tierRules(open: () => Record<PoolName, NodeClient>): void {
       const { cache, calls } = recordedCache(open(), behaviour)
       const found = await cache.gets(key)
       if (meanwhile === 'failure') behaviour[from] = 'fails'
-      if (meanwhile === 'another write') await open()[from].set(key, stamped('other', 6), TTL_MS)
+      if (meanwhile === 'another write') await open()[from].set(key, stamped('other', 6), ENDS_AT)
       calls.length = 0
       expect(await cache.cas(key, stamped('changed', 7), (found as NonNullable<typeof found>).token)).toBe(expected.isStored)
       expect(calls).toEqual(expected.calls)
