@@ -65,26 +65,34 @@ export async function bench({ quick, progress }: BenchOptions): Promise<Measure[
     await rawLarge.measure()
     const fresh = (name: string, client?: NodeClient): Scenario => ({
       name,
-      limit: 'bare socket',
+      limit: 'bare socket, between fills',
       prepare: async (round) => client && fill(client, keysOf(name, round), HEAD_BYTES),
       run: (round) => readAll(cache, keysOf(name, round), client === undefined),
     })
-    const scenarios: Scenario[] = [
-      { name: 'bare socket', run: rawHeads.read },
+    const bare: Scenario = { name: 'bare socket', run: rawHeads.read }
+    const hits: Scenario[] = [
+      bare,
       { name: 'client', limit: 'bare socket', run: () => mainClient.getMany(keysOf('l', 0)) },
       { name: 'hits of L1', limit: 'bare socket', run: () => readAll(cache, keysOf('l', 0), false) },
-      fresh('hits of Main, filling L1', mainClient),
-      fresh('hits of Backup, filling Main and L1', backupClient),
-      fresh('loads, filling all'),
       { name: 'hits of memory', limit: 'bare socket', run: () => readAll(memory, keysOf('l', 0), false) },
       { name: 'bare socket, 800 bytes', run: rawLarge.read },
       { name: 'client, 800 bytes', limit: 'bare socket, 800 bytes', run: () => largeClient.getMany(keysOf('b', 0)) },
     ]
-    const rounds = quick ? 30 : 150
-    progress(`${rounds} rounds of ${scenarios.length} scenarios`)
-    const measures = await measure(scenarios, rounds, async () => {
+    const fills: Scenario[] = [
+      { ...bare, name: 'bare socket, between fills' },
+      fresh('hits of Main, filling L1', mainClient),
+      fresh('hits of Backup, filling Main and L1', backupClient),
+      fresh('loads, filling all'),
+    ]
+    const settle = async (): Promise<void> => {
       for (const client of clients) await client.check()
-    })
+    }
+    const rounds = quick ? 30 : 150
+    progress(`${rounds} rounds of hits`)
+    const measures = await measure(hits, 2 * rounds, settle)
+    // Apart: their garbage would be collected in the time of the others.
+    progress(`${rounds} rounds of fills`)
+    measures.push(...(await measure(fills, rounds, settle)))
     const wrong = Object.values(cache.figures().nodes).filter(({ opened }) => opened > 0).length
     return [...measures, { metric: 'nodes that failed meanwhile', value: wrong, unit: '', target: 0, atMost: true }]
   } finally {
