@@ -44,7 +44,7 @@ export function makeWriter(world: FeedWorld, ledger: FeedLedger, viewers: readon
     ledger.posts.set(draft.clientKey, facts)
     const outcome = await hot.publish(draft, options())
     expect.assert(outcome.status === 'published')
-    if (audience !== undefined) await hot.addToInboxes(outcome.post.id, audience, options())
+    if (audience !== undefined) await hot.addToInboxes(outcome.post.id, others(draft), options())
     facts.id = outcome.post.id
     facts.publishedAt = ledger.at()
   }
@@ -59,7 +59,7 @@ export function makeWriter(world: FeedWorld, ledger: FeedLedger, viewers: readon
     facts.deletionBegan = ledger.at()
     await hot.delete({ ...draft, id, version: 0, deleted: false }, options())
     facts.deletedAt = ledger.at()
-    if (draft.audience !== undefined) await hot.removeFromInboxes(id, draft.audience, options())
+    if (draft.audience !== undefined) await hot.removeFromInboxes(id, others(draft), options())
   }
 
   async function follow(): Promise<void> {
@@ -99,6 +99,11 @@ export function makeWriter(world: FeedWorld, ledger: FeedLedger, viewers: readon
     await anyOf(acts)()
     world.clock.advance(randomBelow(random, stepMaxMs()))
   }
+}
+
+/** The viewers whose inboxes have the post. */
+function others({ author, audience = [] }: PostDraft): ViewerId[] {
+  return audience.filter((viewer) => viewer !== author)
 }
 
 /** The value that was in effect from `began` to `ended`; undefined if it changed in between. */
@@ -165,7 +170,7 @@ function checkScroll(ledger: FeedLedger, viewer: ViewerId, { posts, degraded, is
     const isTheirs =
       draft.audience === undefined
         ? steady(ledger.follows.get(`${viewer} ${draft.author}`), false, began, ended) === true
-        : draft.audience.includes(viewer)
+        : draft.audience.includes(viewer) && draft.author !== viewer
     if (isTheirs) expect(shown, `the scroll of ${viewer} skips ${JSON.stringify({ id, ...draft })}`).toContain(id)
   }
 }
