@@ -13,11 +13,11 @@
  * itself gets a note, and a value must have at least its version. The same happens if there are too many notes. A value that is loaded
  * under a note is stamped with the noted version at least (`sections.ts`), so a suspect value is loaded once.
  *
- * While the hot store is down, the noted versions still hold, and later changes are not known: the answer is degraded.
+ * While the hot store or a part of it is down, the noted versions still hold, and its later changes are not known: the answer is degraded.
  */
 import type { Clock } from '../../../core/clock.ts'
-import type { Degraded } from '../../../core/outage/degraded.ts'
-import { noteOrThrow } from '../../../core/outage/degraded.ts'
+import { saysDown, type Degraded } from '../../../core/outage/degraded.ts'
+import { PartOutage } from '../../../core/outage/part-outage.ts'
 import { regionOf } from '../../../core/regions.ts'
 import { makeWorker } from '../../../core/worker.ts'
 import { outboxKey, headKey, contentKey } from '../model/cache-keys.ts'
@@ -79,30 +79,32 @@ export function makeFreshness(
   )
   let questions = 0
 
-  async function question(): Promise<void> {
+  /** Resolves with true if a part of the store is down. */
+  async function question(): Promise<boolean> {
     questions++
     const horizon = Math.max(0, (clock.now() - rememberMs - POST_EPOCH_MS) * TICKS_PER_MS)
     for (const [region, tick] of answered) if (tick < horizon) answered.set(region, horizon)
-    const answers = await hot.listChanges(answered)
+    const { answers, isLacking } = await listWithOutages(hot, answered)
     for (const { region, changed, version, isPartial } of answers) {
       for (const each of changed) notes.note(each.key, each.version)
       if (isPartial) suspects.note(String(region), version)
       answered.set(region, Math.max(version, answered.get(region) ?? 0))
     }
     if (answers.length > 0) for (const listener of listeners) listener(answers)
+    return isLacking
   }
 
-  let current: Promise<void> | undefined
-  let next: Promise<void> | undefined
+  let current: Promise<boolean> | undefined
+  let next: Promise<boolean> | undefined
 
   /** Joins the question that begins next: at once, or after the one under way. */
-  function ask(): Promise<void> {
+  function ask(): Promise<boolean> {
     if (current === undefined) return begin()
     next ??= current.then(begin, begin)
     return next
   }
 
-  function begin(): Promise<void> {
+  function begin(): Promise<boolean> {
     next = undefined
     const own = question().finally(() => {
       if (current === own) current = undefined
@@ -119,7 +121,7 @@ export function makeFreshness(
 
   return {
     async look(degraded) {
-      await ask().catch((error: unknown) => noteOrThrow(error, 'hotStore', degraded))
+      if (await ask()) degraded.add('hotStore')
       return floorOf
     },
     floorOf,
@@ -130,6 +132,23 @@ export function makeFreshness(
     },
     figures: () => ({ questions, notes: notes.size(), followers: listeners.size }),
     stop: () => worker.stop(),
+  }
+}
+
+/** The changes of all regions that answer. */
+async function listWithOutages(
+  hot: Pick<FeedHotStore, 'listChanges'>,
+  since: ReadonlyMap<number, number>,
+): Promise<{ answers: readonly RegionChanges[]; isLacking: boolean }> {
+  try {
+    return { answers: await hot.listChanges(since), isLacking: false }
+  } catch (error) {
+    if (!saysDown(error, 'hotStore')) throw error
+    // A viewer whose id is the number of a region belongs to that region.
+    const isUp = (region: number): boolean => error instanceof PartOutage && !error.concerns(String(region))
+    const others = new Map([...since].filter(([region]) => isUp(region)))
+    if (others.size === 0 || others.size === since.size) return { answers: [], isLacking: true }
+    return { answers: (await listWithOutages(hot, others)).answers, isLacking: true }
   }
 }
 

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { Degraded } from '../../../../core/outage/degraded.ts'
+import { PartOutage } from '../../../../core/outage/part-outage.ts'
 import { TidemarkError } from '../../../../core/errors.ts'
 import { contentKey, headKey, inboxKey, outboxKey } from '../../../../subgraphs/feed/model/cache-keys.ts'
 import { POST_EPOCH_MS, TICKS_PER_MS, postIdOf } from '../../../../subgraphs/feed/packed/post-id.ts'
@@ -34,9 +35,8 @@ function changes(region: number, version: number, ...keys: string[]): RegionChan
 const open = (notesMax?: number) => {
   const clock = makeSteppedClock()
   const hot = heldStore()
-  const errors: unknown[] = []
   const options = { rememberMs: REMEMBER_MS, ...(notesMax === undefined ? {} : { notesMax }) }
-  const freshness = makeFreshness(hot, 4, clock, options, (error) => errors.push(error))
+  const freshness = makeFreshness(hot, 4, clock, options, (error) => expect.unreachable(String(error)))
   const nowTick = (): number => (clock.now() - POST_EPOCH_MS) * TICKS_PER_MS
   /** Looks with this answer. */
   async function lookWith(...answers: RegionChanges[]) {
@@ -44,7 +44,7 @@ const open = (notesMax?: number) => {
     hot.answer(...answers)
     return looked
   }
-  return { clock, hot, errors, freshness, nowTick, lookWith }
+  return { clock, hot, freshness, nowTick, lookWith }
 }
 
 describe('freshness', () => {
@@ -173,13 +173,26 @@ describe('freshness', () => {
     await freshness.stop()
   })
 
+  it('learns the changes of the parts that answer, and names the hot store for the others', async () => {
+    const { hot, freshness, nowTick, lookWith } = open()
+    const degraded: Degraded = new Set()
+    const looked = freshness.look(degraded)
+    hot.fail(new PartOutage(new Error('a master is lost'), (viewer) => viewer === '1' || viewer === '2'))
+    await expect.poll(() => hot.asked.length).toBe(2)
+    expect([...(hot.asked[1]?.keys() ?? [])]).toStrictEqual([0, 3])
+    hot.answer(changes(3, nowTick(), headKey('3')))
+    expect((await looked)(headKey('3'))).toBe(nowTick())
+    expect([...degraded]).toStrictEqual(['hotStore'])
+    await lookWith()
+    expect(hot.asked[2]?.get(1)).toBe(hot.asked[0]?.get(1))
+  })
+
   it('goes on for followers after the hot store was down', async () => {
-    const { hot, freshness, clock, errors } = open()
+    const { hot, freshness, clock } = open()
     const seen: number[] = []
     freshness.follow((answers) => seen.push(...answers.map(({ version }) => version)))
     clock.advance(1_000)
     hot.fail(new TidemarkError('HOT_STORE_UNAVAILABLE', 'down'))
-    await expect.poll(() => errors.length).toBe(1)
     await expect.poll(() => clock.pending()).toBe(1)
     clock.advance(1_000)
     hot.answer(changes(0, 77, headKey('4')))

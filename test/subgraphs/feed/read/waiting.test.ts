@@ -121,7 +121,7 @@ describe('the subscription to waiting posts', () => {
     const { id } = await publish('3')
     await pass()
     expect(events.at(-1)).toStrictEqual({ waiting: 2, newest: id })
-    expect(world.failures.length).toBeGreaterThan(0)
+    expect(world.failures).toStrictEqual([])
   })
 
   it('opens while the hot store is down, names it, and counts from the first page that it can read', async () => {
