@@ -47,6 +47,12 @@ const businessSchema = z
       .describe(
         'A subject counts as played from this position on, for feed existence. A finished subject always does. In the unit of position. Default: `glanceMax`, and never at 0.',
       ),
+    counters: z
+      .record(z.string().regex(/^[a-z][A-Za-z0-9]{0,31}$/, 'use 1 to 32 letters and digits, beginning with a small letter'), count(1, 48))
+      .optional()
+      .describe(
+        'Counters of its subjects with their bits, such as `{ view: 32 }`, besides those of posts. Larger totals are kept too, but take more memory. Changing them needs empty counters in Redis.',
+      ),
     thumbup: businessThumbupSchema.default({}).describe('Likes and dislikes of this business.'),
   })
   .strict()

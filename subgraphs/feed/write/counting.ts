@@ -7,6 +7,7 @@ import { TidemarkError } from '../../../core/errors.ts'
 import { checkInputCount } from '../../../core/input-limits.ts'
 import type { Degraded } from '../../../core/outage/degraded.ts'
 import { orReject, rejectedBy, type Rejected } from '../../user-errors.ts'
+import type { CountResult } from '../counters/service.ts'
 import { checkCountEvent, unknownPost, type CountEventInput } from '../inputs.ts'
 import type { CountEvent } from '../model/counts.ts'
 import type { Post } from '../model/post.ts'
@@ -17,11 +18,11 @@ export type CountAnswer = { outcome: 'COUNTED' | 'REPEATED'; id: PostId } | Reje
 export type CountParts = {
   /** Posts as they are now, tombstones included. Undefined: never published, or a store in `degraded` may know it. */
   posts(ids: readonly PostId[], degraded: Degraded): Promise<(Post | undefined)[]>
-  /** Counts each event once. `invalid`: the counter would go below 0. */
-  count(events: readonly CountEvent[]): Promise<('counted' | 'repeated' | 'invalid')[]>
+  /** As `CounterService.adjust`. */
+  count(events: readonly CountEvent[]): Promise<CountResult[]>
 }
 
-/** In the order of `inputs`. Throws INPUTS_TOO_MANY, HOT_STORE_UNAVAILABLE. */
+/** In the order of `inputs`. Throws INPUTS_TOO_MANY. */
 export async function countInputs(
   { posts, count }: CountParts,
   inputs: readonly CountEventInput[],
@@ -51,7 +52,9 @@ function checked(input: CountEventInput, regions: number): CountAnswer {
   return { outcome: 'COUNTED', id: input.id }
 }
 
-function answerOf({ id, delta }: CountEventInput, outcome: 'counted' | 'repeated' | 'invalid' | undefined): CountAnswer {
+function answerOf({ id, delta }: CountEventInput, outcome: CountResult | undefined): CountAnswer {
+  // Clients send the event again, whichever store failed.
+  if (outcome instanceof TidemarkError) return rejectedBy(new TidemarkError('HOT_STORE_UNAVAILABLE', outcome.message, { cause: outcome }))
   if (outcome !== 'invalid') return { outcome: outcome === 'repeated' ? 'REPEATED' : 'COUNTED', id }
   const message = `delta ${delta} would take the counter of post ${id} below 0: send the events that it counted first`
   return rejectedBy(new TidemarkError('DELTA_INVALID', message, { path: ['delta'] }))

@@ -1,0 +1,29 @@
+/** The bases of subjects: their totals in the record store with all counters of their business, zeros for subjects that it does not have. */
+import type { Subject } from '../../../core/domain.ts'
+import { TidemarkError } from '../../../core/errors.ts'
+import type { CounterSchemas, CountRow, Counts } from '../model/counts.ts'
+import type { CounterRecords } from '../stores/counter-records.ts'
+
+export type Bases = ReturnType<typeof makeBases>
+
+export function makeBases(records: CounterRecords, schemas: CounterSchemas) {
+  function withAllNames(subject: Subject, counts: Counts = {}): Counts {
+    const schema = schemas.get(subject.business)
+    if (schema === undefined) throw new TidemarkError('BUSINESS_UNKNOWN', `business ${subject.business} has no counters`)
+    const known = schema.names.map((name) => [name, counts[name] ?? 0] as const)
+    return Object.fromEntries(known)
+  }
+
+  return {
+    zeros: (subject: Subject): Counts => withAllNames(subject),
+    /** In order. */
+    async of(subjects: readonly Subject[]): Promise<CountRow[]> {
+      const totals = await records.getTotalsMany(subjects)
+      return subjects.map((subject, at) => ({
+        subject,
+        counts: withAllNames(subject, totals[at]?.counts),
+        version: totals[at]?.version ?? 0,
+      }))
+    },
+  }
+}

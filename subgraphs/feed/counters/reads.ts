@@ -1,0 +1,67 @@
+/** Reads totals from the hot store, and those that it does not have from the record store. Fills the unknown ones in the background. */
+import type { Subject } from '../../../core/domain.ts'
+import { noteOrThrow, saysDown, saysFull, type Degraded } from '../../../core/outage/degraded.ts'
+import { apartIfPartIsOut, concernsSomeOnly } from '../../../core/outage/part-outage.ts'
+import type { CountRow, Counts } from '../model/counts.ts'
+import type { CounterStore } from '../stores/counter-store.ts'
+import type { Bases } from './bases.ts'
+
+export function makeCounterReads(hot: CounterStore, bases: Bases, fillsReads: boolean, onError: (error: unknown) => void) {
+  const fills = new Set<Promise<void>>()
+
+  /** `isStored` is false for zeros in place of totals that could not be read. */
+  async function readBases(subjects: readonly Subject[], degraded: Degraded): Promise<(CountRow & { isStored: boolean })[]> {
+    try {
+      return (await bases.of(subjects)).map((row) => ({ ...row, isStored: true }))
+    } catch (error) {
+      noteOrThrow(error, 'recordStore', degraded)
+      return subjects.map((subject) => ({ subject, counts: bases.zeros(subject), version: 0, isStored: false }))
+    }
+  }
+
+  function fillLater(rows: readonly CountRow[]): void {
+    const fill: Promise<void> = hot
+      .fillTotals(rows)
+      .catch((error: unknown) => {
+        if (!saysDown(error, 'hotStore') && !saysFull(error)) onError(error)
+      })
+      .finally(() => fills.delete(fill))
+    fills.add(fill)
+  }
+
+  async function getHot(subjects: readonly Subject[], degraded: Degraded): Promise<(Counts | undefined | 'down')[]> {
+    return apartIfPartIsOut(
+      subjects.map((item) => ({ viewer: item.oid, item })),
+      async (some): Promise<(Counts | undefined | 'down')[]> => {
+        try {
+          return await hot.getMany(some.map(({ item }) => item))
+        } catch (error) {
+          if (concernsSomeOnly(error, some)) throw error
+          noteOrThrow(error, 'hotStore', degraded)
+          return some.map(() => 'down' as const)
+        }
+      },
+    )
+  }
+
+  return {
+    async getMany(subjects: readonly Subject[], degraded: Degraded): Promise<Counts[]> {
+      const counts = await getHot(subjects, degraded)
+      const places = counts.flatMap((each, at) => (each === undefined || each === 'down' ? [at] : []))
+      if (places.length > 0) {
+        const rows = await readBases(
+          places.map((at) => subjects[at] as Subject),
+          degraded,
+        )
+        const unknown = rows.filter(({ isStored }, index) => isStored && counts[places[index] as number] === undefined)
+        if (fillsReads && unknown.length > 0) fillLater(unknown)
+        places.forEach((at, index) => (counts[at] = rows[index]?.counts))
+      }
+      return counts as Counts[]
+    },
+
+    async settled(): Promise<void> {
+      while (fills.size > 0) await Promise.all(fills)
+    },
+  }
+}
