@@ -2,7 +2,7 @@
  * Loads of values that no pool has. A key is loaded once at a time in a process: a call joins the load of another call, and shares its value
  * or its failure. Values that do not exist are remembered for a short time.
  *
- * A load stays joinable for `graceMs` after its end:
+ * A load whose value goes to the pools stays joinable for `graceMs` after its end:
  *   1. Calls A and B miss a key in all pools. A loads it and sends the value to the pools.
  *   2. B gets its miss, which left the pool before the value arrived. The load of A has ended.
  *   3. B must not load again.
@@ -53,6 +53,10 @@ export function makeLoads(clock: Clock, { loadsAtOnce, negativeTtlMs, graceMs }:
     mayBeAbsent = true
   }
 
+  function end(key: string, flight: Flight): void {
+    if (flights.get(key) === flight) flights.delete(key)
+  }
+
   async function getMany(keys: readonly string[], floors: readonly number[], load: Load, onLoaded: OnLoaded) {
     const values = Array.from<Stamped | undefined>({ length: keys.length })
     const batch: Batch = Promise.withResolvers()
@@ -71,8 +75,11 @@ export function makeLoads(clock: Clock, { loadsAtOnce, negativeTtlMs, graceMs }:
       else places.push({ place, index: flight.index })
     })
 
+    const endAll = (): void => {
+      for (const { key, flight } of own) end(key, flight)
+    }
+
     async function loadOwn(): Promise<void> {
-      const leave = () => own.forEach(({ key, flight }) => void (flights.get(key) === flight && flights.delete(key)))
       try {
         const missing = own.map(({ key }) => key)
         const loaded = await inSlot(() => load(missing))
@@ -81,11 +88,13 @@ export function makeLoads(clock: Clock, { loadsAtOnce, negativeTtlMs, graceMs }:
           const stamped = loaded[flight.index]
           onLoaded(place, stamped)
           if (stamped === undefined && flights.get(key) === flight) remember(key, flight.floor)
+          // The pools do not get it, so there is nothing to bridge.
+          if (stamped === undefined || stamped.version < flight.floor) end(key, flight)
         }
         batch.resolve(loaded)
-        clock.after(graceMs, leave)
+        clock.after(graceMs, endAll)
       } catch (error) {
-        leave()
+        endAll()
         batch.reject(error)
       }
     }

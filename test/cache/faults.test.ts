@@ -134,6 +134,22 @@ describe.skipIf(!(await memcachedIsHere()))('a node that fails', () => {
     expect(cache.figures().classes['h']?.stale).toBe(1)
   })
 
+  test('a process that is busy for longer than its patience does not take its nodes for dead', async () => {
+    const [main, backup] = (await startNodes([[], []])) as [MemcachedNode, MemcachedNode]
+    const cache = open({ main: [main.address], backup: [backup.address], l1: [] }, { nodePatienceMs: 50 })
+    const truth = makeTruth()
+    await readAll(cache, truth)
+    for (let round = 0; round < 5; round++) {
+      const reading = readAll(cache, truth)
+      // The request is sent at the end of this turn, and its answer arrives while the process is busy.
+      setImmediate(() => {
+        for (const end = Date.now() + 150; Date.now() < end;);
+      })
+      expect(await reading).toBe(0)
+    }
+    expect(cache.figures().nodes.map(({ opened }) => opened)).toEqual([0, 0])
+  })
+
   test.each([
     { full: 'that evicts', settings: ['--memory-limit=2', '--max-item-size=512k'] },
     { full: 'that refuses', settings: ['--memory-limit=2', '--max-item-size=512k', '--disable-evictions'] },

@@ -142,6 +142,27 @@ describe.skipIf(!(await memcachedIsHere()))('a layout that changes', () => {
     await stop()
   })
 
+  test('the figures show the share of each node in the reads of its pool, which follows its weight', async () => {
+    const { nodes, stop } = await startMemcachedNodes([[], [], []])
+    const [one, two, three] = nodes.map(({ address }) => address) as [string, string, string]
+    const layouts = liveLayout({ main: [one, `${two}*3`], backup: [three], l1: [] })
+    const cache = makeTieredCache(systemClock, Math.random, layouts, (address) => makeMemcachedClient(systemClock, address))
+    const keys = Array.from({ length: 4_000 }, (_, at) => `h${at}`)
+    await cache.getMany(keys, async (missing) => missing.map((key) => stamped(key)))
+    const { nodes: figures, classes } = cache.figures()
+    expect(figures.map(({ pool, address }) => [pool, address])).toEqual([
+      ['main', one],
+      ['main', two],
+      ['backup', three],
+    ])
+    expect(figures[0]?.share).toBeCloseTo(0.25, 1)
+    expect((figures[0]?.share ?? 0) + (figures[1]?.share ?? 0)).toBe(1)
+    expect(figures[2]).toMatchObject({ reads: 4_000, share: 1, isDown: false, opened: 0 })
+    expect(classes).toMatchObject({ h: { main: 0, backup: 0, misses: 4_000, loaded: 4_000, calls: 1 } })
+    await cache.stop()
+    await stop()
+  })
+
   test('a token of gets is not valid if the layout has moved the key since', async () => {
     const { nodes, stop } = await startMemcachedNodes([[], []])
     const [one, two] = nodes.map(({ address }) => address) as [string, string]

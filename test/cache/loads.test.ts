@@ -95,6 +95,25 @@ describe('loads', () => {
     await cache.stop()
   })
 
+  test('a value that is too old for the pools is shared by concurrent calls only', async () => {
+    const cache = memoryCache()
+    const { load, loaded, release } = slowLoad(() => stamped('incomplete', -1))
+    const reads = Promise.all([cache.getMany(['k'], load, () => 0), cache.getMany(['k'], load, () => 0)])
+    release()
+    expect((await reads).map(([value]) => value?.value.toString())).toEqual(['incomplete', 'incomplete'])
+    expect(loaded).toEqual(['k'])
+    expect(
+      (
+        await cache.getMany(
+          ['k'],
+          async () => [stamped('whole', 1)],
+          () => 0,
+        )
+      )[0]?.value.toString(),
+    ).toBe('whole')
+    await cache.stop()
+  })
+
   test('a load that fails rejects the calls that share it, and the next call loads again', async () => {
     const cache = memoryCache()
     let calls = 0
