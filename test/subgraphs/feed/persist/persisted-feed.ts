@@ -54,8 +54,8 @@ export function around<S extends object>(store: S, run: <T>(name: string, call: 
 export const lost = (name: string) => new TidemarkError('HOT_STORE_UNAVAILABLE', `${name}: the answer was lost`)
 
 /** Publishes as the service does, and stops after so many steps. */
-export async function publish({ hot, adjust }: Stores, draft: PostDraft, steps = 3): Promise<Post | undefined> {
-  const options = { now: NOW, keepMs: KEEP_MS }
+export async function publish({ hot, adjust }: Stores, draft: PostDraft, steps = 3, now = NOW): Promise<Post | undefined> {
+  const options = { now, keepMs: KEEP_MS }
   const outcome = await hot.publish(draft, options)
   if (outcome.status === 'conflict') return undefined
   const { post } = outcome
@@ -64,8 +64,8 @@ export async function publish({ hot, adjust }: Stores, draft: PostDraft, steps =
   return post
 }
 
-export async function remove({ hot, adjust }: Stores, post: Post, steps = 3): Promise<void> {
-  const options = { now: NOW, keepMs: KEEP_MS }
+export async function remove({ hot, adjust }: Stores, post: Post, steps = 3, now = NOW): Promise<void> {
+  const options = { now, keepMs: KEEP_MS }
   const tombstone = await hot.delete(post, options)
   if (steps > 1 && post.audience !== undefined) await hot.removeFromInboxes(post.id, recipientsOf(post), options)
   if (steps > 2) await adjust(eventsOfPost(tombstone, POSTS))
@@ -93,8 +93,8 @@ export async function expectPersisted({ hot, records }: Stores, counted: Counted
   const outboxes = people.map((author) => live.filter((post) => post.author === author && post.audience === undefined).map(({ id }) => id))
   const inboxes = people.map((viewer) => live.filter((post) => recipientsOf(post).includes(viewer)).map(({ id }) => id))
   const sorted = (lists: string[][]) => lists.map((list) => list.toSorted())
-  expect(sorted((await records.listOutboxMany(people, undefined, 100)).map((part) => unpackIds(part.ids)))).toEqual(sorted(outboxes))
-  expect(sorted((await records.listInboxMany(people, undefined, 100)).map((part) => unpackIds(part.ids)))).toEqual(sorted(inboxes))
+  expect(sorted((await records.listOutboxMany(people, undefined, 10_000)).map((part) => unpackIds(part.ids)))).toEqual(sorted(outboxes))
+  expect(sorted((await records.listInboxMany(people, undefined, 10_000)).map((part) => unpackIds(part.ids)))).toEqual(sorted(inboxes))
   expect(sorted((await hot.getInboxMany(people)).map((list) => unpackIds(list.added)))).toEqual(sorted(inboxes))
   people.forEach((author, place) => expect(counted.total(65_535, author, 'post')).toBe(outboxes[place]?.length))
   for (const id of ids) {
