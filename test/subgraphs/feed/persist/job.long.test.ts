@@ -123,7 +123,7 @@ describe.skipIf(redis === undefined || kafka === undefined || mariadb === undefi
     await expectPersisted({ ...writer, adjust: counted.adjust }, counted, [...new Set(ids)], AUTHORS)
     expect(failures.get('RECORD_STORE_UNAVAILABLE')).toBeGreaterThan(0)
     expect(failures.get('HOT_STORE_UNAVAILABLE')).toBeGreaterThan(0)
-    await Promise.all(jobs.map((job) => job?.stop()))
+    for (const job of jobs) await job?.stop()
   })
 
   /** Publishes, shares, restricts and deletes; a part of the calls stops after its first or second step. */
