@@ -4,6 +4,8 @@
  */
 import type { Config } from '../config/config.ts'
 import { existenceSdl } from './feed-existence/schema.ts'
+import { hasFeed } from '../config/feed.ts'
+import { feedSdl } from './feed/schema.ts'
 import { historySdl } from './history/schema.ts'
 import { SUBGRAPH_NAMES, type SubgraphName } from './names.ts'
 import { hasThumbup } from './thumbup/businesses.ts'
@@ -19,6 +21,7 @@ const SUBGRAPHS: Readonly<Record<SubgraphName, Described>> = {
   history: { isServed: () => true, sdl: ({ businesses }) => historySdl(businesses) },
   thumbup: { isServed: hasThumbup, sdl: ({ businesses }) => thumbupSdl(businesses) },
   'feed-existence': { isServed: () => true, sdl: ({ businesses }) => existenceSdl(businesses) },
+  feed: { isServed: hasFeed, sdl: feedSdl },
 }
 
 /** The names of the subgraphs that this configuration serves. */

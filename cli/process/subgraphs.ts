@@ -8,13 +8,17 @@ import type { DrainStep } from './drain.ts'
 import { TidemarkError } from '../../core/errors.ts'
 import type { Journals } from '../../writeback/journal.ts'
 import { openMarkJournals, tenantsOf } from '../stores/thumbup.ts'
+import { openFeedCache } from '../stores/feed-cache.ts'
+import { withFollowChanges } from '../stores/follow-changes.ts'
 import { openJournals, type OpenStores } from '../stores/history.ts'
 import { servedSubgraphs } from '../../subgraphs/catalog.ts'
 import { makeExistenceSubgraph, type ExistenceSubgraph } from '../../subgraphs/feed-existence/index.ts'
+import { makeFeedSubgraph, type FeedSubgraph } from '../../subgraphs/feed/index.ts'
 import { makeHistorySubgraph, type HistorySubgraph } from '../../subgraphs/history/index.ts'
 import { SUBGRAPH_NAMES, subgraphNamesText, type SubgraphName } from '../../subgraphs/names.ts'
 import { makeThumbupSubgraph, type ThumbupSubgraph } from '../../subgraphs/thumbup/index.ts'
 import { startCountFeeds } from '../metrics/count-feeds.ts'
+import { addFeedJobMetrics, addFeedMetrics } from '../metrics/feed-metrics.ts'
 import { addExistenceJobMetrics, addExistenceMetrics, addHistoryHelpMetrics, addLegacyMetrics } from '../metrics/existence-metrics.ts'
 import { addMarkJobMetrics, addMarkMetrics, type MeasuredMarkStores } from '../metrics/mark-metrics.ts'
 import { reporter } from './reporter.ts'
@@ -31,7 +35,8 @@ export function checkName(name: string, what: string): SubgraphName {
 /** A subgraph that the configuration leaves out cannot run alone. Throws CONFIG_INVALID. */
 export function requireServed(name: SubgraphName, config: Config): void {
   if (servedSubgraphs(config).includes(name)) return
-  throw new TidemarkError('CONFIG_INVALID', `no business has ${name}: set thumbup.enabled of one`)
+  const remedy = name === 'feed' ? 'name one in feed.business' : 'set thumbup.enabled of one'
+  throw new TidemarkError('CONFIG_INVALID', `no business has ${name}: ${remedy}`)
 }
 
 export type Purpose = {
@@ -47,7 +52,7 @@ type Job = { stop(): Promise<void> }
 /** One subgraph in a process. */
 export type Part = {
   name: SubgraphName
-  subgraph: HistorySubgraph | ThumbupSubgraph | ExistenceSubgraph
+  subgraph: HistorySubgraph | ThumbupSubgraph | ExistenceSubgraph | FeedSubgraph
   job: Job | undefined
   closeJournals(): Promise<void>
 }
@@ -66,10 +71,13 @@ export async function openParts(
   const helpsHistory = isShared || config.existence.fromHistory || guardsResume(config.existence)
   let made: ExistenceSubgraph | undefined
   const existence = () => (made ??= makeExistence(config, stores, log))
+  let madeMarks: MadeMarks | undefined
+  const marks = () => (madeMarks ??= makeMarks(purpose, config, stores, log))
   const open: Readonly<Record<SubgraphName, () => Promise<Part>>> = {
     history: () => openHistory(purpose, config, stores, registry, log, helpsHistory ? existence() : undefined, isShared),
-    thumbup: () => openThumbup(purpose, config, stores, registry, log),
+    thumbup: () => openThumbup(purpose, marks(), config, stores, registry, log),
     'feed-existence': () => openExistence(purpose, existence(), stores, registry),
+    feed: () => openFeed(purpose, marks(), config, stores, registry, log, names.includes('thumbup')),
   }
   const parts: Part[] = []
   for (const name of names) parts.push(await open[name]())
@@ -115,12 +123,14 @@ async function openHistory(
   }
 }
 
-async function openThumbup(purpose: Purpose, config: Config, stores: OpenStores, registry: Registry, log: Logger): Promise<Part> {
-  const opened: Journals[] = []
+type MadeMarks = { subgraph: ThumbupSubgraph; journals: readonly Journals[] }
+
+function makeMarks(purpose: Purpose, config: Config, stores: OpenStores, log: Logger): MadeMarks {
+  const journals: Journals[] = []
   const journalsOf = (tenant?: Config['businesses'][number]): Journals | undefined => {
-    const journals = purpose.journals ? openMarkJournals(config, tenant) : undefined
-    if (journals !== undefined) opened.push(journals)
-    return journals
+    const opened = purpose.journals ? openMarkJournals(config, tenant) : undefined
+    if (opened !== undefined) journals.push(opened)
+    return opened
   }
   const tenants = new Map(
     tenantsOf(config).flatMap((tenant) => {
@@ -128,20 +138,68 @@ async function openThumbup(purpose: Purpose, config: Config, stores: OpenStores,
       return own === undefined ? [] : [[tenant.number, { ...own, journals: journalsOf(tenant) }] as const]
     }),
   )
-  const subgraph = makeThumbupSubgraph(systemClock, { ...stores.marks, journals: journalsOf() }, config, reporter(log), { tenants })
+  const { feed } = stores
+  const hot = feed === undefined ? stores.marks.hot : withFollowChanges(stores.marks.hot, feed, systemClock, config.feed.keepMs)
+  const marks = { ...stores.marks, hot, journals: journalsOf() }
+  const subgraph = makeThumbupSubgraph(systemClock, marks, config, reporter(log), { tenants })
+  return { subgraph, journals }
+}
+
+async function openThumbup(
+  purpose: Purpose,
+  { subgraph, journals }: MadeMarks,
+  config: Config,
+  stores: OpenStores,
+  registry: Registry,
+  log: Logger,
+): Promise<Part> {
   void subgraph.lookAtTenants()
   const job = purpose.persists ? await subgraph.startJob() : undefined
   const feeds = purpose.persists ? await startCountFeeds(config, stores, subgraph, registry, log) : undefined
-  if (purpose.serves) addMarkMetrics(registry, subgraph, opened)
+  if (purpose.serves) addMarkMetrics(registry, subgraph, journals)
   if (job !== undefined) addMarkJobMetrics(registry, job, measuredOf(config, stores))
   return {
     name: 'thumbup',
     subgraph,
     job: job && { stop: () => stopBoth(feeds, job) },
+    closeJournals: () => closeJournals(journals),
+  }
+}
+
+/** `marks` keep the follows. Unless they are also a part of this process (`isShared`), they end together with the feed. */
+async function openFeed(
+  purpose: Purpose,
+  { subgraph: marks, journals }: MadeMarks,
+  config: Config,
+  stores: OpenStores,
+  registry: Registry,
+  log: Logger,
+  isShared: boolean,
+): Promise<Part> {
+  if (stores.feed === undefined) throw new Error('the stores of the feed were not opened')
+  const cache = await openFeedCache(config, systemClock, log)
+  const subgraph = makeFeedSubgraph(systemClock, { ...stores.feed, cache }, marks.follows, config, reporter(log))
+  const job = purpose.persists ? await subgraph.startJob() : undefined
+  // In the distributed shape the job of thumbup persists follows. On embedded stores, this process is alone.
+  const marksJob = purpose.persists && purpose.serves && !isShared ? await marks.startJob() : undefined
+  if (purpose.serves) addFeedMetrics(registry, subgraph)
+  if (job !== undefined) addFeedJobMetrics(registry, job, stores.feed)
+  return {
+    name: 'feed',
+    subgraph,
+    job,
     async closeJournals() {
-      await Promise.all(opened.map((journals) => journals.close()))
+      await cache.stop()
+      if (isShared) return
+      await marks.drain()
+      await marksJob?.stop()
+      await closeJournals(journals)
     },
   }
+}
+
+async function closeJournals(all: readonly Journals[]): Promise<void> {
+  await Promise.all(all.map((journals) => journals.close()))
 }
 
 /** Each store once: a business with only its own database uses the common hot store. */

@@ -2,19 +2,25 @@
 import type { Clock } from '../../core/clock.ts'
 import type { Config } from '../../config/config.ts'
 import type { Environment } from '../../stores/lmdb/environment.ts'
+import type { CounterStores } from '../../subgraphs/feed/counters/guarded.ts'
+import { counterSchemasOf } from '../../subgraphs/feed/counters/schemas.ts'
 import type { FeedStores as GuardableStores } from '../../subgraphs/feed/stores/guarded.ts'
+import { openLmdbCounterRecords } from '../../subgraphs/feed/stores/lmdb/counters/counter-records.ts'
+import { openLmdbCounterStore } from '../../subgraphs/feed/stores/lmdb/counters/counter-store.ts'
 import { openLmdbFeedStore } from '../../subgraphs/feed/stores/lmdb/hot-store.ts'
 import { openLmdbLongsets } from '../../subgraphs/feed/stores/lmdb/longsets.ts'
 import { openLmdbFeedRecords } from '../../subgraphs/feed/stores/lmdb/record-store.ts'
 import type { LongsetStore } from '../../subgraphs/feed/stores/longset-store.ts'
+import { openMysqlCounterRecords } from '../../subgraphs/feed/stores/mysql/counters/counter-records.ts'
 import { openMysqlFeedRecords } from '../../subgraphs/feed/stores/mysql/record-store.ts'
+import { openRedisCounterStore } from '../../subgraphs/feed/stores/redis/counters/counter-store.ts'
 import { openRedisFeedStore } from '../../subgraphs/feed/stores/redis/hot-store.ts'
 import { openRedisLongsets } from '../../subgraphs/feed/stores/redis/longsets.ts'
 import { openKafkaLog } from '../../writeback/stores/kafka/log.ts'
 import { openLmdbLog } from '../../writeback/stores/lmdb/log.ts'
 import { closeAll, kafkaConnection, type Distributed, type StoreLogger } from './servers.ts'
 
-export type FeedStores = GuardableStores & { longsets: LongsetStore }
+export type FeedStores = GuardableStores & { longsets: LongsetStore; counters: CounterStores }
 
 export type OpenFeedStores = { feed: FeedStores; close(): Promise<void> }
 
@@ -25,14 +31,16 @@ const WINDOW_KEYS_MAX = 200_000
 const WINDOW_MESSAGES_MAX = 50_000
 const PARTITIONS_AT_ONCE = 10_000
 
-export function openEmbeddedFeed(clock: Clock, environment: Environment): OpenFeedStores {
+export function openEmbeddedFeed(config: Config, clock: Clock, environment: Environment): OpenFeedStores {
+  const counters = { hot: openLmdbCounterStore(environment, counterSchemasOf(config)), records: openLmdbCounterRecords(environment) }
   const feed: FeedStores = {
     hot: openLmdbFeedStore(environment),
     longsets: openLmdbLongsets(environment, clock),
     log: openLmdbLog(environment, clock, { stream: 'feed', keysMax: WINDOW_KEYS_MAX, messagesMax: WINDOW_MESSAGES_MAX }),
     records: openLmdbFeedRecords(environment),
+    counters,
   }
-  return { feed, close: () => closeAll([feed.records, feed.longsets, feed.hot, feed.log]) }
+  return { feed, close: () => closeAll([counters.records, counters.hot, feed.records, feed.longsets, feed.hot, feed.log]) }
 }
 
 export async function openDistributedFeed(
@@ -53,6 +61,10 @@ export async function openDistributedFeed(
     const hot = await keep(openRedisFeedStore(servers))
     const longsets = await keep(openRedisLongsets(servers))
     const records = await keep(openMysqlFeedRecords({ ...mysql, regions }, clock))
+    const counters = {
+      hot: await keep(openRedisCounterStore(counterSchemasOf(config), servers)),
+      records: await keep(openMysqlCounterRecords({ ...mysql, regions }, clock)),
+    }
     const log = await keep(
       openKafkaLog(
         {
@@ -67,7 +79,7 @@ export async function openDistributedFeed(
         { clock, logger },
       ),
     )
-    return { feed: { hot, longsets, log, records }, close: () => closeAll(opened) }
+    return { feed: { hot, longsets, log, records, counters }, close: () => closeAll(opened) }
   } catch (error) {
     await closeAll(opened)
     throw error

@@ -20,8 +20,7 @@ const PUT_MAX_MS = 10_000
 
 export function withFollowChanges(
   marks: MarkStore,
-  longsets: Pick<LongsetStore, 'forget'>,
-  feed: Pick<FeedHotStore, 'noteChange'>,
+  { longsets, hot }: { longsets: Pick<LongsetStore, 'forget'>; hot: Pick<FeedHotStore, 'noteChange'> },
   clock: Clock,
   keepMs: number,
 ): MarkStore {
@@ -33,7 +32,7 @@ export function withFollowChanges(
       await longsets.forget(viewers, PUT_MAX_MS)
       const outcomes = await marks.putMarks(writes, options)
       await longsets.forget(viewers, 0)
-      await Promise.all(viewers.map((viewer) => feed.noteChange(viewer, graphKey(viewer), { now: clock.now(), keepMs })))
+      await Promise.all(viewers.map((viewer) => hot.noteChange(viewer, graphKey(viewer), { now: clock.now(), keepMs })))
       return outcomes
     },
   }

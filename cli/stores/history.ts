@@ -106,7 +106,7 @@ function openEmbedded(config: Config, clock: Clock, { progress, counts }: Partia
   const records = openLmdbRecordStore(environment)
   const { marks, tenants, close: closeMarks } = openEmbeddedMarks(config, clock, environment, counts)
   const { seen, close: closeSeen } = openEmbeddedSeen(config, clock, environment)
-  const opened = hasFeed(config) ? openEmbeddedFeed(clock, environment) : undefined
+  const opened = hasFeed(config) ? openEmbeddedFeed(config, clock, environment) : undefined
   return {
     hot,
     log,

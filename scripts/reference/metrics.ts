@@ -41,6 +41,11 @@ const SECTIONS: readonly { title: string; text: string; parts: readonly MetricPa
     parts: ['feed-existence requests', 'feed-existence job'],
   },
   {
+    title: 'Feed',
+    text: 'Hits and misses of the cache have a label for the class of values: heads and outboxes of authors, inboxes, and contents of posts.',
+    parts: ['feed requests', 'feed job'],
+  },
+  {
     title: 'Servers of the stores',
     text: 'Every process of the distributed shape serves this metric. See [Doctor](../operating/doctor.md).',
     parts: ['servers'],

@@ -16,7 +16,7 @@ describe('configuration', () => {
   test('works without a file', () => {
     const config = makeConfig([])
     expect(config.server.port).toBe(4000)
-    expect(config.businesses.map((business) => business.name)).toEqual(['video', 'article', 'comic'])
+    expect(config.businesses.map((business) => business.name)).toEqual(['video', 'article', 'comic', 'post'])
     expect(config.history.retentionDays).toBe(90)
   })
 

@@ -8,6 +8,7 @@ import { makeConfig } from '../../config/config.ts'
 import { localTransport } from '../../gateway/transports/local-transport.ts'
 import { ourSubgraphs } from '../../subgraphs/catalog.ts'
 import { makeExistenceResolvers } from '../../subgraphs/feed-existence/resolvers.ts'
+import { makeFeedResolvers } from '../../subgraphs/feed/resolvers.ts'
 import { makeHistoryResolvers } from '../../subgraphs/history/resolvers.ts'
 import { startStandalone } from '../../subgraphs/standalone.ts'
 import { makeThumbupBusinesses } from '../../subgraphs/thumbup/businesses.ts'
@@ -17,10 +18,12 @@ const config = makeConfig([])
 const businesses = makeBusinesses(config.businesses)
 // No test here reads a store.
 const none = undefined as never
+const REGIONS = 4
 const resolvers = {
   history: makeHistoryResolvers(businesses, none, { isLogDown: none } as never),
   thumbup: makeThumbupResolvers(makeThumbupBusinesses(config.businesses), none, none),
   'feed-existence': makeExistenceResolvers(businesses, none),
+  feed: makeFeedResolvers(businesses.byName('post'), REGIONS, none, none, { follows: none } as never),
 }
 const schemas = ourSubgraphs(config).map(({ name, sdl }) => ({
   name,
@@ -35,7 +38,7 @@ const BAD_KEYS = [{}, { id: null }, { id: true }, { id: { a: 1 } }, { id: 2 ** 5
 
 describe('an entity with an invalid key fails alone with ID_INVALID', () => {
   it('in all subgraphs', () => {
-    expect(new Set(ENTITIES.map(({ name }) => name)).size).toBe(3)
+    expect(new Set(ENTITIES.map(({ name }) => name)).size).toBe(4)
   })
 
   describe.each(ENTITIES)('$type of $name', ({ schema, type }) => {

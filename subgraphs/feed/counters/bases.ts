@@ -15,7 +15,6 @@ export function makeBases(records: CounterRecords, schemas: CounterSchemas) {
   }
 
   return {
-    zeros: (subject: Subject): Counts => withAllNames(subject),
     /** In order. */
     async of(subjects: readonly Subject[]): Promise<CountRow[]> {
       const totals = await records.getTotalsMany(subjects)

@@ -9,13 +9,13 @@ import type { Bases } from './bases.ts'
 export function makeCounterReads(hot: CounterStore, bases: Bases, fillsReads: boolean, onError: (error: unknown) => void) {
   const fills = new Set<Promise<void>>()
 
-  /** `isStored` is false for zeros in place of totals that could not be read. */
-  async function readBases(subjects: readonly Subject[], degraded: Degraded): Promise<(CountRow & { isStored: boolean })[]> {
+  /** Null for totals that could not be read. */
+  async function readBases(subjects: readonly Subject[], degraded: Degraded): Promise<(CountRow | null)[]> {
     try {
-      return (await bases.of(subjects)).map((row) => ({ ...row, isStored: true }))
+      return await bases.of(subjects)
     } catch (error) {
       noteOrThrow(error, 'recordStore', degraded)
-      return subjects.map((subject) => ({ subject, counts: bases.zeros(subject), version: 0, isStored: false }))
+      return subjects.map(() => null)
     }
   }
 
@@ -45,19 +45,19 @@ export function makeCounterReads(hot: CounterStore, bases: Bases, fillsReads: bo
   }
 
   return {
-    async getMany(subjects: readonly Subject[], degraded: Degraded): Promise<Counts[]> {
-      const counts = await getHot(subjects, degraded)
-      const places = counts.flatMap((each, at) => (each === undefined || each === 'down' ? [at] : []))
-      if (places.length > 0) {
-        const rows = await readBases(
-          places.map((at) => subjects[at] as Subject),
-          degraded,
-        )
-        const unknown = rows.filter(({ isStored }, index) => isStored && counts[places[index] as number] === undefined)
-        if (fillsReads && unknown.length > 0) fillLater(unknown)
-        places.forEach((at, index) => (counts[at] = rows[index]?.counts))
-      }
-      return counts as Counts[]
+    async getMany(subjects: readonly Subject[], degraded: Degraded): Promise<(Counts | null)[]> {
+      const held = await getHot(subjects, degraded)
+      const places = held.flatMap((each, at) => (each === undefined || each === 'down' ? [at] : []))
+      const counts = held.map((each) => (each === undefined || each === 'down' ? null : each))
+      if (places.length === 0) return counts
+      const rows = await readBases(
+        places.map((at) => subjects[at] as Subject),
+        degraded,
+      )
+      places.forEach((at, index) => (counts[at] = rows[index]?.counts ?? null))
+      const unknown = rows.filter((row, index): row is CountRow => row !== null && held[places[index] as number] === undefined)
+      if (fillsReads && unknown.length > 0) fillLater(unknown)
+      return counts
     },
 
     async settled(): Promise<void> {

@@ -20,8 +20,8 @@ export type CountResult = 'counted' | 'repeated' | 'invalid' | TidemarkError
 export type CounterService = {
   /** Each event once, in order of the events. Every counter is one of its business; deltas are in range. */
   adjust(events: readonly CountEvent[]): Promise<CountResult[]>
-  /** In order; zeros for a subject that was never counted, and for one whose stores do not answer (see `degraded`). */
-  getMany(subjects: readonly Subject[], degraded: Degraded): Promise<Counts[]>
+  /** In order; zeros for a subject that was never counted, null for one whose stores do not answer (see `degraded`). */
+  getMany(subjects: readonly Subject[], degraded: Degraded): Promise<(Counts | null)[]>
   /** Resolves when no fill is under way. */
   settled(): Promise<void>
 }
@@ -99,11 +99,6 @@ export function makeCounterService(
         },
       ),
   }
-}
-
-/** For a caller that must not go on without its events, such as the persist step: rejects with the first error. */
-export async function adjustAll({ adjust }: CounterService, events: readonly CountEvent[]): Promise<void> {
-  for (const result of await adjust(events)) if (typeof result !== 'string') throw result
 }
 
 function distinct(subjects: readonly Subject[]): Subject[] {

@@ -86,11 +86,11 @@ export function makeFeedService(clock: Clock, parts: FeedServiceParts, { busines
   /** The persist step counts events that fail here. */
   async function countLater(events: readonly CountEvent[], degraded: Degraded): Promise<void> {
     if (events.length === 0) return
-    try {
-      await count(events)
-    } catch (error) {
-      if (saysDown(error, 'hotStore')) degraded.add('hotStore')
-      else onError(error)
+    for (const result of await count(events)) {
+      if (typeof result === 'string') continue
+      if (saysDown(result, 'hotStore')) degraded.add('hotStore')
+      else if (saysDown(result, 'recordStore')) degraded.add('recordStore')
+      else onError(result)
     }
   }
 

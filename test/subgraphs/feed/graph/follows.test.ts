@@ -31,8 +31,7 @@ const hot = withFollowChanges(
       return marks.putMarks(writes, options)
     },
   },
-  longsets,
-  { noteChange: async (_, key) => noted.push(key) },
+  { longsets, hot: { noteChange: async (_, key) => noted.push(key) } },
   systemClock,
   60_000,
 )

@@ -1,0 +1,170 @@
+/**
+ * The feed subgraph, wired from the ports: schema object, reads, write path, and the parts for its job and its metrics.
+ *
+ * Follows are marks of thumbup, which this subgraph gets as `FollowMarks`. The other stores are its own.
+ */
+import { buildSubgraphSchema } from '@apollo/subgraph'
+import { parse, type GraphQLSchema } from 'graphql'
+import type { CacheFigures, TieredCache } from '../../cache/tiered-cache.ts'
+import type { Config } from '../../config/config.ts'
+import { postBusinessOf, rememberMsOf } from '../../config/feed.ts'
+import type { Clock } from '../../core/clock.ts'
+import type { ViewerId } from '../../core/domain.ts'
+import type { Degraded, StoreName } from '../../core/outage/degraded.ts'
+import { guardMethods, type GuardOptions } from '../../core/outage/guard.ts'
+import type { RecordReadsFigures } from '../../core/outage/record-reads.ts'
+import { makeFeedLoaders, type FeedLoaders, type PostCounts } from '../../loaders/feed.ts'
+import { makeOutageNotices, noticesOf, type Notices } from '../../writeback/notices.ts'
+import type { WriteBackFigures } from '../../writeback/write-back.ts'
+import type { FollowMarks } from '../follow-marks.ts'
+import { makeFollowLists, type GraphFigures } from './graph/follow-lists.ts'
+import { makeChangeFollows } from './graph/follows.ts'
+import { USERS } from './model/post-events.ts'
+import type { PostId } from './packed/post-id.ts'
+import { startFeedJob, type FeedJob } from './persist/job.ts'
+import { makeContents } from './read/contents.ts'
+import { makeFreshness } from './read/freshness.ts'
+import { makePages } from './read/page.ts'
+import { makeSections } from './read/sections.ts'
+import { makeWaiting } from './read/waiting.ts'
+import { makeFeedResolvers } from './resolvers.ts'
+import { feedSdl } from './schema.ts'
+import { guardFeedStores, type GuardedFeedStores } from './stores/guarded.ts'
+import type { LongsetStore } from './stores/longset-store.ts'
+import type { FeedService, FeedServiceFigures } from './write/service.ts'
+import { makeFeedWritePath, type FeedWriteStores } from './write/write-path.ts'
+
+export type FeedParts = FeedWriteStores & {
+  longsets: LongsetStore
+  /** Heads, outboxes, inboxes and contents. */
+  cache: TieredCache
+}
+
+export type FeedSubgraph = {
+  name: 'feed'
+  sdl: string
+  schema: GraphQLSchema
+  service: FeedService
+  /** Makes the loaders of one request. They note each store that is down in the request's collector. */
+  makeLoaders(degraded: Degraded, lasting?: boolean): FeedLoaders
+  /** Starts a job on the same stores; a process may serve, persist, or both. */
+  startJob(): Promise<FeedJob>
+  /** Sends everything aggregated to the log and waits until it is there. */
+  drain(): Promise<void>
+  figures(): FeedSubgraphFigures
+}
+
+export type FeedSubgraphFigures = Omit<WriteBackFigures, 'journal'> & {
+  service: FeedServiceFigures
+  graph: GraphFigures
+  cache: CacheFigures
+  freshness: { questions: number; notes: number; followers: number }
+  recordReads: RecordReadsFigures
+  outages: Record<StoreName, { isDown: boolean; count: number }>
+}
+
+/** The service uses guarded stores. The job uses the stores without breakers: it may wait, and retries without limit. */
+export function makeFeedSubgraph(
+  clock: Clock,
+  stores: FeedParts,
+  marks: FollowMarks,
+  config: Config,
+  report: Notices | ((error: unknown) => void),
+  guard: GuardOptions = {},
+): FeedSubgraph {
+  const business = postBusinessOf(config)
+  if (business === undefined) throw new Error('a configuration without posts has no feed')
+  const { feed } = config
+  const { regions } = config.stores
+  const notices = noticesOf(report)
+  const outages = makeOutageNotices(clock, notices)
+  const onError = outages.failed
+  const guarded = guardFeedStores(clock, stores, guard, outages.opened)
+  outages.follow(guarded)
+
+  const longsets = guardMethods(stores.longsets, guarded.breakers.hotStore.run, {
+    get: (viewer) => [viewer],
+    has: (viewer) => [viewer],
+    countMany: (viewers) => [...viewers],
+    beginBuild: (viewer) => [viewer],
+    put: (viewer) => [viewer],
+  })
+  const lists = makeFollowLists(longsets, marks, config.cache.ttlMs)
+  const freshness = makeFreshness(guarded.hot, regions, clock, { rememberMs: rememberMsOf(config) }, onError)
+  const contents = makeContents(guarded, stores.cache, clock)
+  const sections = makeSections(guarded, stores.cache, clock, feed.keepMs)
+  const pages = makePages(lists, freshness, sections, contents)
+
+  const posts = async (ids: readonly PostId[], degraded: Degraded) => contents.getMany(ids, await freshness.look(degraded), degraded)
+  const { service, counters, steps, writeBack } = makeFeedWritePath(clock, stores, guarded, posts, config, guard, onError)
+  const changeFollows = makeChangeFollows(lists, marks, feed)
+
+  async function words(viewer: ViewerId, degraded: Degraded) {
+    const own: Degraded = new Set()
+    const inbox = await sections.inbox(viewer, await freshness.look(own), own)
+    for (const store of own) degraded.add(store)
+    return inbox.words.version === 0 && own.has('recordStore') ? null : inbox.words
+  }
+
+  const resolvers = makeFeedResolvers(business, regions, service, changeFollows, {
+    ...pages,
+    words,
+    waiting: makeWaiting(lists, freshness, pages, clock, feed.noticeEveryMs, onError),
+    follows: marks,
+    isLogDown: guarded.breakers.log.isOpen,
+  })
+  const sdl = feedSdl(config)
+
+  return {
+    name: 'feed',
+    sdl,
+    schema: buildSubgraphSchema([{ typeDefs: parse(sdl), resolvers }]),
+    service,
+    makeLoaders: makeFeedLoaders({
+      async posts(ids, degraded) {
+        const own: Degraded = new Set()
+        const found = await posts(ids, own)
+        for (const store of own) degraded.add(store)
+        return found.map((post) => post ?? (own.size > 0 ? null : undefined))
+      },
+      async counts(ids, degraded) {
+        const counts = await counters.getMany(
+          ids.map((oid) => ({ business: business.number, oid })),
+          degraded,
+        )
+        return counts as (PostCounts | null)[]
+      },
+      async postCounts(users, degraded) {
+        const counts = await counters.getMany(
+          users.map((oid) => ({ business: USERS, oid })),
+          degraded,
+        )
+        return counts.map((each) => each?.['post'] ?? null)
+      },
+      follows: lists.follows,
+      followerCounts: marks.followerCounts,
+      followingCounts: lists.followingCounts,
+    }),
+    startJob: () => startFeedJob(clock, stores, steps, feed, onError, notices.parked),
+    async drain() {
+      await counters.settled()
+      await writeBack.drain()
+      await freshness.stop()
+      guarded.stop()
+    },
+    figures: () => ({
+      ...writeBack.figures(),
+      service: service.figures(),
+      graph: lists.figures(),
+      cache: stores.cache.figures(),
+      freshness: freshness.figures(),
+      recordReads: guarded.recordReads(),
+      outages: outagesOf(guarded),
+    }),
+  }
+}
+
+function outagesOf({ breakers }: GuardedFeedStores): FeedSubgraphFigures['outages'] {
+  const outageOf = (store: StoreName) => ({ isDown: breakers[store].isOpen(), count: breakers[store].opened() })
+  return { hotStore: outageOf('hotStore'), log: outageOf('log'), recordStore: outageOf('recordStore') }
+}
