@@ -98,16 +98,25 @@ export async function startFeedJob(
     onParked,
   )
 
-  async function purge(mayGoOn: () => boolean): Promise<void> {
-    const regions = loop.ownedRegions()
+  async function forgetChanges(mayGoOn: () => boolean): Promise<void> {
     for (let forgotten = 1; forgotten > 0 && mayGoOn();) {
-      forgotten = await hot.purgeOld(regions, clock.now() - options.keepMs, PURGED_AT_ONCE)
+      forgotten = await hot.purgeOld(loop.ownedRegions(), clock.now() - options.keepMs, PURGED_AT_ONCE)
       figures.forgotten += forgotten
     }
+  }
+
+  async function removeTombstones(mayGoOn: () => boolean): Promise<void> {
     const versionBelow = (clock.now() - options.tombstoneMs - POST_EPOCH_MS) * TICKS_PER_MS
     for (let removed = 1; removed > 0 && mayGoOn() && loop.isLeader();) {
       removed = await records.purgeDeleted(versionBelow, PURGED_AT_ONCE)
       figures.removed += removed
+    }
+  }
+
+  /** One store is purged while the other is down. */
+  async function purge(mayGoOn: () => boolean): Promise<void> {
+    for (const done of await Promise.allSettled([forgetChanges(mayGoOn), removeTombstones(mayGoOn)])) {
+      if (done.status === 'rejected') throw done.reason
     }
   }
 
