@@ -85,7 +85,12 @@ export async function persistAll(stores: Stores): Promise<void> {
 }
 
 /** Nothing is dirty, and record store, inboxes and counters have what the posts in the hot store say. */
-export async function expectPersisted({ hot, records }: Stores, counted: Counted, ids: readonly string[], people: readonly string[]) {
+export async function expectPersisted(
+  { hot, records }: Pick<Stores, 'hot' | 'records'>,
+  { total }: Pick<Counted, 'total'>,
+  ids: readonly string[],
+  people: readonly string[],
+) {
   expect(await hot.countDirty()).toBe(0)
   const posts = await hot.getPostMany(ids)
   expect(await records.getPostMany(ids)).toEqual(posts)
@@ -96,10 +101,10 @@ export async function expectPersisted({ hot, records }: Stores, counted: Counted
   expect(sorted((await records.listOutboxMany(people, undefined, 10_000)).map((part) => unpackIds(part.ids)))).toEqual(sorted(outboxes))
   expect(sorted((await records.listInboxMany(people, undefined, 10_000)).map((part) => unpackIds(part.ids)))).toEqual(sorted(inboxes))
   expect(sorted((await hot.getInboxMany(people)).map((list) => unpackIds(list.added)))).toEqual(sorted(inboxes))
-  people.forEach((author, place) => expect(counted.total(65_535, author, 'post')).toBe(outboxes[place]?.length))
+  people.forEach((author, place) => expect(total(65_535, author, 'post')).toBe(outboxes[place]?.length))
   for (const id of ids) {
     const shares = live.filter(({ source, audience }) => source === id && audience === undefined)
-    expect(counted.total(POSTS, id, 'repost')).toBe(shares.length)
+    expect(total(POSTS, id, 'repost')).toBe(shares.length)
   }
   const words = await hot.getWords(people[0] as string)
   expect(await records.getWordsMany([people[0] as string])).toEqual([words])
