@@ -1,7 +1,10 @@
 /**
- * A node behind its breaker, so that a node that fails or stalls costs a bounded time. The first request that fails, or that takes longer than
- * the patience, opens the breaker and ends the connection. All requests of that connection fail then. While the breaker is open, requests
- * fail at once, quiet writes are dropped, and the node is checked periodically over a new connection. No caller waits for a check.
+ * A node behind its breaker, so that a node that fails or stalls costs a bounded time. The first request that fails opens the breaker and
+ * ends the connection, and all its requests fail. While the breaker is open, requests fail at once, quiet writes are dropped, and the node is
+ * checked periodically over a new connection. No caller waits for a check.
+ *
+ * A request also fails if it waits for longer than the patience and the node has answered no other request meanwhile. In a burst of large
+ * reads, requests wait behind others. To call the node dead then would move the burst to the next tier, and from there to the stores.
  *
  * core/outage/breaker.ts has the same rule for stores. It rejects with the store's code, because a store has no replacement. A node has one,
  * the next tier, and it may fail for thousands of keys a second. Failures are therefore values here: undefined.
@@ -10,7 +13,7 @@ import type { Clock, Timer } from '../core/clock.ts'
 import type { NodeClient } from './node-client.ts'
 
 export type GuardedNodeOptions = {
-  /** Milliseconds that a request may take. Minimum 1. */
+  /** Milliseconds that a node may take for an answer. Minimum 1. */
   patienceMs: number
   /** Milliseconds between two checks of a node that is down. Minimum 1. */
   checkEveryMs: number
@@ -26,6 +29,9 @@ export type GuardedNode = {
   opened(): number
   stop(): Promise<void>
 }
+
+/** A request behind others waits for so many times the patience at most. */
+const PATIENCES_MAX = 30
 
 /** `onDown` gets the reason each time that the breaker opens. */
 export function makeGuardedNode(
@@ -52,18 +58,24 @@ export function makeGuardedNode(
   function bounded<T>(request: () => Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
       let isSettled = false
-      const late = clock.after(patienceMs, () => {
-        // If this process was busy for longer than the patience, the answer may have arrived already: the loop reads sockets after timers.
-        setImmediate(() => {
-          if (!isSettled) reject(new Error(`${address} did not answer in ${patienceMs} ms`))
-        })
-      })
+      let late = clock.after(patienceMs, makeCheck(1))
       request()
         .finally(() => {
           isSettled = true
           late.cancel()
         })
         .then(resolve, reject)
+
+      /** If this process was busy for longer than the patience, the answer may have arrived already: the loop reads sockets after timers. */
+      function makeCheck(patiences: number): () => void {
+        const answersBefore = client.answers()
+        return () =>
+          setImmediate(() => {
+            if (isSettled) return
+            if (client.answers() > answersBefore && patiences < PATIENCES_MAX) late = clock.after(patienceMs, makeCheck(patiences + 1))
+            else reject(new Error(`${address} did not answer in ${patiences * patienceMs} ms`))
+          })
+      }
     })
   }
 

@@ -37,6 +37,7 @@ export function makeMemoryNode(clock: Clock, { bytesMax }: MemoryNodeOptions): N
       if (cache.get(key)?.state === expected) store(key, stamped, endsAt)
     },
     connection: () => 0,
+    answers: () => 0,
     check: () => Promise.resolve(),
     reset: () => undefined,
     stop() {

@@ -26,6 +26,8 @@ export type NodeClient = {
   fillQuietly(key: string, stamped: Stamped, state: number | undefined, endsAt: number): void
   /** Grows with each new connection. A state of an earlier connection may mean another one now: the node may have been restarted. */
   connection(): number
+  /** The number of complete answers. While it grows, the node works. */
+  answers(): number
   /** Resolves if the node answers. */
   check(): Promise<void>
   /** Ends the connection: pending requests reject. The next request connects again. */

@@ -24,7 +24,7 @@ import type { CasToken, Load, MinVersion, NodeFigures, Stamped, TieredCache } fr
 export type TieredCacheOptions = {
   /** Milliseconds after its load or write until a value leaves all pools. Minimum 1000. Default 600000. */
   ttlMs?: number
-  /** Milliseconds that a request to a node may take. Minimum 1. Default 100. */
+  /** Milliseconds that a node may take for an answer. Minimum 1. Default 100. */
   nodePatienceMs?: number
   /** Milliseconds between two checks of a node that is down. Minimum 1. Default 250. */
   checkEveryMs?: number
@@ -46,7 +46,7 @@ export function makeTieredCache(
   const { ttlMs = 600_000, nodePatienceMs = 100, checkEveryMs = 250, negativeTtlMs = 1_000, loadsAtOnce = 8 } = options
   const guard = { patienceMs: nodePatienceMs, checkEveryMs }
   const generations = makeGenerations(layouts, (address) => makeGuardedNode(clock, address, connect(address), guard, onNodeDown))
-  // The time from a miss in the first tier to the call of `load`, at most.
+  // The time from a miss in the first tier to the call of `load`, unless nodes are slow.
   const loads = makeLoads(clock, { loadsAtOnce, negativeTtlMs, graceMs: 3 * nodePatienceMs })
   const classes = makeClassFigures()
   const read = makeRead(clock, random, ttlMs, loads, classes)

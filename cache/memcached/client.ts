@@ -98,6 +98,7 @@ export function makeMemcachedClient(clock: Clock, address: string, { prefix = ''
     setQuietly: (key, stamped, endsAt) => writeQuietly('set', key, stamped, endsAt),
     fillQuietly: (key, stamped, state, endsAt) => writeQuietly(state === undefined ? 'add' : 'cas', key, stamped, endsAt, state),
     connection: connection.ended,
+    answers: connection.answers,
     async check() {
       await ask(['version\r\n'], (line) => line.startsWith('VERSION ') || undefined)
     },

@@ -19,6 +19,8 @@ export type Connection = {
   send(parts: readonly (string | Buffer)[], pending?: Pending): void
   /** The number of ended connections. */
   ended(): number
+  /** The number of complete answers. */
+  answers(): number
   /** Bytes that wait for the network. */
   waitingBytes(): number
   /** Ends the connection at once. Pending requests reject. */
@@ -34,6 +36,7 @@ export function makeConnection(clock: Clock, address: string): Connection {
   const [, host = '', port = ''] = /^(.*):(\d+)$/.exec(address) ?? []
   let socket: Socket | undefined
   let ended = 0
+  let answers = 0
   let pending: Pending[] = []
   let firstPending = 0
   let outgoing: (string | Buffer)[] = []
@@ -76,6 +79,7 @@ export function makeConnection(clock: Clock, address: string): Connection {
     const request = pending[firstPending]
     if (request === undefined) throw new Error(`${address} sent "${line.slice(0, 60)}" without a request`)
     if (!request.onLine(line)) return
+    answers++
     firstPending++
     if (firstPending < pending.length) return
     pending = []
@@ -101,6 +105,7 @@ export function makeConnection(clock: Clock, address: string): Connection {
       if (request !== undefined) pending.push(request)
     },
     ended: () => ended,
+    answers: () => answers,
     waitingBytes: () => socket?.writableLength ?? 0,
     reset,
     async stop() {

@@ -150,6 +150,30 @@ describe.skipIf(!(await memcachedIsHere()))('a node that fails', () => {
     expect(cache.figures().nodes.map(({ opened }) => opened)).toEqual([0, 0])
   })
 
+  test('a burst of large reads that takes longer than the patience does not take the node for dead', async () => {
+    const [main] = (await startNodes([[]])) as [MemcachedNode]
+    const cache = open({ main: [main.address], l1: [] }, { nodePatienceMs: 150 })
+    const keys = Array.from({ length: 2_000 }, (_, at) => `b${at}`)
+    await cache.getMany(keys, async (missing) => missing.map(() => ({ value: Buffer.alloc(800), version: 1 })))
+    const begun = performance.now()
+    await Promise.all(Array.from({ length: 60 }, () => cache.getMany(keys, () => Promise.reject(new Error('a key was lost')))))
+    expect(performance.now() - begun).toBeGreaterThan(150)
+    expect(cache.figures().nodes[0]?.opened).toBe(0)
+  })
+
+  test('a server that sends a byte now and then, but no whole answer, costs one patience', async () => {
+    const rubbish = await startRubbishServer(Buffer.from('VALUE h0 0 1000000 1\r\n'), 10)
+    cleanups.push(() => rubbish.close())
+    const cache = open({ main: [rubbish.address], l1: [] }, { nodePatienceMs: 100 })
+    const truth = makeTruth()
+    const begun = performance.now()
+    await readAll(cache, truth)
+    const ms = performance.now() - begun
+    expect(ms).toBeGreaterThanOrEqual(95)
+    expect(ms).toBeLessThan(1_000)
+    expect(isUp(cache, rubbish.address)).toBe(false)
+  })
+
   test.each([
     { full: 'that evicts', settings: ['--memory-limit=2', '--max-item-size=512k'] },
     { full: 'that refuses', settings: ['--memory-limit=2', '--max-item-size=512k', '--disable-evictions'] },

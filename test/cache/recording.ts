@@ -49,6 +49,7 @@ export function makeRecordedNode(inner: NodeClient, name: string, calls: string[
       if (behaviour() === 'works') inner.fillQuietly(key, value, state, endsAt)
     },
     connection: () => inner.connection(),
+    answers: () => inner.answers(),
     check: () => failing() ?? inner.check(),
     reset: () => undefined,
     stop: () => Promise.resolve(),
