@@ -6,6 +6,7 @@ export type Figures = Partial<
     | 'reports'
     | 'marks'
     | 'plays'
+    | 'posts'
     | 'candidates'
     | 'flushes'
     | 'rows'

@@ -22,6 +22,7 @@ const CHARTS: readonly { title: string; unit: string; lines: readonly Line[] }[]
       { name: 'reports', label: 'Reports' },
       { name: 'marks', label: 'Marks' },
       { name: 'plays', label: 'Plays' },
+      { name: 'posts', label: 'Posts' },
     ],
   },
   {

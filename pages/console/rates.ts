@@ -4,7 +4,16 @@ import type { FigureName, State } from './answer.ts'
 /** The values of the charts at one moment. Null: not known. */
 export type Point = { at: number; values: Readonly<Record<string, number | null>> }
 
-const COUNTERS = ['reports', 'marks', 'plays', 'candidates', 'flushes', 'rows', 'requests'] as const satisfies readonly FigureName[]
+const COUNTERS = [
+  'reports',
+  'marks',
+  'plays',
+  'posts',
+  'candidates',
+  'flushes',
+  'rows',
+  'requests',
+] as const satisfies readonly FigureName[]
 const LEVELS = ['dirty', 'lag', 'journal'] as const satisfies readonly FigureName[]
 
 /** Undefined if the counters began again, as after a restart of the process. */

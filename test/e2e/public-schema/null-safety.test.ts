@@ -43,6 +43,12 @@ const QUERIES = [
   ['thumbupUser', 'thumbupUser(id: "") { id }', VIEWER, 'ID_INVALID'],
   ['reconcile', 'reconcile(business: "video", ids: ["1"]) { checked }', VIEWER, 'UNAUTHORIZED_FIELD_OR_TYPE'],
   ['reconcile', `reconcile(business: "video", ids: ${many(201)}) { checked }`, OPERATOR, 'IDS_TOO_MANY'],
+  ['homeFeed', 'homeFeed { edges { cursor } }', NOBODY, 'UNAUTHENTICATED'],
+  ['homeFeed', 'homeFeed(first: 0) { edges { cursor } }', VIEWER, 'FIRST_INVALID'],
+  ['homeFeed', 'homeFeed(after: "x") { edges { cursor } }', VIEWER, 'CURSOR_INVALID'],
+  ['posts', `posts(ids: ${many(201)}) { id }`, NOBODY, 'IDS_TOO_MANY'],
+  ['feedUser', 'feedUser(id: "") { id }', NOBODY, 'ID_INVALID'],
+  ['filterWords', 'filterWords { words }', NOBODY, 'UNAUTHENTICATED'],
 ] as const
 
 const MUTATIONS: Readonly<Record<string, string>> = {
@@ -56,6 +62,12 @@ const MUTATIONS: Readonly<Record<string, string>> = {
   setMark: '(input: { business: "video", id: "1", mark: LIKE }) { outcome }',
   setMarkBatch: '(input: { marks: [] }) { results { outcome } }',
   registerSubjects: '(input: { subjects: [] }) { results { registered } }',
+  publishPost: '(input: { clientKey: "1", text: "a" }) { repeated }',
+  deletePost: '(input: { id: "1" }) { post { id } }',
+  follow: '(input: { ids: ["1"] }) { results { outcome } }',
+  unfollow: '(input: { ids: ["1"] }) { results { outcome } }',
+  setFilterWords: '(input: { words: [] }) { filterWords { words } }',
+  adjustCounts: '(input: { events: [] }) { results { outcome } }',
 }
 
 describe('every root field', () => {
