@@ -26,10 +26,7 @@ import type { FeedHotStore, RegionChanges } from '../stores/hot-store.ts'
 import { makeNotes } from './notes.ts'
 
 export type FreshnessOptions = {
-  /**
-   * Milliseconds for which changes are noted: longer than any pool keeps a value. A value may be copied from Backup to Main, and from there
-   * to a group of L1, each time for `cacheTtlMs`, so three times that and a minute for slow writes.
-   */
+  /** Milliseconds for which changes are noted: at least as long as any pool may have a value (`rememberMsOf` in config/feed.ts). */
   rememberMs: number
   /** Notes of half the time. Minimum 1. Default 500000: with short keys about 50 MB. */
   notesMax?: number

@@ -1,5 +1,5 @@
 /**
- * A small world of authors and readers over model stores and the real tiered cache. Each call of a store waits a random number of turns
+ * A small world of authors and readers over the real tiered cache and model stores or those of an adapter. Each call of a store waits a random number of turns
  * before and after, so calls of concurrent actors mix. Nodes of the cache lose values and writes, apply writes late, and return values that
  * they had before, but none that is older than its time to live.
  */
@@ -17,7 +17,7 @@ import { makeContents } from '../../../../subgraphs/feed/read/contents.ts'
 import { makeFreshness } from '../../../../subgraphs/feed/read/freshness.ts'
 import { makePages } from '../../../../subgraphs/feed/read/page.ts'
 import { makeReadPosts } from '../../../../subgraphs/feed/read/posts.ts'
-import { makeSections, type SectionSizes } from '../../../../subgraphs/feed/read/sections.ts'
+import { makeSections, type ReadStores, type SectionSizes } from '../../../../subgraphs/feed/read/sections.ts'
 import { makeWaiting } from '../../../../subgraphs/feed/read/waiting.ts'
 import type { FeedHotStore } from '../../../../subgraphs/feed/stores/hot-store.ts'
 import type { FeedRecords } from '../../../../subgraphs/feed/stores/record-store.ts'
@@ -39,11 +39,13 @@ export type WorldOptions = {
   /** Nodes of the cache do what they should. */
   hasGoodPools?: boolean
   sizes?: SectionSizes
+  /** Default: models. */
+  stores?: ReadStores
 }
 
 export type FeedWorld = ReturnType<typeof makeFeedWorld>
 
-export function makeFeedWorld({ random, turnsMax = 6, hasGoodPools = false, sizes = SIZES }: WorldOptions) {
+export function makeFeedWorld({ random, turnsMax = 6, hasGoodPools = false, sizes = SIZES, stores = openModels() }: WorldOptions) {
   const clock = makeSteppedClock()
   const down = { hotStore: false, recordStore: false }
   const calls: string[] = []
@@ -51,10 +53,8 @@ export function makeFeedWorld({ random, turnsMax = 6, hasGoodPools = false, size
   const turns = async (): Promise<void> => {
     for (let left = turnsMax === 0 ? 0 : randomBelow(random, turnsMax); left > 0; left--) await Promise.resolve()
   }
-  const model = makeFeedStoreModel(REGIONS)
-  const recordsModel = openModelFeedRecords(makeFeedRecordsState())
-  const hot: FeedHotStore = makeSlow(model, turns, calls, () => down.hotStore, 'HOT_STORE_UNAVAILABLE')
-  const records: FeedRecords = makeSlow(recordsModel, turns, calls, () => down.recordStore, 'RECORD_STORE_UNAVAILABLE')
+  const hot: FeedHotStore = makeSlow(stores.hot, turns, calls, () => down.hotStore, 'HOT_STORE_UNAVAILABLE')
+  const records: FeedRecords = makeSlow(stores.records, turns, calls, () => down.recordStore, 'RECORD_STORE_UNAVAILABLE')
   const follows = new Map<ViewerId, Set<ViewerId>>()
   const graph = {
     async following(viewer: ViewerId): Promise<ViewerId[] | null> {
@@ -106,6 +106,10 @@ export function makeFeedWorld({ random, turnsMax = 6, hasGoodPools = false, size
 
   const options = () => ({ now: clock.now(), keepMs: KEEP_MS })
   return { clock, random, turns, hot, records, follows, down, calls, failures, options, openProcess, persist, purge }
+}
+
+function openModels(): ReadStores {
+  return { hot: makeFeedStoreModel(REGIONS), records: openModelFeedRecords(makeFeedRecordsState()) }
 }
 
 function makeSlow<S extends object>(store: S, turns: () => Promise<void>, calls: string[], isDown: () => boolean, code: ErrorCode): S {

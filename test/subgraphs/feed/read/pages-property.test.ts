@@ -3,15 +3,20 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { randomBelow, seededRandom } from '../../../../core/random.ts'
 import { makeFeedLedger, makeWriter, repeat, scroll } from './feed-actors.ts'
-import { makeFeedWorld } from './feed-world.ts'
+import type { ReadStores } from '../../../../subgraphs/feed/read/sections.ts'
+import { openLmdbFeedStore } from '../../../../subgraphs/feed/stores/lmdb/hot-store.ts'
+import { openLmdbFeedRecords } from '../../../../subgraphs/feed/stores/lmdb/record-store.ts'
+import { openEnvironment } from '../../../../stores/lmdb/environment.ts'
+import { makeFolder } from '../../../stores/lmdb/folders.ts'
+import { REGIONS, makeFeedWorld } from './feed-world.ts'
 
 const RUNS = 50
 const VIEWERS = ['1', '2', '3', 'alice', '9007199254740993']
 
 /** Writers and readers at once. Each reader has a process, and all share the pools. */
-async function run(seed: number, hasOutages: boolean) {
+async function run(seed: number, hasOutages: boolean, stores?: ReadStores) {
   const random = seededRandom(seed)
-  const world = makeFeedWorld({ random })
+  const world = makeFeedWorld({ random, ...(stores === undefined ? {} : { stores }) })
   const ledger = makeFeedLedger()
   // Some posts are older than the changes that the hot store keeps.
   let stepMaxMs = 600_000
@@ -79,5 +84,20 @@ describe('scrolling through a home feed while others write, over pools that lose
     )
     expect(degraded).toBeGreaterThan(0)
     expect(complete).toBeGreaterThan(0)
+  })
+
+  it('is right over LMDB', async () => {
+    for (let seed = 1; seed <= 10; seed++) {
+      const folder = makeFolder()
+      const environment = openEnvironment(folder.path, { regions: REGIONS, sizeMaxGb: 0.1 })
+      try {
+        const stores = { hot: openLmdbFeedStore(environment), records: openLmdbFeedRecords(environment) }
+        const { complete } = await run(seed, seed % 2 === 0, stores)
+        expect(complete, `seed ${seed}`).toBeGreaterThan(0)
+      } finally {
+        await environment.close()
+        folder.remove()
+      }
+    }
   })
 })
