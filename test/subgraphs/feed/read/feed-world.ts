@@ -49,12 +49,14 @@ export function makeFeedWorld({ random, turnsMax = 6, hasGoodPools = false, size
   const clock = makeSteppedClock()
   const down = { hotStore: false, recordStore: false }
   const calls: string[] = []
+  /** Runs once after the next call of a method with one of these names, before its answer is there. */
+  const between: { names: readonly string[]; act: () => Promise<unknown> }[] = []
   const failures: unknown[] = []
   const turns = async (): Promise<void> => {
     for (let left = turnsMax === 0 ? 0 : randomBelow(random, turnsMax); left > 0; left--) await Promise.resolve()
   }
-  const hot: FeedHotStore = makeSlow(stores.hot, turns, calls, () => down.hotStore, 'HOT_STORE_UNAVAILABLE')
-  const records: FeedRecords = makeSlow(stores.records, turns, calls, () => down.recordStore, 'RECORD_STORE_UNAVAILABLE')
+  const hot: FeedHotStore = makeSlow(stores.hot, turns, { calls, between }, () => down.hotStore, 'HOT_STORE_UNAVAILABLE')
+  const records: FeedRecords = makeSlow(stores.records, turns, { calls, between }, () => down.recordStore, 'RECORD_STORE_UNAVAILABLE')
   const follows = new Map<ViewerId, Set<ViewerId>>()
   const graph = {
     async following(viewer: ViewerId): Promise<ViewerId[] | null> {
@@ -105,14 +107,22 @@ export function makeFeedWorld({ random, turnsMax = 6, hasGoodPools = false, size
   }
 
   const options = () => ({ now: clock.now(), keepMs: KEEP_MS })
-  return { clock, random, turns, hot, records, follows, down, calls, failures, options, openProcess, persist, purge }
+  return { clock, random, turns, hot, records, follows, down, calls, between, failures, options, openProcess, persist, purge }
 }
 
 function openModels(): ReadStores {
   return { hot: makeFeedStoreModel(REGIONS), records: openModelFeedRecords(makeFeedRecordsState()) }
 }
 
-function makeSlow<S extends object>(store: S, turns: () => Promise<void>, calls: string[], isDown: () => boolean, code: ErrorCode): S {
+type Observed = { calls: string[]; between: { names: readonly string[]; act: () => Promise<unknown> }[] }
+
+function makeSlow<S extends object>(
+  store: S,
+  turns: () => Promise<void>,
+  { calls, between }: Observed,
+  isDown: () => boolean,
+  code: ErrorCode,
+): S {
   const check = (): void => {
     if (isDown()) throw new TidemarkError(code, 'down for the test')
   }
@@ -125,6 +135,8 @@ function makeSlow<S extends object>(store: S, turns: () => Promise<void>, calls:
         await turns()
         check()
         const answer: unknown = await method(...args)
+        const due = between.findIndex(({ names }) => names.includes(String(name)))
+        if (due >= 0) for (const { act } of between.splice(due, 1)) await act()
         await turns()
         check()
         return answer

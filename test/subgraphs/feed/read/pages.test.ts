@@ -123,6 +123,54 @@ describe('a home feed', () => {
   })
 })
 
+describe('a page that is read while others write', () => {
+  it('has a post that leaves the hot store between the reads of both stores', async () => {
+    const { world, publish, page, follow } = open()
+    follow('1', '2')
+    const { id } = await publish('2')
+    const leave = async (): Promise<void> => {
+      await world.persist()
+      world.clock.advance(2 * KEEP_MS)
+      await world.purge()
+    }
+    world.between.push({ names: ['getOutboxMany', 'listOutboxMany'], act: leave })
+    expect((await page('1', 10)).ids).toStrictEqual([id])
+    expect(world.between).toHaveLength(0)
+  })
+
+  it.each([
+    ['getInboxMany', ['1']],
+    ['getOutboxMany', undefined],
+  ])('does not hide a later post from the next page, although %s had begun before and the change is known', async (name, audience) => {
+    const { world, process, publish, page, follow } = open()
+    follow('1', '2')
+    const first = await publish('2')
+    let second: Post | undefined
+    const publishSecond = async (): Promise<void> => {
+      second = await publish('2', 'later', audience)
+      await process.freshness.look(new Set())
+    }
+    world.between.push({ names: [name], act: publishSecond })
+    expect((await page('1', 10)).ids).toStrictEqual([first.id])
+    world.clock.advance(1_000)
+    expect((await page('1', 10)).ids).toStrictEqual([second?.id, first.id])
+  })
+
+  it('does not show a deleted post on the next page, although its content was read before the deletion', async () => {
+    const { world, process, publish, page, follow } = open()
+    follow('1', '2')
+    const post = await publish('2')
+    const remove = async (): Promise<void> => {
+      await world.hot.delete(post, world.options())
+      await process.freshness.look(new Set())
+    }
+    world.between.push({ names: ['getPostMany'], act: remove })
+    await page('1', 10)
+    world.clock.advance(1_000)
+    expect(await process.posts('1', [post.id], new Set())).toStrictEqual([null])
+  })
+})
+
 describe('while a store is down', () => {
   it('a page has what is cached, and names the hot store', async () => {
     const { world, publish, page, follow } = open()
