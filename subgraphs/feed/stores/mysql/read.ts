@@ -1,4 +1,7 @@
-/** Reads of posts, lists and filter words: few statements for thousands of keys, all under way at once. */
+/**
+ * Reads of posts, lists and filter words: few statements for thousands of keys. A call has only some of them under way, so that a cold page
+ * of thousands of authors leaves connections for other reads.
+ */
 import type { ViewerId } from '../../../../core/domain.ts'
 import type { Database } from '../../../../stores/mysql/database.ts'
 import { idLiteral } from '../../../../stores/mysql/literals.ts'
@@ -12,6 +15,8 @@ import { COUNT_POSTS, selectInboxes, selectOutboxes, selectPosts, selectWords } 
 
 /** Lists per statement. Parsing takes longer per list in larger ones. */
 const LISTS_MAX = 64
+/** Statements of a call that are under way at once: half of the default connections. */
+const LANES = 4
 /** Counts are for operators, who can wait. */
 const COUNT_TIMEOUT_MS = 600_000
 
@@ -35,7 +40,7 @@ export function makeFeedReads(database: Database): FeedReads {
         return { ids: Buffer.concat(limit > 0 ? newest : []), hasMore: ids.length > limit }
       })
     }
-    return (await Promise.all(chunked(owners, LISTS_MAX).map(read))).flat()
+    return readInLanes(chunked(owners, LISTS_MAX), read)
   }
 
   return {
@@ -46,7 +51,7 @@ export function makeFeedReads(database: Database): FeedReads {
           found[Number(place)] = decodePost(some[Number(place)] as PostId, bytes as Buffer)
         return found
       }
-      return (await Promise.all(chunked(ids, KEYS_MAX).map(read))).flat()
+      return readInLanes(chunked(ids, KEYS_MAX), read)
     },
 
     async getWordsMany(viewers) {
@@ -56,7 +61,7 @@ export function makeFeedReads(database: Database): FeedReads {
           found[Number(place)] = decodeWords(bytes as Buffer)
         return found
       }
-      return (await Promise.all(chunked(viewers, KEYS_MAX).map(read))).flat()
+      return readInLanes(chunked(viewers, KEYS_MAX), read)
     },
 
     listOutboxMany: (authors, before, limit) => listMany(selectOutboxes, authors, before, limit),
@@ -66,4 +71,15 @@ export function makeFeedReads(database: Database): FeedReads {
       return Number((await database.send(COUNT_POSTS, COUNT_TIMEOUT_MS)).rows[0]?.[0])
     },
   }
+}
+
+/** In the order of the chunks. */
+async function readInLanes<K, V>(chunks: readonly K[][], read: (chunk: readonly K[]) => Promise<V[]>): Promise<V[]> {
+  const answers: V[][] = []
+  let next = 0
+  async function lane(): Promise<void> {
+    for (let at = next++; at < chunks.length; at = next++) answers[at] = await read(chunks[at] as K[])
+  }
+  await Promise.all(Array.from({ length: LANES }, lane))
+  return answers.flat()
 }
