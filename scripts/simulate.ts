@@ -1,13 +1,13 @@
 /**
  * Simulates deployments, one per seed, until one breaks a rule: `node scripts/simulate.ts [--seeds N] [--first S]
- * [--world history|thumbup|existence]`. Without a world all run. Prints seeds per second; a failure is told as a short history of
+ * [--world history|thumbup|existence|feed]`. Without a world all run. Prints seeds per second; a failure is told as a short history of
  * events, and exits with 1.
  */
 import { parseArgs } from 'node:util'
 import { makeComplain, parsedOr, type Complain } from './arguments.ts'
 import { simulate, WORLDS, type WorldName } from '../harness/simulation/simulate.ts'
 
-const USAGE = 'usage: npm run simulate -- [--seeds N] [--first S] [--world history|thumbup|existence]'
+const USAGE = 'usage: npm run simulate -- [--seeds N] [--first S] [--world history|thumbup|existence|feed]'
 const DIGITS = /^\d{1,9}$/
 
 const complain: Complain = makeComplain(USAGE)

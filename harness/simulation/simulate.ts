@@ -1,5 +1,6 @@
 /** Runs seeds one after the other, and reports the first failure as a short history of events. */
 import { makeHistory, type History } from './history-of-events.ts'
+import { runFeedWorld, type FeedFaults } from './feed/world.ts'
 import { runMarkWorld, type MarkFaults } from './thumbup/world.ts'
 import { runSeenWorld, type SeenFaults } from './feed-existence/world.ts'
 import { START } from './history/draws.ts'
@@ -10,11 +11,11 @@ export const LIVELY_STEPS = 600
 
 type Run<F> = (seed: number, options: { livelySteps: number; faults: F }, history?: History) => Promise<WorldReport>
 
-export type Worlds = { history: PlantedFaults; thumbup: MarkFaults; existence: SeenFaults }
+export type Worlds = { history: PlantedFaults; thumbup: MarkFaults; existence: SeenFaults; feed: FeedFaults }
 export type WorldName = keyof Worlds
 
 /** The worlds, by the name of the subgraph. */
-const RUNS: { [W in WorldName]: Run<Worlds[W]> } = { history: runWorld, thumbup: runMarkWorld, existence: runSeenWorld }
+const RUNS: { [W in WorldName]: Run<Worlds[W]> } = { history: runWorld, thumbup: runMarkWorld, existence: runSeenWorld, feed: runFeedWorld }
 export const WORLDS = Object.keys(RUNS) as WorldName[]
 
 export type SimulationOptions<W extends WorldName> = {

@@ -1,9 +1,10 @@
 /**
- * Bugs that stores of this kind have had, planted into the model stores one at a time. The simulator must find each of them within 10,000
+ * Bugs that stores and services of this kind have had, planted one at a time. The simulator must find each of them within 10,000
  * seeds, and nothing without them (`simulation.long.test.ts`).
  */
 import { expect, it } from 'vitest'
 import { simulate } from '../../harness/simulation/simulate.ts'
+import type { FeedFaults } from '../../harness/simulation/feed/world.ts'
 import type { MarkFaults } from '../../harness/simulation/thumbup/world.ts'
 import type { SeenFaults } from '../../harness/simulation/feed-existence/world.ts'
 import type { PlantedFaults } from '../../harness/simulation/history/world.ts'
@@ -74,5 +75,33 @@ for (const [name, faults, rule] of PLANTED_IN_SEEN) {
     expect(failure?.message).toMatch(rule)
     expect(failure?.history.length).toBeGreaterThan(10)
     console.log(`seen: ${name}: found at seed ${seeds}`)
+  })
+}
+
+const PLANTED_IN_FEED: [string, FeedFaults, RegExp][] = [
+  ['a page that does not ask for changes', { asksNothing: true }, /^(missing|deleted|followed|words|scroll)/],
+  ['a page that joins a question which began before it', { joinsQuestions: true }, /^(missing|deleted|followed|words|scroll)/],
+  ['a cached value with a version above its contents', { stampsHigh: true }, /^(missing|deleted|followed|words|scroll)/],
+  ['tombstones of the hot store that are no answer', { ignoresTombstones: true }, /^deleted/],
+  ['additions of the hot store that are not read', { ignoresAdditions: true }, /^(missing|scroll)/],
+  ['a deletion that is not noted among the changes', { hidesDeletions: true }, /^deleted/],
+  ['a cursor that is inclusive', { includesCursor: true }, /^scroll/],
+  ['posts that are shown without a look at their audience', { ignoresAudiences: true }, /^audience/],
+  ['a list of the record store that ends too early', { endsLists: true }, /^(missing|scroll)/],
+  ['an outage of the record store that an answer does not name', { hidesOutages: true }, /^(missing|scroll|deleted|words)/],
+  ['a longset that is stored although a follow happened since its lease', { fillsLate: true }, /^(missing|followed|lists|scroll)/],
+  ['a longset that is forgotten only before the follow', { forgetsFirst: true }, /^(missing|followed|lists|scroll)/],
+  ['a client key that is forgotten', { forgetsKeys: true }, /^key/],
+  ['a dirty mark that is cleared at a newer version', { clearsUnchecked: true }, /^quiet/],
+  ['an inbox that the persist step does not repair', { repairsNoInbox: true }, /^(missing|scroll)/],
+  ['an event that counts each time it comes', { countsAgain: true }, /^counts/],
+]
+
+for (const [name, faults, rule] of PLANTED_IN_FEED) {
+  it(`feed: ${name} is found within 5,000 seeds`, async () => {
+    const { failure, seeds } = await simulate('feed', { first: 1, seeds: 5_000, faults })
+    expect(failure?.message).toMatch(rule)
+    expect(failure?.history.length).toBeGreaterThan(10)
+    console.log(`feed: ${name}: found at seed ${seeds}`)
   })
 }

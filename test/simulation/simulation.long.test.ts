@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest'
 import { makeHistory } from '../../harness/simulation/history-of-events.ts'
 import { explain, LIVELY_STEPS, simulate } from '../../harness/simulation/simulate.ts'
+import { runFeedWorld } from '../../harness/simulation/feed/world.ts'
 import { runMarkWorld } from '../../harness/simulation/thumbup/world.ts'
 import { runSeenWorld } from '../../harness/simulation/feed-existence/world.ts'
 import { START } from '../../harness/simulation/history/draws.ts'
@@ -33,9 +34,20 @@ it.each([
 })
 
 it.each([
+  ['always the same', 1_000],
+  ['of today', Math.floor(Date.now() / 86_400_000) * 10_000],
+])('two thousand worlds of the feed, %s, keep every promise', async (_, first) => {
+  const { failure, seeds } = await simulate('feed', { first, seeds: 2_000 })
+  // The failure names its seed: `npm run simulate -- --world feed --first SEED --seeds 1` shows it again.
+  expect(failure).toBeUndefined()
+  expect(seeds).toBe(2_000)
+})
+
+it.each([
   ['history', runWorld],
   ['marks', runMarkWorld],
   ['seen subjects', runSeenWorld],
+  ['the feed', runFeedWorld],
 ])('a seed of %s replays exactly: every event, in the same order, at the same time', async (_, run) => {
   const lines = async (seed: number): Promise<string[]> => {
     const history = makeHistory(START)

@@ -1,0 +1,157 @@
+/**
+ * A process of the deployment, which runs the real code of the feed: the service, the reads, the tiered cache, the counters and the job, with
+ * the marks of follows below them. It is wired as in the subgraph, over ports that lead through the scheduler.
+ */
+import { makeMemoryNode, MEMORY_LAYOUT } from '../../../cache/memory.ts'
+import type { TieredCache } from '../../../cache/tiered-cache.ts'
+import { makeTieredCache } from '../../../cache/tiers.ts'
+import { FOLLOW_BUSINESS, postBusinessOf } from '../../../config/feed.ts'
+import { sleep } from '../../../core/clock.ts'
+import { fixedValue, type LiveValue } from '../../../core/live-value.ts'
+import type { Degraded } from '../../../core/outage/degraded.ts'
+import { guardMethods } from '../../../core/outage/guard.ts'
+import type { Random } from '../../../core/random.ts'
+import { makeThumbupLoaders } from '../../../loaders/thumbup.ts'
+import { makeFollowLists, type FollowLists } from '../../../subgraphs/feed/graph/follow-lists.ts'
+import { makeChangeFollows, type ChangeFollows } from '../../../subgraphs/feed/graph/follows.ts'
+import type { Counts } from '../../../subgraphs/feed/model/counts.ts'
+import type { PostId } from '../../../subgraphs/feed/packed/post-id.ts'
+import { startFeedJob } from '../../../subgraphs/feed/persist/job.ts'
+import { makeContents } from '../../../subgraphs/feed/read/contents.ts'
+import { makeFreshness } from '../../../subgraphs/feed/read/freshness.ts'
+import { makePages, type Pages } from '../../../subgraphs/feed/read/page.ts'
+import { makeReadPosts, type ReadPosts } from '../../../subgraphs/feed/read/posts.ts'
+import { makeSections } from '../../../subgraphs/feed/read/sections.ts'
+import { guardFeedStores } from '../../../subgraphs/feed/stores/guarded.ts'
+import type { FeedService } from '../../../subgraphs/feed/write/service.ts'
+import { makeFeedWritePath } from '../../../subgraphs/feed/write/write-path.ts'
+import type { FollowMarks } from '../../../subgraphs/follow-marks.ts'
+import { makeFollowMarks } from '../../../subgraphs/thumbup/follow-marks.ts'
+import { makeLikersRead } from '../../../subgraphs/thumbup/read/likers.ts'
+import { makePipeline } from '../../../subgraphs/thumbup/write/pipeline.ts'
+import type { Life } from '../life.ts'
+import { openModelJournals, type Machine } from '../model-journals.ts'
+import type { Member } from '../model-log.ts'
+import type { Role } from '../places.ts'
+import { startUntilJoined } from '../processes.ts'
+import type { Scheduler } from '../scheduler.ts'
+import type { DrawnFeedWorld } from './draws.ts'
+import {
+  plantInCache,
+  plantInContents,
+  plantInFreshness,
+  plantInPages,
+  plantInPersist,
+  plantInReads,
+  type ProcessFaults,
+} from './faults.ts'
+import { openFeedPorts, type FeedWorldStores } from './ports.ts'
+
+export type FeedProcess = Role & {
+  life: Life
+  service: FeedService
+  pages: Pages
+  readPosts: ReadPosts
+  lists: FollowLists
+  changeFollows: ChangeFollows
+  follows: FollowMarks
+  postCounts(id: PostId, degraded: Degraded): Promise<Counts>
+  userCounts(id: string, degraded: Degraded): Promise<Counts>
+  member(): Member | undefined
+  /** Drains and stops the process. All accepted work is done when this resolves. */
+  stop(): Promise<void>
+}
+
+/** What a process is started with, besides its life and its role. */
+export type FeedProcessOptions = {
+  drawn: DrawnFeedWorld
+  machine: Machine
+  faults: ProcessFaults
+  onError(error: unknown): void
+}
+
+export function startFeedProcess(
+  scheduler: Scheduler,
+  random: Random,
+  stores: FeedWorldStores,
+  life: Life,
+  role: Role,
+  { drawn, machine, faults, onError }: FeedProcessOptions,
+): FeedProcess {
+  const { pipelineOptions, config } = drawn
+  const { feed } = config
+  const { regions, guard } = pipelineOptions
+  const gate = scheduler.gateOf(life)
+  const clock = scheduler.clockOf(life)
+  const ports = openFeedPorts(stores, gate, clock, feed.keepMs, faults)
+
+  const journals = role.serves ? openModelJournals(machine, gate, life) : undefined
+  const marks = makePipeline(clock, random, { ...ports.marks, journals }, pipelineOptions, onError)
+  const sources = { ...marks.guarded, fills: marks.fills, mayLack: marks.writes.mayLack, counts: marks.counts, owners: marks.owners }
+  const likers = makeLikersRead(clock, sources)
+  const follows = makeFollowMarks(
+    clock,
+    { pipeline: marks, likers },
+    makeThumbupLoaders(() => sources),
+  )
+
+  const guarded = guardFeedStores(clock, { ...ports, hot: plantInReads(ports.hot, faults) }, guard, onError)
+  const longsets = guardMethods(ports.longsets, guarded.breakers.hotStore.run, {
+    get: (viewer) => [viewer],
+    has: (viewer) => [viewer],
+    countMany: (viewers) => [...viewers],
+    beginBuild: (viewer) => [viewer],
+    put: (viewer) => [viewer],
+  })
+  const lists = makeFollowLists(longsets, follows, drawn.setTtlMs)
+  const freshness = plantInFreshness(
+    makeFreshness(guarded.hot, regions, clock, { rememberMs: drawn.rememberMs, notesMax: drawn.notesMax }, onError),
+    faults,
+  )
+  const cache = openCache()
+  const contents = plantInContents(makeContents(guarded, cache, clock), faults)
+  const sections = makeSections(guarded, cache, clock, feed.keepMs, drawn.sizes)
+
+  const posts = async (ids: readonly PostId[], degraded: Degraded) => contents.getMany(ids, await freshness.look(degraded), degraded)
+  const bare = { ...ports, hot: plantInPersist(ports.hot, faults) }
+  const { service, counters, steps, writeBack } = makeFeedWritePath(clock, bare, guarded, posts, config, guard, onError)
+  const job = role.persists ? startUntilJoined(clock, () => startFeedJob(clock, ports, steps, feed, onError), onError) : undefined
+  const marksJob = role.persists ? startUntilJoined(clock, () => marks.startJob(), onError) : undefined
+
+  function openCache(): TieredCache {
+    const isShared = drawn.layout !== undefined
+    const layouts = isShared ? followed(stores.layouts, life) : fixedValue(MEMORY_LAYOUT)
+    const connect = isShared ? stores.nodes.connectFor(life) : () => makeMemoryNode(clock, { bytesMax: 65_536 })
+    return plantInCache(makeTieredCache(clock, random, layouts, connect, drawn.cacheOptions), faults)
+  }
+
+  const countsOf = async (business: number, oid: string, degraded: Degraded): Promise<Counts> =>
+    (await counters.getMany([{ business, oid }], degraded))[0] ?? {}
+  return {
+    ...role,
+    ...{ life, service, lists, follows },
+    pages: plantInPages(makePages(lists, freshness, sections, contents), faults),
+    readPosts: makeReadPosts(freshness, contents, regions),
+    changeFollows: makeChangeFollows(lists, follows, feed),
+    postCounts: (id, degraded) => countsOf(postBusinessOf(config)?.number ?? 0, id, degraded),
+    userCounts: (id, degraded) => countsOf(FOLLOW_BUSINESS, id, degraded),
+    member: ports.member,
+    async stop() {
+      await Promise.all([writeBack.drain(), marks.drain()])
+      await (await job)?.stop().catch(onError)
+      await (await marksJob)?.stop().catch(onError)
+      // The last step of the job may have counted events.
+      await writeBack.drain()
+      await Promise.all([freshness.stop(), cache.stop(), journals?.close(), counters.settled()])
+      guarded.stop()
+      await ports.settled()
+      // Loads stay joinable for a moment.
+      await sleep(clock, 3 * drawn.cacheOptions.nodePatienceMs + 1)
+    },
+  }
+}
+
+/** A dead process follows nothing. */
+function followed<T>(value: LiveValue<T>, life: Life): LiveValue<T> {
+  return { ...value, follow: (listener) => value.follow((now) => void (life.dead || listener(now))) }
+}

@@ -1,0 +1,87 @@
+/** Lists that a device reads page by page, while other things happen. */
+import { compareIds } from '../../../core/keys.ts'
+import type { Degraded } from '../../../core/outage/degraded.ts'
+import { randomBelow, type Random } from '../../../core/random.ts'
+import { decodePostCursor } from '../../../subgraphs/feed/model/cursors.ts'
+import type { PostPage } from '../../../subgraphs/feed/read/page.ts'
+import type { Scheduler } from '../scheduler.ts'
+import type { FeedChecker } from './checker.ts'
+import type { Client, Scroll } from './client.ts'
+import type { FeedClientOptions } from './draws.ts'
+import type { ListName } from './page-rules.ts'
+import type { FeedProcess } from './process.ts'
+import { nameOf } from './truth.ts'
+
+export type ReadPage = ReturnType<typeof makeScrolling>
+
+/** The next page, from the start if the device has come to the end. */
+export function makeScrolling(random: Random, scheduler: Scheduler, checker: FeedChecker, { viewers }: FeedClientOptions) {
+  const { truths, fail } = checker
+
+  function begin({ viewer }: Client): Scroll {
+    const owner = viewers[randomBelow(random, viewers.length)] ?? viewer.id
+    const list: ListName = random() < 0.8 ? { kind: 'home', owner: viewer.id } : { kind: 'posts', owner }
+    return beginScroll(list, 1 + randomBelow(random, 4))
+  }
+
+  function beginScroll(list: ListName, first: number): Scroll {
+    return { list, first, after: undefined, before: undefined, since: truths.tick(), seen: new Set(), isWhole: true }
+  }
+
+  function ask({ list: { kind, owner }, first, after }: Scroll, process: FeedProcess, degraded: Degraded): Promise<PostPage | null> {
+    const { pages } = process
+    return kind === 'home' ? pages.homeFeed(owner, { first, after }, degraded) : pages.userPosts(owner, { first, after }, degraded)
+  }
+
+  function noteSeen({ list, seen }: Scroll, { edges }: PostPage): void {
+    for (const { post } of edges) {
+      if (seen.has(post.id)) fail(`scroll: ${list.owner}'s scroll shows ${nameOf(post)} twice`, list.owner)
+      seen.add(post.id)
+    }
+  }
+
+  /** A scroll that has come to its end has every post that it had to show from its beginning on. */
+  function checkWhole({ list, since, seen }: Scroll): void {
+    for (const fact of truths.posts.values()) {
+      if (!seen.has(fact.post.id) && checker.belongs(list, fact, since))
+        fail(`scroll: ${list.owner}'s scroll to the end skips ${nameOf(fact.post)}`, list.owner)
+    }
+  }
+
+  async function readPage(client: Client, process: FeedProcess): Promise<string> {
+    const scroll = (client.scroll ??= begin(client))
+    const [since, beganAt] = [truths.tick(), scheduler.now()]
+    const degraded: Degraded = new Set()
+    const page = await ask(scroll, process, degraded)
+    checker.checkDegraded(degraded, beganAt, `a page of ${scroll.list.owner}`, client.viewer.id)
+    if (page === null) {
+      if (degraded.size === 0) fail('missing: a page is null, and no store is named', client.viewer.id)
+      client.scroll = undefined
+      return `null${without(degraded)}`
+    }
+    const { edges, hasNextPage, endCursor } = page
+    const { list, before } = scroll
+    const decode = (cursor: string) => decodePostCursor({ kind: list.kind === 'home' ? 'homeFeed' : 'posts', owner: list.owner }, cursor)
+    const downTo = hasNextPage && endCursor !== undefined ? decode(endCursor) : undefined
+    if (edges.length > scroll.first) fail(`a page of ${scroll.first} posts has ${edges.length}`, client.viewer.id)
+    if (hasNextPage && downTo === undefined) fail('scroll: a page with a next one has no cursor', client.viewer.id)
+    if (downTo !== undefined && before !== undefined && compareIds(downTo, before) >= 0)
+      fail(`scroll: the page below ${before} ends at ${downTo}`, client.viewer.id)
+    checker.checkPage(list, { before, posts: edges.map(({ post }) => post), downTo }, since, degraded)
+    noteSeen(scroll, page)
+    scroll.isWhole &&= degraded.size === 0
+    scroll.after = endCursor
+    scroll.before = downTo
+    if (!hasNextPage) {
+      if (scroll.isWhole) checkWhole(scroll)
+      client.scroll = undefined
+    }
+    return `${list.kind} of ${list.owner}: ${edges.map(({ post }) => post.id).join(' ')}${hasNextPage ? ' …' : ' (end)'}${without(degraded)}`
+  }
+
+  return { readPage, beginScroll }
+}
+
+export function without(degraded: Degraded): string {
+  return degraded.size === 0 ? '' : ` (without ${[...degraded].join(', ')})`
+}
