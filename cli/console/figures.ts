@@ -12,7 +12,7 @@ const FIGURES = {
   candidates: ['tidemark_candidates_total'],
   flushes: ['tidemark_flush_messages_total', 'tidemark_marks_flush_messages_total', 'tidemark_feed_flush_messages_total'],
   rows: ['tidemark_persisted_rows_total', 'tidemark_marks_persisted_rows_total', 'tidemark_feed_persisted_posts_total'],
-  dirty: ['tidemark_dirty_keys', 'tidemark_dirty_marks', 'tidemark_feed_dirty_keys'],
+  dirty: ['tidemark_dirty_keys', 'tidemark_dirty_marks', 'tidemark_feed_dirty_keys', 'tidemark_feed_dirty_counters'],
   lag: [
     ...['tidemark_log_lag_messages', 'tidemark_marks_log_lag_messages', 'tidemark_plays_log_lag_messages'],
     'tidemark_feed_log_lag_messages',

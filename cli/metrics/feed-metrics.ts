@@ -3,7 +3,7 @@ import { Counter, Gauge, type Registry } from '@prometheus-io/client'
 import type { ClassFigures } from '../../cache/tiered-cache.ts'
 import type { FeedSubgraph } from '../../subgraphs/feed/index.ts'
 import type { FeedJob } from '../../subgraphs/feed/persist/job.ts'
-import type { FeedStores } from '../../subgraphs/feed/stores/guarded.ts'
+import type { FeedWriteStores } from '../../subgraphs/feed/write/write-path.ts'
 import { addRecordReadMetrics } from './record-read-metrics.ts'
 import { addCounters, addGauges, unknown } from './write-back-metrics.ts'
 
@@ -79,7 +79,11 @@ export function addFeedMetrics(registry: Registry, { figures }: FeedSubgraph): v
 }
 
 /** Metrics of a process that runs the job. */
-export function addFeedJobMetrics(registry: Registry, job: FeedJob, { hot, log }: Pick<FeedStores, 'hot' | 'log'>): void {
+export function addFeedJobMetrics(
+  registry: Registry,
+  job: FeedJob,
+  { hot, log, counters }: Pick<FeedWriteStores, 'hot' | 'log' | 'counters'>,
+): void {
   addCounters(registry, {
     tidemark_feed_persist_steps_total: ['Persist steps of the feed.', () => job.figures().steps],
     tidemark_feed_persisted_posts_total: ['Posts sent to the record store.', () => job.figures().posts],
@@ -100,6 +104,10 @@ export function addFeedJobMetrics(registry: Registry, job: FeedJob, { hot, log }
     tidemark_feed_dirty_keys: [
       'Posts and filter words that are newer in the hot store than in the record store.',
       () => hot.countDirty().catch(unknown),
+    ],
+    tidemark_feed_dirty_counters: [
+      'Subjects with counters that are newer in the hot store than in the record store.',
+      () => counters.hot.countDirty().catch(unknown),
     ],
     tidemark_feed_log_lag_messages: ['Flush messages of the feed that are not persisted yet.', () => log.lag().catch(unknown)],
   })

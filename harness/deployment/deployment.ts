@@ -22,10 +22,14 @@ export type DeploymentOptions = {
   markJobs?: number
   /** `tidemark job feed-existence`. Default 0. */
   seenJobs?: number
+  /** `tidemark job feed`. Default 0. */
+  feedJobs?: number
   /** `tidemark subgraph history`. Default 0. */
   subgraphs?: number
   /** `tidemark subgraph feed-existence`. Default 0. */
   seenSubgraphs?: number
+  /** `tidemark subgraph feed`. Default 0. */
+  feedSubgraphs?: number
   /** Nodes of a Redis Cluster, which the caller starts and ends. Default: a single Redis that belongs to the deployment. */
   cluster?: readonly string[]
   /** Puts proxies between roles and servers. Default false. */
@@ -42,6 +46,8 @@ export type DeploymentSettings = {
   history?: Record<string, unknown>
   thumbup?: Record<string, unknown>
   existence?: Record<string, unknown>
+  feed?: Record<string, unknown>
+  cache?: Record<string, unknown>
   limits?: Record<string, unknown>
   businesses?: readonly Record<string, unknown>[]
   stores?: { regions?: number; redis?: Record<string, unknown> }
@@ -56,8 +62,10 @@ export type Deployment = {
   jobs: Role[]
   markJobs: Role[]
   seenJobs: Role[]
+  feedJobs: Role[]
   subgraphs: Role[]
   seenSubgraphs: Role[]
+  feedSubgraphs: Role[]
   roles: Role[]
   links: Link[]
   /** The settings of the roles, but with the direct addresses of the servers. */
@@ -124,23 +132,26 @@ export async function startDeployment(options: DeploymentOptions): Promise<Deplo
     const jobs = await makeRoles(['job', 'history'], options.jobs ?? 1)
     const markJobs = await makeRoles(['job', 'thumbup'], options.markJobs ?? 0)
     const seenJobs = await makeRoles(['job', 'feed-existence'], options.seenJobs ?? 0)
+    const feedJobs = await makeRoles(['job', 'feed'], options.feedJobs ?? 0)
     const subgraphs = await makeRoles(['subgraph', 'history'], options.subgraphs ?? 0)
     const seenSubgraphs = await makeRoles(['subgraph', 'feed-existence'], options.seenSubgraphs ?? 0)
+    const feedSubgraphs = await makeRoles(['subgraph', 'feed'], options.feedSubgraphs ?? 0)
     await Promise.all(roles.map((role) => role.start()))
     const stores = () => openStores(config, systemClock, silent)
-    return { servers, gateways, jobs, markJobs, seenJobs, subgraphs, seenSubgraphs, roles, links, config, openStores: stores, remove }
+    const jobsOfAll = { jobs, markJobs, seenJobs, feedJobs }
+    return { servers, gateways, ...jobsOfAll, subgraphs, seenSubgraphs, feedSubgraphs, roles, links, config, openStores: stores, remove }
   } catch (error) {
     await remove()
     throw error
   }
 }
 
-type Watched = Pick<Deployment, 'gateways' | 'jobs'> & Partial<Pick<Deployment, 'markJobs' | 'seenJobs'>>
+type Watched = Pick<Deployment, 'gateways' | 'jobs'> & Partial<Pick<Deployment, 'markJobs' | 'seenJobs' | 'feedJobs'>>
 
 /** Undefined if the deployment has converged, or else the remaining work. */
-export async function leftToDo({ gateways, jobs, markJobs = [], seenJobs = [] }: Watched): Promise<string | undefined> {
-  const [ofGateways, ofJobs, ofMarkJobs, ofSeenJobs] = await Promise.all(
-    [gateways, jobs, markJobs, seenJobs].map((roles) => Promise.all(roles.map(metricsOf))),
+export async function leftToDo({ gateways, jobs, markJobs = [], seenJobs = [], feedJobs = [] }: Watched): Promise<string | undefined> {
+  const [ofGateways, ofJobs, ofMarkJobs, ofSeenJobs, ofFeedJobs] = await Promise.all(
+    [gateways, jobs, markJobs, seenJobs, feedJobs].map((roles) => Promise.all(roles.map(metricsOf))),
   )
   const read = (of: typeof ofGateways, name: string): number[] => of?.map((metrics) => metrics?.get(name) ?? Number.NaN) ?? []
   const figures = {
@@ -159,6 +170,12 @@ export async function leftToDo({ gateways, jobs, markJobs = [], seenJobs = [] }:
     ...(seenJobs.length > 0 && {
       'log messages of plays': read(ofSeenJobs, 'tidemark_plays_log_lag_messages'),
       'shards to fold': read(ofSeenJobs, 'tidemark_folds_shards_left'),
+    }),
+    ...(feedJobs.length > 0 && {
+      'stores of the feed that count as down': read(ofGateways, 'tidemark_feed_store_down'),
+      'dirty keys of the feed': read(ofFeedJobs, 'tidemark_feed_dirty_keys'),
+      'dirty counters': read(ofFeedJobs, 'tidemark_feed_dirty_counters'),
+      'log messages of the feed': read(ofFeedJobs, 'tidemark_feed_log_lag_messages'),
     }),
   }
   const left = Object.entries(figures).filter(([, counts]) => counts.some((count) => count !== 0))
