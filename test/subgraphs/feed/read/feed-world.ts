@@ -6,6 +6,7 @@
 import { MEMORY_LAYOUT, makeMemoryNode } from '../../../../cache/memory.ts'
 import type { Held, NodeClient } from '../../../../cache/node-client.ts'
 import { makeTieredCache } from '../../../../cache/tiers.ts'
+import type { Degraded } from '../../../../core/outage/degraded.ts'
 import { TidemarkError, type ErrorCode } from '../../../../core/errors.ts'
 import { fixedValue } from '../../../../core/live-value.ts'
 import { randomBelow, type Random } from '../../../../core/random.ts'
@@ -13,10 +14,11 @@ import type { ViewerId } from '../../../../core/domain.ts'
 import { makeFeedStoreModel } from '../../../../harness/models/feed/hot-store-model.ts'
 import { makeFeedRecordsState, openModelFeedRecords } from '../../../../harness/models/feed/record-store-model.ts'
 import { makeSteppedClock, type SteppedClock } from '../../../../harness/stepped-clock.ts'
+import type { Post } from '../../../../subgraphs/feed/model/post.ts'
+import type { PostId } from '../../../../subgraphs/feed/packed/post-id.ts'
 import { makeContents } from '../../../../subgraphs/feed/read/contents.ts'
 import { makeFreshness } from '../../../../subgraphs/feed/read/freshness.ts'
 import { makePages } from '../../../../subgraphs/feed/read/page.ts'
-import { makeReadPosts } from '../../../../subgraphs/feed/read/posts.ts'
 import { makeSections, type ReadStores, type SectionSizes } from '../../../../subgraphs/feed/read/sections.ts'
 import { makeWaiting } from '../../../../subgraphs/feed/read/waiting.ts'
 import type { FeedHotStore } from '../../../../subgraphs/feed/stores/hot-store.ts'
@@ -81,7 +83,10 @@ export function makeFeedWorld({ random, turnsMax = 6, hasGoodPools = false, size
     const sections = makeSections({ hot, records }, cache, clock, KEEP_MS, sizes)
     const contents = makeContents({ hot, records }, cache, clock)
     const pages = makePages(graph, freshness, sections, contents)
-    const posts = makeReadPosts(freshness, contents, REGIONS)
+    const posts = async (ids: readonly PostId[]): Promise<(Post | undefined)[]> => {
+      const degraded: Degraded = new Set()
+      return contents.getMany(ids, await freshness.look(degraded), degraded)
+    }
     const waiting = makeWaiting(graph, freshness, pages, clock, 1_000, onError)
     return { ...pages, posts, waiting, freshness, cache }
   }

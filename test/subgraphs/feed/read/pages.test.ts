@@ -167,7 +167,7 @@ describe('a page that is read while others write', () => {
     world.between.push({ names: ['getPostMany'], act: remove })
     await page('1', 10)
     world.clock.advance(1_000)
-    expect(await process.posts('1', [post.id], new Set())).toStrictEqual([null])
+    expect((await process.posts([post.id]))[0]?.deleted).toBe(true)
   })
 })
 
@@ -243,29 +243,28 @@ describe('the posts of a user', () => {
   })
 })
 
-describe('posts by id', () => {
-  it('are null if they are unknown, deleted, for others, or no ids', async () => {
+describe('contents by id', () => {
+  it('are posts and tombstones, and undefined for an id without a post', async () => {
     const { world, process, publish } = open()
-    const open1 = await publish('2')
+    const kept = await publish('2', 'for one', ['1'])
     const deleted = await publish('2')
-    const mine = await publish('2', 'for one', ['1'])
-    const read = async (viewer: string | undefined, ids: string[]) =>
-      (await process.posts(viewer, ids, new Set())).map((post) => post?.id ?? null)
-    const ids = [mine.id, open1.id, 'abc', '17', deleted.id, open1.id]
-    expect(await read('1', ids)).toStrictEqual([mine.id, open1.id, null, null, deleted.id, open1.id])
-    await world.hot.delete(deleted, world.options())
-    expect(await read('1', ids)).toStrictEqual([mine.id, open1.id, null, null, null, open1.id])
-    expect(await read('2', ids)).toStrictEqual([mine.id, open1.id, null, null, null, open1.id])
-    expect(await read('3', ids)).toStrictEqual([null, open1.id, null, null, null, open1.id])
-    expect(await read(undefined, ids)).toStrictEqual([null, open1.id, null, null, null, open1.id])
+    expect(await process.posts([kept.id, '17', deleted.id, kept.id])).toStrictEqual([kept, undefined, deleted, kept])
+    const tombstone = await world.hot.delete(deleted, world.options())
+    expect(await process.posts([kept.id, '17', deleted.id])).toStrictEqual([kept, undefined, tombstone])
   })
 
-  it('are shown at once although their id was asked for before they were published', async () => {
+  it('are found at once although their id was asked for before they were published', async () => {
     const { process, publish } = open()
     const { id } = await publish('2')
     const guess = String(BigInt(id) + (256_000n << 14n))
-    expect(await process.posts('1', [guess], new Set())).toStrictEqual([null])
+    expect(await process.posts([guess])).toStrictEqual([undefined])
     expect((await publish('2')).id).toBe(guess)
-    expect((await process.posts('1', [guess], new Set())).map((post) => post?.id)).toStrictEqual([guess])
+    expect((await process.posts([guess]))[0]?.id).toBe(guess)
+  })
+
+  it('of old ids without a post are asked for once', async () => {
+    const { process, callsOf } = open()
+    await process.posts(['17'])
+    expect(await callsOf(() => process.posts(['17']))).toStrictEqual(['listChanges'])
   })
 })
