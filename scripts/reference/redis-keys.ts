@@ -2,6 +2,8 @@
 import { regionTags } from '../../stores/redis/region-tags.ts'
 import { makeSeenLayout } from '../../subgraphs/feed-existence/stores/redis/keys.ts'
 import { makeCounterLayout } from '../../subgraphs/feed/stores/redis/counters/keys.ts'
+import { makeFeedLayout } from '../../subgraphs/feed/stores/redis/keys.ts'
+import { makeLongsetLayout } from '../../subgraphs/feed/stores/redis/longsets.ts'
 import { makeLayout } from '../../subgraphs/history/stores/redis/keys.ts'
 import { makeMarkLayout } from '../../subgraphs/thumbup/stores/redis/keys.ts'
 import { code, table } from './page.ts'
@@ -140,6 +142,52 @@ const FEED_EXISTENCE: Words<ReturnType<typeof makeSeenLayout>> = {
   others: ['regions', 'regionOf', 'slot', 'regionOfKey', 'ringOf', 'version'],
 }
 
+const FEED: Words<ReturnType<typeof makeFeedLayout>> = {
+  title: 'Feed',
+  layout: makeFeedLayout(PREFIX, REGIONS),
+  keys: {
+    post: {
+      key: (layout) => layout.post(0, '912859244913491970'),
+      type: 'string',
+      holds: 'A post or its tombstone, by its id in hexadecimal digits.',
+    },
+    clientKeys: { key: (layout) => layout.clientKeys(0, VIEWER), type: 'hash', holds: 'The client keys of author 42, with their posts.' },
+    outbox: { key: (layout) => layout.outbox(0, VIEWER), type: 'string', holds: 'Ids of recent public posts of author 42.' },
+    deleted: { key: (layout) => layout.deleted(0, VIEWER), type: 'sorted set', holds: 'Ids that were removed from this outbox.' },
+    inbox: { key: (layout) => layout.inbox(0, VIEWER), type: 'string', holds: 'Ids of recent posts for viewer 42.' },
+    recalled: { key: (layout) => layout.recalled(0, VIEWER), type: 'sorted set', holds: 'Ids that were removed from this inbox.' },
+    words: { key: (layout) => layout.words(0, VIEWER), type: 'string', holds: 'Filter words of viewer 42.' },
+    dirty: { key: (layout) => layout.dirty(0), type: 'sorted set', holds: 'Dirty marks of the region, by the time of the first change.' },
+    changes: {
+      key: (layout) => layout.changes(0),
+      type: 'sorted set',
+      holds: 'Keys of changed cached values, and the last version of the region.',
+    },
+    held: { key: (layout) => layout.held(0), type: 'list', holds: 'Changes of posts in their order, for purges.' },
+    never: { key: (layout) => layout.never(0), type: '–', holds: 'Never exists. A probe of the region reads it.' },
+    meta: { key: (layout) => layout.meta, type: 'hash', holds: 'The format of the keys and the number of regions.' },
+  },
+  others: ['regions', 'regionOf', 'slot', 'regionOfKey', 'version', 'posts'],
+}
+
+const FOLLOWS: Words<ReturnType<typeof makeLongsetLayout>> = {
+  title: 'Follows',
+  layout: makeLongsetLayout(PREFIX, REGIONS),
+  keys: {
+    longset: {
+      key: (layout) => layout.longset(VIEWER),
+      type: 'string',
+      holds: 'Whom viewer 42 follows, as one hash table. The key expires.',
+    },
+    lease: {
+      key: (layout) => layout.lease(VIEWER),
+      type: 'string',
+      holds: 'The lease of processes that build this value. The key expires.',
+    },
+  },
+  others: [],
+}
+
 const COUNTERS: Words<ReturnType<typeof makeCounterLayout>> = {
   title: 'Counters',
   layout: makeCounterLayout(PREFIX, REGIONS),
@@ -174,7 +222,14 @@ const COUNTERS: Words<ReturnType<typeof makeCounterLayout>> = {
 }
 
 export function redisBlocks(): string[] {
-  return [...blocksOf(HISTORY), ...blocksOf(LIKES), ...blocksOf(FEED_EXISTENCE), ...blocksOf(COUNTERS)]
+  return [
+    ...blocksOf(HISTORY),
+    ...blocksOf(LIKES),
+    ...blocksOf(FEED_EXISTENCE),
+    ...blocksOf(FEED),
+    ...blocksOf(FOLLOWS),
+    ...blocksOf(COUNTERS),
+  ]
 }
 
 function blocksOf<Layout extends object>({ title, layout, keys, others }: Words<Layout>): string[] {
