@@ -15,12 +15,12 @@ import { makeThumbupLoaders } from '../../../loaders/thumbup.ts'
 import { makeFollowLists, type FollowLists } from '../../../subgraphs/feed/graph/follow-lists.ts'
 import { makeChangeFollows, type ChangeFollows } from '../../../subgraphs/feed/graph/follows.ts'
 import type { Counts } from '../../../subgraphs/feed/model/counts.ts'
+import { maySee, type Post } from '../../../subgraphs/feed/model/post.ts'
 import type { PostId } from '../../../subgraphs/feed/packed/post-id.ts'
 import { startFeedJob } from '../../../subgraphs/feed/persist/job.ts'
 import { makeContents } from '../../../subgraphs/feed/read/contents.ts'
 import { makeFreshness } from '../../../subgraphs/feed/read/freshness.ts'
 import { makePages, type Pages } from '../../../subgraphs/feed/read/page.ts'
-import { makeReadPosts, type ReadPosts } from '../../../subgraphs/feed/read/posts.ts'
 import { makeSections } from '../../../subgraphs/feed/read/sections.ts'
 import { guardFeedStores } from '../../../subgraphs/feed/stores/guarded.ts'
 import type { FeedService } from '../../../subgraphs/feed/write/service.ts'
@@ -51,7 +51,8 @@ export type FeedProcess = Role & {
   life: Life
   service: FeedService
   pages: Pages
-  readPosts: ReadPosts
+  /** As the resolvers of a post: null for a post that this viewer may not see. */
+  readPosts(viewer: string, ids: readonly PostId[], degraded: Degraded): Promise<(Post | null)[]>
   lists: FollowLists
   changeFollows: ChangeFollows
   follows: FollowMarks
@@ -131,7 +132,8 @@ export function startFeedProcess(
     ...role,
     ...{ life, service, lists, follows },
     pages: plantInPages(makePages(lists, freshness, sections, contents), faults),
-    readPosts: makeReadPosts(freshness, contents, regions),
+    readPosts: async (viewer, ids, degraded) =>
+      (await posts(ids, degraded)).map((post) => (post !== undefined && maySee(post, viewer) ? post : null)),
     changeFollows: makeChangeFollows(lists, follows, feed),
     postCounts: (id, degraded) => countsOf(postBusinessOf(config)?.number ?? 0, id, degraded),
     userCounts: (id, degraded) => countsOf(FOLLOW_BUSINESS, id, degraded),
