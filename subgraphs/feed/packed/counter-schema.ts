@@ -32,8 +32,8 @@ export type CounterSchema<Name extends string> = {
   pack(counts: Readonly<Record<Name, number>>): PackedCounts
   /** Throws DATA_DAMAGED if a length is wrong, or a counter is saturated and has no overflow entry. */
   unpack(packed: PackedCounts): Record<Name, number>
-  /** True if a counter of this entry is saturated, so that `unpack` needs the overflow entry. */
-  isSaturated(entry: Buffer): boolean
+  /** The same without an overflow entry; undefined if a counter is saturated. */
+  unpackNarrow(entry: Buffer): Record<Name, number> | undefined
   /** The counts after these changes; an absent counter does not change. Undefined if one would leave 0 to 2^53 - 1. */
   add(packed: PackedCounts, deltas: Readonly<Partial<Record<Name, number>>>): PackedCounts | undefined
 }
@@ -90,11 +90,17 @@ export function makeCounterSchema<Name extends string>(bitsOf: Readonly<Record<N
     return pack(counts)
   }
 
-  function isSaturated(entry: Buffer): boolean {
-    return fields.some(({ at, width, saturated }) => readBits(entry, at, width) === saturated)
+  function unpackNarrow(entry: Buffer): Record<Name, number> | undefined {
+    const counts = {} as Record<Name, number>
+    for (const { name, at, width, saturated } of fields) {
+      const value = readBits(entry, at, width)
+      if (value === saturated) return undefined
+      counts[name] = value
+    }
+    return counts
   }
 
-  return { names, widths: fields.map(({ width }) => width), entryBytes, overflowBytes, pack, unpack, isSaturated, add }
+  return { names, widths: fields.map(({ width }) => width), entryBytes, overflowBytes, pack, unpack, unpackNarrow, add }
 }
 
 function damaged(mistake: string): TidemarkError {
@@ -103,15 +109,14 @@ function damaged(mistake: string): TidemarkError {
 
 /** Bits are numbered from the most significant one of byte 0. */
 function readBits(bytes: Buffer, at: number, width: number): number {
-  let value = 0
-  for (let bit = at, end = at + width; bit < end;) {
-    const skipped = bit % 8
-    const taken = Math.min(8 - skipped, end - bit)
-    const byte = bytes[bit >>> 3] as number
-    value = value * 2 ** taken + ((byte >>> (8 - skipped - taken)) & (2 ** taken - 1))
-    bit += taken
-  }
-  return value
+  const first = at >>> 3
+  const end = at + width
+  const last = (end - 1) >>> 3
+  let value = (bytes[first] as number) & (0xff >>> (at & 7))
+  for (let place = first + 1; place < last; place++) value = value * 256 + (bytes[place] as number)
+  const spare = 7 - ((end - 1) & 7)
+  if (last === first) return value >>> spare
+  return value * 2 ** (8 - spare) + ((bytes[last] as number) >>> spare)
 }
 
 /** The bits must be zero before. */

@@ -11,14 +11,18 @@
  */
 import { TidemarkError } from '../../../../../core/errors.ts'
 import { packId, packedIdLength, PACKED_ID_BYTES_MAX } from '../../../../../core/keys.ts'
-import { fnv1a } from '../../../../../core/regions.ts'
 
 /** A mean of 24 entries of 21 bytes: a key adds about 4 bytes to an entry, and a read transfers 500 bytes. */
 export const SUBJECTS_PER_BLOCK = 24
 
-/** The hash of an id. The final mixing (MurmurHash3) makes its low bits independent of the region, which is also made of FNV-1a. */
-export function hashOf(oid: string): number {
-  let hash = fnv1a(oid)
+/** The hash of a packed id: FNV-1a over words of 4 bytes, and the final mixing of MurmurHash3, which every bit of the id reaches. */
+export function hashOf(oid: Buffer): number {
+  let hash = 0x811c9dc5
+  for (let at = 0; at < oid.length; at += 4) {
+    const word = at + 4 <= oid.length ? oid.readInt32BE(at) : oid.readUIntBE(at, oid.length - at)
+    hash = Math.imul(hash ^ word, 0x01000193)
+    hash ^= hash >>> 15
+  }
   hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b)
   hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35)
   return (hash ^ (hash >>> 16)) >>> 0
@@ -44,16 +48,21 @@ export function packedOid(oid: string): Buffer {
 
 /** The entry of a subject in a block: a view of it, or undefined. Throws DATA_DAMAGED. */
 export function findEntry(block: Buffer, oid: Buffer, entryBytes: number): Buffer | undefined {
-  const last = oid[oid.length - 1]
   for (let at = 0; at < block.length;) {
     const end = at + packedIdLength(block, at)
-    if (end - at === oid.length && block[end - 1] === last && block.compare(oid, 0, oid.length, at, end) === 0) {
+    if (end - at === oid.length && isAt(block, at, oid)) {
       if (end + entryBytes > block.length) throw damaged(block)
       return block.subarray(end, end + entryBytes)
     }
     at = end + entryBytes
   }
   return undefined
+}
+
+/** From the end, where ids differ most. */
+function isAt(block: Buffer, start: number, oid: Buffer): boolean {
+  for (let at = oid.length - 1; at >= 0; at--) if (block[start + at] !== oid[at]) return false
+  return true
 }
 
 /** The packed ids of a block. Throws DATA_DAMAGED. */

@@ -1,5 +1,4 @@
 /** Fills totals from the record store, and adds blocks when there are too many subjects for them. */
-import { unpackId } from '../../../../../core/keys.ts'
 import { scriptCommand, type Command, type Connection } from '../../../../../stores/redis/connection.ts'
 import type { CountRow } from '../../../model/counts.ts'
 import type { CounterStore } from '../../counter-store.ts'
@@ -38,7 +37,7 @@ export function makeFilling(connection: Connection, layout: CounterLayout, sizes
       ]
       const [block] = await connection.send([{ name: 'get', args: [keys[1] as string] }])
       const ids = block === null ? [] : idsIn(block as Buffer, entryBytes)
-      const going = ids.filter((id) => blockOf(hashOf(unpackId(id, 0)), blocks + 1) === blocks)
+      const going = ids.filter((id) => blockOf(hashOf(id), blocks + 1) === blocks)
       const [moved] = await connection.send([scriptCommand(SCRIPTS.split, keys, [blocks, entryBytes, ids.length, ...going])])
       if (moved === 0) return
       sizes.note(shelf, blocks + 1)

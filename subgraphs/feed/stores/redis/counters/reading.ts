@@ -14,15 +14,17 @@ import type { Placed, Sizes } from './sizes.ts'
 const BLOCKS_PER_COMMAND = 500
 
 export function makeCounterReading(connection: Connection, layout: CounterLayout, sizes: Sizes) {
-  async function readBlocks(placed: readonly Placed[]): Promise<Map<string, Buffer>> {
-    const keys = new Map(placed.map((each) => [sizes.keyOf(each), each.region]))
+  /** In order. */
+  async function readBlocks(placed: readonly Placed[]): Promise<(Buffer | undefined)[]> {
+    const names = placed.map(sizes.keyOf)
+    const keys = new Map(names.map((name, at) => [name, (placed[at] as Placed).region]))
     // On a Cluster the keys of a command must be in one slot.
     const groups = connection.isCluster ? [...Map.groupBy(keys, ([, region]) => region).values()] : [[...keys]]
     const commands = groups.flatMap((group) => {
-      const names = group.map(([key]) => key)
-      return Array.from({ length: Math.ceil(names.length / BLOCKS_PER_COMMAND) }, (_, chunk) => ({
+      const distinct = group.map(([key]) => key)
+      return Array.from({ length: Math.ceil(distinct.length / BLOCKS_PER_COMMAND) }, (_, chunk) => ({
         name: 'mget',
-        args: names.slice(chunk * BLOCKS_PER_COMMAND, (chunk + 1) * BLOCKS_PER_COMMAND),
+        args: distinct.slice(chunk * BLOCKS_PER_COMMAND, (chunk + 1) * BLOCKS_PER_COMMAND),
       }))
     })
     const answers = (await connection.send(commands)) as (Buffer | null)[][]
@@ -33,7 +35,7 @@ export function makeCounterReading(connection: Connection, layout: CounterLayout
         if (block) blocks.set(key, block)
       }),
     )
-    return blocks
+    return names.map((name) => blocks.get(name))
   }
 
   /** The entries that exist. */
@@ -44,8 +46,8 @@ export function makeCounterReading(connection: Connection, layout: CounterLayout
       await sizes.learn(open)
       const blocks = await readBlocks(open)
       const missing: Placed[] = []
-      for (const each of open) {
-        const block = blocks.get(sizes.keyOf(each))
+      for (const [at, each] of open.entries()) {
+        const block = blocks[at]
         const entry = block && findEntry(block, each.oid, sizes.schemaOf(each.business).entryBytes)
         if (entry === undefined) missing.push(each)
         else entries.set(each, entry)
@@ -74,7 +76,8 @@ export function makeCounterReading(connection: Connection, layout: CounterLayout
         const entry = entries.get(each)
         if (entry === undefined) return undefined
         const schema = sizes.schemaOf(each.business)
-        if (!schema.isSaturated(entry)) return schema.unpack({ entry, overflow: undefined })
+        const narrow = schema.unpackNarrow(entry)
+        if (narrow !== undefined) return narrow
         wide.push(
           readWide(each).then((found) => {
             counts[at] = found

@@ -51,7 +51,8 @@ export function makeSizes(connection: Connection, layout: CounterLayout, schemas
     schemaOf,
     place(subject: Subject): Placed {
       const { business, oid } = subject
-      return { subject, business, region: layout.regionOf(oid), oid: packedOid(oid), hash: hashOf(oid) }
+      const packed = packedOid(oid)
+      return { subject, business, region: layout.regionOf(oid), oid: packed, hash: hashOf(packed) }
     },
     numberOf,
     blockNumberOf,
@@ -73,7 +74,7 @@ export function schemaText({ names, widths }: CounterSchema<string>): string {
   return names.map((name, at) => `${name}:${widths[at]}`).join(' ')
 }
 
-const ITEMS_PER_SCRIPT = 100
+const ITEMS_PER_SCRIPT = 50
 
 export type Batch<T> = Shelf & { items: T[] }
 

@@ -1,0 +1,21 @@
+/**
+ * Counters of posts: bytes in Redis, speed of reads, and exactness.
+ *
+ * - A post with four counters takes how many bytes of Redis, and how fast are reads? Compared with one key per counter, in the same Redis,
+ *   read by a GET each in one round trip, and by one MGET. The time of Redis (`INFO commandstats`) shows its capacity for many clients.
+ * - Are the totals exact after 10 million events (quick: 200,000), with redelivered batches, kill -9 of the counting processes, and one of
+ *   Redis? The processes run the whole write-back on Redis, Kafka and MariaDB.
+ *
+ *     npm run bench -- counters [--quick] [--json]
+ */
+import type { BenchOptions, Measure } from '../support/report.ts'
+import { measureExactness } from './counter-exactness.ts'
+import { measureReads, measureScripts } from './counter-reads.ts'
+
+export async function bench({ quick, progress }: BenchOptions): Promise<Measure[]> {
+  return [
+    ...(await measureReads(quick, progress)),
+    ...(await measureScripts(quick, progress)),
+    ...(await measureExactness(quick, progress)),
+  ]
+}
