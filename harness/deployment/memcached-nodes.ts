@@ -1,5 +1,5 @@
 /** Own Memcached nodes of a test or benchmark: on free ports, in a temporary folder, killed and removed at the end. */
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -17,8 +17,8 @@ export type MemcachedNode = {
   start(): Promise<void>
   /** kill -9, and waits until it is gone. */
   kill(): Promise<void>
-  /** It answers no request and ends no connection until it is thawed. */
-  freeze(): void
+  /** It answers no request and ends no connection until it is thawed. Resolves when it has stopped (Linux). */
+  freeze(): Promise<void>
   thaw(): void
 }
 
@@ -73,7 +73,19 @@ function makeNode(folder: string, port: number, settings: readonly string[]): Me
       if (found !== undefined) process.kill(found, 'SIGKILL')
       while (runningPid(folder) !== undefined) await sleep(5)
     },
-    freeze: () => void process.kill(pid(), 'SIGSTOP'),
+    async freeze() {
+      const found = pid()
+      process.kill(found, 'SIGSTOP')
+      // A thread that runs on another processor stops a moment later.
+      while (!isStopped(found)) await sleep(1)
+    },
     thaw: () => void process.kill(pid(), 'SIGCONT'),
   }
+}
+
+/** proc(5): the state of each thread is the field after the name, which may contain spaces and ends with a parenthesis. */
+function isStopped(pid: number): boolean {
+  return readdirSync(`/proc/${pid}/task`).every((thread) =>
+    / T /.test(readFileSync(`/proc/${pid}/task/${thread}/stat`, 'utf8').replace(/^.*\)/, '')),
+  )
 }
