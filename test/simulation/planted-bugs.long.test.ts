@@ -88,7 +88,7 @@ const PLANTED_IN_FEED: [string, FeedFaults, RegExp][] = [
   ['a cursor that is inclusive', { includesCursor: true }, /^scroll/],
   ['posts that are shown without a look at their audience', { ignoresAudiences: true }, /^audience/],
   ['a list of the record store that ends too early', { endsLists: true }, /^(missing|scroll)/],
-  ['an outage of the record store that an answer does not name', { hidesOutages: true }, /^(missing|scroll|deleted|words)/],
+  ['an outage of the record store that an answer does not name', { hidesOutages: true }, /^(missing|scroll|deleted|words|healthy)/],
   ['a longset that is stored although a follow happened since its lease', { fillsLate: true }, /^(missing|followed|lists|scroll)/],
   ['a longset that is forgotten only before the follow', { forgetsFirst: true }, /^(missing|followed|lists|scroll)/],
   ['a client key that is forgotten', { forgetsKeys: true }, /^key/],

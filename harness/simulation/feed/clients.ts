@@ -29,7 +29,7 @@ export function makeFeedClients(
   const { publish, publishAgain, remove, newPost } = makePublishing(random, scheduler, checker, inputs, options)
   const { setWords, follow, readFollows } = makeFollowing(random, scheduler, checker, inputs, options)
   const { count, newEvents, oldEvents, readCounts, checkAll } = makeCounting(random, scheduler, checker, inputs, options)
-  const { readPage, beginScroll } = makeScrolling(random, scheduler, checker, options)
+  const { readPage, readNewest, beginScroll } = makeScrolling(random, scheduler, checker, options)
   const lookups = makeLookups(random, scheduler, checker, inputs)
 
   const actions: Action<Client, FeedProcess>[] = [
@@ -40,6 +40,7 @@ export function makeFeedClients(
     [4, 'unfollows', (client, process) => follow(client, process, false)],
     [4, 'sets words', setWords],
     [30, 'scrolls', readPage],
+    [5, 'asks for new posts', (client, process) => readNewest(client, process, inputs.knownPost())],
     [10, 'looks up', lookups.lookUp],
     [5, 'reads follows', readFollows],
     [5, 'counts', (client, process) => count(client, process, newEvents())],

@@ -14,6 +14,8 @@ import type { NodeOptions } from './model-nodes.ts'
 
 /** Milliseconds after which a service gives up a call of the log or the record store. */
 export const PATIENCE_MS = 1_000
+/** Longer than any call without a stall. */
+const SLOW_MS = 60_000
 /** The most time that passes in a world. Counters remember events for an hour. */
 export const LONG_TIMES_MAX_MS = 40 * 60_000
 export { REGIONS }
@@ -72,6 +74,7 @@ export type DrawnFeedWorld = {
 
 export function drawFeedWorld({ between, chance }: Dice): DrawnFeedWorld {
   const stallMaxMs = between(100, chance(0.3) ? 1_500 : 400)
+  const stallChance = chance(0.5) ? 0 : 0.04
   const nodeOptions = drawNodeOptions(between, chance)
   const cacheOptions = drawCacheOptions(between, chance)
   // A value leaves all pools `ttlMs` after its load. Several calls of the load may be held up.
@@ -86,7 +89,7 @@ export function drawFeedWorld({ between, chance }: Dice): DrawnFeedWorld {
       restrictedShare: between(0, 60) / 100,
       againMs: keepMs - 2 * stallMaxMs - 500,
     },
-    pipelineOptions: drawFollowOptions(between, chance),
+    pipelineOptions: drawFollowOptions(stallChance > 0, between, chance),
     logOptions: { regions: REGIONS, partitions: between(1, 2), batchMax: between(1, 4), retryMs: between(20, 300), sideBySide: true },
     config: drawConfig(keepMs, between, chance),
     sizes: { head: between(1, 3), outbox: between(3, 6), inbox: between(1, 5), rest: between(1, 4) },
@@ -96,8 +99,7 @@ export function drawFeedWorld({ between, chance }: Dice): DrawnFeedWorld {
     setTtlMs: between(100, chance(0.5) ? 1_000 : 30_000),
     roles: drawRoles(between, chance),
     sharesDisk: chance(0.5),
-    stallChance: chance(0.5) ? 0 : 0.04,
-    stallMaxMs,
+    ...{ stallChance, stallMaxMs },
     faultChance: chance(0.2) ? 0 : 0.03,
     actChance: between(10, 50) / 100,
     isSkewed: chance(0.3),
@@ -140,11 +142,13 @@ export function changedLayout(between: Between, chance: Chance): CacheLayout {
   return { main, ...(backup === undefined ? {} : { backup }), l1 }
 }
 
-function drawFollowOptions(between: Between, chance: Chance): PipelineOptions {
+/** `canStall`: a record store that is slow counts as down. Without stalls it is never slow, however many calls wait. */
+function drawFollowOptions(canStall: boolean, between: Between, chance: Chance): PipelineOptions {
   const options = drawPipelineOptions([FOLLOWS], chance(0.5), between, chance)
   // Follows that ended stay, so that the checker needs no model of forgetting. The world of marks has one.
   const never = 1_000_000_000
-  return { ...options, regions: REGIONS, thumbup: { ...options.thumbup, tombstoneMs: never, archiveAfterDays: 'never' } }
+  const guard = canStall ? options.guard : { ...options.guard, recordPatienceMs: SLOW_MS, recordWaitMaxMs: SLOW_MS }
+  return { ...options, guard, regions: REGIONS, thumbup: { ...options.thumbup, tombstoneMs: never, archiveAfterDays: 'never' } }
 }
 
 function drawConfig(keepMs: number, between: Between, chance: Chance): Config {

@@ -17,7 +17,7 @@ export function makeLookups(random: Random, scheduler: Scheduler, checker: FeedC
   async function lookUpIds({ viewer }: Client, process: FeedProcess, ids: readonly PostId[]): Promise<string> {
     const [since, beganAt] = [checker.truths.tick(), scheduler.now()]
     const degraded: Degraded = new Set()
-    const found = await process.readPosts(viewer.id, ids, degraded)
+    const found = await process.readPosts(viewer, ids, degraded)
     checker.checkDegraded(degraded, beganAt, 'a lookup', viewer.id)
     checker.checkLookup(viewer.id, ids, found, since, degraded)
     return ids.map((id, at) => `${id} ${found[at] === null ? 'null' : 'found'}`).join(', ') + without(degraded)

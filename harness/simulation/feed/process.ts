@@ -5,22 +5,26 @@
 import { makeMemoryNode, MEMORY_LAYOUT } from '../../../cache/memory.ts'
 import type { TieredCache } from '../../../cache/tiered-cache.ts'
 import { makeTieredCache } from '../../../cache/tiers.ts'
+import type { Config } from '../../../config/config.ts'
 import { FOLLOW_BUSINESS, postBusinessOf } from '../../../config/feed.ts'
 import { sleep } from '../../../core/clock.ts'
 import { fixedValue, type LiveValue } from '../../../core/live-value.ts'
 import type { Degraded } from '../../../core/outage/degraded.ts'
 import { guardMethods } from '../../../core/outage/guard.ts'
 import type { Random } from '../../../core/random.ts'
+import type { Viewer } from '../../../core/viewer.ts'
+import { makeFeedLoaders } from '../../../loaders/feed.ts'
 import { makeThumbupLoaders } from '../../../loaders/thumbup.ts'
 import { makeFollowLists, type FollowLists } from '../../../subgraphs/feed/graph/follow-lists.ts'
 import { makeChangeFollows, type ChangeFollows } from '../../../subgraphs/feed/graph/follows.ts'
 import type { Counts } from '../../../subgraphs/feed/model/counts.ts'
-import { maySee, type Post } from '../../../subgraphs/feed/model/post.ts'
 import type { PostId } from '../../../subgraphs/feed/packed/post-id.ts'
 import { startFeedJob } from '../../../subgraphs/feed/persist/job.ts'
 import { makeContents } from '../../../subgraphs/feed/read/contents.ts'
 import { makeFreshness } from '../../../subgraphs/feed/read/freshness.ts'
 import { makePages, type Pages } from '../../../subgraphs/feed/read/page.ts'
+import type { Post } from '../../../subgraphs/feed/model/post.ts'
+import { makePostFields } from '../../../subgraphs/feed/post-fields.ts'
 import { makeSections } from '../../../subgraphs/feed/read/sections.ts'
 import { guardFeedStores } from '../../../subgraphs/feed/stores/guarded.ts'
 import type { FeedService } from '../../../subgraphs/feed/write/service.ts'
@@ -52,7 +56,7 @@ export type FeedProcess = Role & {
   service: FeedService
   pages: Pages
   /** As the resolvers of a post: null for a post that this viewer may not see. */
-  readPosts(viewer: string, ids: readonly PostId[], degraded: Degraded): Promise<(Post | null)[]>
+  readPosts(viewer: Viewer, ids: readonly PostId[], degraded: Degraded): Promise<(Post | null)[]>
   lists: FollowLists
   changeFollows: ChangeFollows
   follows: FollowMarks
@@ -126,16 +130,31 @@ export function startFeedProcess(
     return plantInCache(makeTieredCache(clock, random, layouts, connect, drawn.cacheOptions), faults)
   }
 
-  const countsOf = async (business: number, oid: string, degraded: Degraded): Promise<Counts> =>
-    (await counters.getMany([{ business, oid }], degraded))[0] ?? {}
+  const business = postBusinessOf(config) as Config['businesses'][number]
+  const { load } = makePostFields(business, regions)
+  const nothing = <K>(keys: readonly K[]): Promise<null[]> => Promise.resolve(keys.map(() => null))
+  const makeLoaders = makeFeedLoaders({
+    async posts(ids, degraded) {
+      const own: Degraded = new Set()
+      const found = await posts(ids, own)
+      for (const store of own) degraded.add(store)
+      return found.map((post) => post ?? (own.size > 0 ? null : undefined))
+    },
+    ...{ counts: nothing, postCounts: nothing, followerCounts: nothing, followingCounts: nothing },
+    follows: lists.follows,
+  })
+  const countsOf = async (number: number, oid: string, degraded: Degraded): Promise<Counts> =>
+    (await counters.getMany([{ business: number, oid }], degraded))[0] ?? {}
   return {
     ...role,
     ...{ life, service, lists, follows },
     pages: plantInPages(makePages(lists, freshness, sections, contents), faults),
-    readPosts: async (viewer, ids, degraded) =>
-      (await posts(ids, degraded)).map((post) => (post !== undefined && maySee(post, viewer) ? post : null)),
+    readPosts(viewer, ids, degraded) {
+      const context = { viewer, degraded, loaders: makeLoaders(degraded) }
+      return Promise.all(ids.map((id) => load(id, context)))
+    },
     changeFollows: makeChangeFollows(lists, follows, feed),
-    postCounts: (id, degraded) => countsOf(postBusinessOf(config)?.number ?? 0, id, degraded),
+    postCounts: (id, degraded) => countsOf(business.number, id, degraded),
     userCounts: (id, degraded) => countsOf(FOLLOW_BUSINESS, id, degraded),
     member: ports.member,
     async stop() {

@@ -2,6 +2,7 @@
 import { compareIds } from '../../../core/keys.ts'
 import type { Degraded } from '../../../core/outage/degraded.ts'
 import { randomBelow, type Random } from '../../../core/random.ts'
+import type { PostId } from '../../../subgraphs/feed/packed/post-id.ts'
 import { decodePostCursor } from '../../../subgraphs/feed/model/cursors.ts'
 import type { PostPage } from '../../../subgraphs/feed/read/page.ts'
 import type { Scheduler } from '../scheduler.ts'
@@ -79,7 +80,25 @@ export function makeScrolling(random: Random, scheduler: Scheduler, checker: Fee
     return `${list.kind} of ${list.owner}: ${edges.map(({ post }) => post.id).join(' ')}${hasNextPage ? ' …' : ' (end)'}${without(degraded)}`
   }
 
-  return { readPage, beginScroll }
+  /** The posts that wait above one that the viewer has. */
+  async function readNewest({ viewer: { id } }: Client, process: FeedProcess, since: PostId | undefined): Promise<string> {
+    const [sinceTick, beganAt] = [truths.tick(), scheduler.now()]
+    const max = 1 + randomBelow(random, 4)
+    const degraded: Degraded = new Set()
+    const posts = await process.pages.newest(id, since, max, degraded)
+    checker.checkDegraded(degraded, beganAt, `the newest posts of ${id}`, id)
+    if (posts === null) {
+      if (degraded.size === 0) fail('missing: the newest posts are null, and no store is named', id)
+      return `null${without(degraded)}`
+    }
+    const old = posts.find((post) => since !== undefined && compareIds(post.id, since) <= 0)
+    if (old !== undefined) fail(`scroll: ${id} has ${nameOf(old)} among the posts above ${since}`, id)
+    const downTo = posts.length === max ? posts.at(-1)?.id : since && String(BigInt(since) + 1n)
+    checker.checkPage({ kind: 'home', owner: id }, { before: undefined, posts, downTo }, sinceTick, degraded)
+    return `above ${since}: ${posts.map((post) => post.id).join(' ')}${without(degraded)}`
+  }
+
+  return { readPage, readNewest, beginScroll }
 }
 
 export function without(degraded: Degraded): string {
