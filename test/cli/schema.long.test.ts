@@ -87,7 +87,9 @@ test('the SDL of each subgraph is the same from the command, from start and from
   const unknown = await fileOf(service, '?subgraph=videos')
   expect([unknown.status, unknown.text]).toEqual([
     404,
-    expect.stringContaining('no subgraph \\"videos\\" runs in this process: use history, thumbup, feed-existence, or leave ?subgraph out'),
+    expect.stringContaining(
+      'no subgraph \\"videos\\" runs in this process: use history, thumbup, feed-existence, feed, or leave ?subgraph out',
+    ),
   ])
   expect(await run('schema', '--subgraph', 'videos')).toMatchObject({
     status: 1,
