@@ -136,9 +136,10 @@ async function countAll(
           sent.delete(message.batch)
           run.repeated += message.repeated
           if (message.outcome === 'failed') return void setTimeout(() => (waiting.push(message.batch), send()), 200)
-          if (!acknowledged.has(message.batch) && randomBelow(random, REDELIVERED) === 0) waiting.unshift(message.batch)
+          const isNew = !acknowledged.has(message.batch)
+          if (isNew && randomBelow(random, REDELIVERED) === 0) waiting.unshift(message.batch)
           acknowledged.add(message.batch)
-          if (acknowledged.size % (batches / 10) === 0) progress(`${acknowledged.size * BATCH} events are counted`)
+          if (isNew && acknowledged.size % (batches / 10) === 0) progress(`${acknowledged.size * BATCH} events are counted`)
           disturb(worker)
           if (acknowledged.size === batches && waiting.length === 0 && sent.size === 0) done.resolve()
         }
