@@ -54,7 +54,8 @@ export function makeFeedMutations(entity: string, service: FeedService, changeFo
           context.loaders.feed.posts.clear(post.id)
           if (post.source !== undefined) context.loaders.feed.counts.clear(post.source)
           context.loaders.feed.postCounts.clear(post.author)
-          return { post: new KnownPost(entity, post), repeated, userErrors: [] }
+          // A repetition may find that the post was deleted.
+          return { post: post.deleted ? { __typename: entity, id: post.id } : new KnownPost(entity, post), repeated, userErrors: [] }
         },
         (userErrors) => ({ post: null, repeated: false, userErrors }),
       ),

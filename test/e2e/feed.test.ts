@@ -163,6 +163,16 @@ describe('deleting', () => {
     }
   })
 
+  test('a repeated publication does not bring a deleted post back', async () => {
+    const author = newViewer()
+    const input = { clientKey: newKey(), text: 'once' }
+    const id = await published(author, input)
+    await data(author, DELETE, { id })
+    const { post, repeated, userErrors } = await publish(author, input)
+    expect([post.id, post.text, repeated, userErrors]).toEqual([id, null, true, []])
+    expect(await posts(author, [id])).toEqual([null])
+  })
+
   test('a deleted restricted post leaves the inboxes of its audience', async () => {
     const [author, friend] = [newViewer(), newViewer()]
     const id = await published(author, { text: 'secret', audience: [friend] })
