@@ -34,6 +34,9 @@ export function addFeedMetrics(registry: Registry, { figures }: FeedSubgraph): v
     ],
     tidemark_feed_longset_hits_total: ['Reads of follow lists that the hot store had.', () => figures().graph.hits],
     tidemark_feed_longset_misses_total: ['Reads of follow lists that were built from marks.', () => figures().graph.misses],
+    tidemark_feed_longset_bytes_total: ['Bytes of follow lists that were read whole.', () => figures().graph.bytes],
+    tidemark_feed_counter_hits_total: ['Subjects with counters that the hot store had.', () => figures().counters.hits],
+    tidemark_feed_counter_misses_total: ['Subjects with counters that were read from the record store.', () => figures().counters.misses],
     tidemark_feed_questions_total: ['Questions for changed values.', () => figures().freshness.questions],
   })
   addClassCounter(
@@ -52,6 +55,8 @@ export function addFeedMetrics(registry: Registry, { figures }: FeedSubgraph): v
   )
   addClassCounter(registry, 'tidemark_feed_cache_stale_total', 'Cached values that were too old, by class.', ['stale'], figures)
   addClassCounter(registry, 'tidemark_feed_cache_bytes_total', 'Bytes that the cache returned, by class.', ['bytes'], figures)
+  addClassCounter(registry, 'tidemark_feed_cache_calls_total', 'Reads of the cache, each of many values, by class.', ['calls'], figures)
+  addClassCounter(registry, 'tidemark_feed_cache_seconds_total', 'Time of these reads, loads included, by class.', ['ms'], figures, 1_000)
   addRecordReadMetrics(registry, 'tidemark_feed', 'the feed', () => [figures().recordReads])
   new Gauge({
     name: 'tidemark_feed_store_down',
@@ -113,12 +118,14 @@ export function addFeedJobMetrics(
   })
 }
 
+/** `unit`: how many of the figure are 1 of the metric. */
 function addClassCounter(
   registry: Registry,
   name: string,
   help: string,
   parts: readonly (keyof ClassFigures)[],
   figures: FeedSubgraph['figures'],
+  unit = 1,
 ): void {
   const hasTiers = parts.length > 1
   new Counter({
@@ -130,7 +137,7 @@ function addClassCounter(
       this.reset()
       for (const [letter, of] of Object.entries(figures().cache.classes)) {
         const named = CLASSES[letter] ?? letter
-        for (const tier of parts) this.inc({ class: named, ...(hasTiers && { tier }) }, of[tier])
+        for (const tier of parts) this.inc({ class: named, ...(hasTiers && { tier }) }, of[tier] / unit)
       }
     },
   })

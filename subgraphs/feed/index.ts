@@ -17,6 +17,7 @@ import { makeFeedLoaders, type FeedLoaders, type PostCounts } from '../../loader
 import { makeOutageNotices, noticesOf, type Notices } from '../../writeback/notices.ts'
 import type { WriteBackFigures } from '../../writeback/write-back.ts'
 import type { FollowMarks } from '../follow-marks.ts'
+import type { CounterReadFigures } from './counters/reads.ts'
 import { makeFollowLists, type GraphFigures } from './graph/follow-lists.ts'
 import { makeChangeFollows } from './graph/follows.ts'
 import { USERS } from './model/post-events.ts'
@@ -57,6 +58,7 @@ export type FeedSubgraph = {
 export type FeedSubgraphFigures = Omit<WriteBackFigures, 'journal'> & {
   service: FeedServiceFigures
   graph: GraphFigures
+  counters: CounterReadFigures
   cache: CacheFigures
   freshness: { questions: number; notes: number; followers: number }
   recordReads: RecordReadsFigures
@@ -156,6 +158,7 @@ export function makeFeedSubgraph(
       ...writeBack.figures(),
       service: service.figures(),
       graph: lists.figures(),
+      counters: counters.figures(),
       cache: stores.cache.figures(),
       freshness: freshness.figures(),
       recordReads: guarded.recordReads(),

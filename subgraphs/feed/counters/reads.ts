@@ -6,8 +6,12 @@ import type { CountRow, Counts } from '../model/counts.ts'
 import type { CounterStore } from '../stores/counter-store.ts'
 import type { Bases } from './bases.ts'
 
+/** Subjects that were read: whether the hot store had their totals. */
+export type CounterReadFigures = { hits: number; misses: number }
+
 export function makeCounterReads(hot: CounterStore, bases: Bases, fillsReads: boolean, onError: (error: unknown) => void) {
   const fills = new Set<Promise<void>>()
+  const figures: CounterReadFigures = { hits: 0, misses: 0 }
 
   /** Null for totals that could not be read. */
   async function readBases(subjects: readonly Subject[], degraded: Degraded): Promise<(CountRow | null)[]> {
@@ -49,6 +53,8 @@ export function makeCounterReads(hot: CounterStore, bases: Bases, fillsReads: bo
       const held = await getHot(subjects, degraded)
       const places = held.flatMap((each, at) => (each === undefined || each === 'down' ? [at] : []))
       const counts = held.map((each) => (each === undefined || each === 'down' ? null : each))
+      figures.hits += held.length - places.length
+      figures.misses += places.length
       if (places.length === 0) return counts
       const rows = await readBases(
         places.map((at) => subjects[at] as Subject),
@@ -59,6 +65,8 @@ export function makeCounterReads(hot: CounterStore, bases: Bases, fillsReads: bo
       if (fillsReads && unknown.length > 0) fillLater(unknown)
       return counts
     },
+
+    figures: (): CounterReadFigures => ({ ...figures }),
 
     async settled(): Promise<void> {
       while (fills.size > 0) await Promise.all(fills)

@@ -12,7 +12,7 @@ import { apartIfPartIsOut, concernsSomeOnly } from '../../../core/outage/part-ou
 import { flushedCountsOf, type CountEvent, type CounterSchemas, type CountRow, type Counts } from '../model/counts.ts'
 import { makeBases } from './bases.ts'
 import type { CounterStores } from './guarded.ts'
-import { makeCounterReads } from './reads.ts'
+import { makeCounterReads, type CounterReadFigures } from './reads.ts'
 
 /** `invalid`: the total would leave 0 to 2^53 - 1. An error is that of a store, and the event may be sent again. */
 export type CountResult = 'counted' | 'repeated' | 'invalid' | TidemarkError
@@ -24,6 +24,7 @@ export type CounterService = {
   getMany(subjects: readonly Subject[], degraded: Degraded): Promise<(Counts | null)[]>
   /** Resolves when no fill is under way. */
   settled(): Promise<void>
+  figures(): CounterReadFigures
 }
 
 export type CounterServiceOptions = {

@@ -35,13 +35,18 @@ export function makeFollowLists(longsets: LongsetStore, marks: Pick<FollowMarks,
   /** The answer of the store, or undefined if it has no set or does not answer. */
   async function held<T>(ask: () => Promise<T | undefined>, degraded: Degraded): Promise<T | undefined> {
     try {
-      const found = await ask()
-      figures[found === undefined ? 'misses' : 'hits']++
-      return found
+      return await ask()
     } catch (error) {
       noteOrThrow(error, 'hotStore', degraded)
       return undefined
     }
+  }
+
+  /** Counts what the store had. */
+  function countReads(found: readonly unknown[]): void {
+    const misses = found.filter((each) => each === undefined).length
+    figures.misses += misses
+    figures.hits += found.length - misses
   }
 
   async function make(viewer: ViewerId): Promise<Built> {
@@ -82,19 +87,23 @@ export function makeFollowLists(longsets: LongsetStore, marks: Pick<FollowMarks,
 
   return {
     async following(viewer, degraded) {
-      const set = (await held(() => longsets.get(viewer), degraded)) ?? (await built(viewer, degraded))
+      const stored = await held(() => longsets.get(viewer), degraded)
+      countReads([stored])
+      const set = stored ?? (await built(viewer, degraded))
       figures.bytes += set?.length ?? 0
       return set && longsetIds(set)
     },
     async follows(viewer, users, degraded) {
       if (users.length === 0) return []
       const known = await held(() => longsets.has(viewer, users), degraded)
+      countReads([known])
       if (known !== undefined) return known
       const set = await built(viewer, degraded)
       return users.map((user) => set && longsetHas(set, user))
     },
     async followingCounts(users, degraded) {
       const known = await held(() => longsets.countMany(users), degraded)
+      countReads(known ?? users.map(() => undefined))
       return Promise.all(users.map(async (user, at) => known?.[at] ?? countOf(await built(user, degraded))))
     },
     figures: () => ({ ...figures }),
