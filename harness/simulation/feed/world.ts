@@ -232,6 +232,8 @@ function makeRest(
       scheduler.pass(ms)
       leap.at = scheduler.now()
       leap.ms = ms
+      // As in a process that was suspended: what is due comes before new requests.
+      while (scheduler.fireDue());
       return true
     },
   }
