@@ -68,6 +68,8 @@ export type DrawnFeedWorld = {
   stallChance: number
   stallMaxMs: number
   faultChance: number
+  /** Single regions of the hot store may be lost. */
+  hasParts: boolean
   actChance: number
   isSkewed: boolean
 }
@@ -102,6 +104,7 @@ export function drawFeedWorld({ between, chance }: Dice): DrawnFeedWorld {
     sharesDisk: chance(0.5),
     ...{ stallChance, stallMaxMs },
     faultChance: chance(0.2) ? 0 : 0.03,
+    hasParts: chance(0.4),
     actChance: between(10, 50) / 100,
     isSkewed: chance(0.3),
   }

@@ -8,7 +8,8 @@ import type { Post } from '../../../subgraphs/feed/model/post.ts'
 import { regionOfPost, type PostId } from '../../../subgraphs/feed/packed/post-id.ts'
 import type { FeedHotStore, PublishOutcome, RegionChanges } from '../../../subgraphs/feed/stores/hot-store.ts'
 import { makeFeedStoreState, type FeedStoreState } from '../../models/feed/hot-store-model.ts'
-import { atOnce, type Gate } from '../gate.ts'
+import type { Gate } from '../gate.ts'
+import { makeRegionCalls } from './region-calls.ts'
 
 /** Faults that an adapter of the hot store could have. */
 export type FeedStoreFaults = {
@@ -26,24 +27,28 @@ export type FeedObserver = {
   wordsSet(viewer: ViewerId, words: readonly string[]): void
 }
 
-export type FeedWorldState = { state: FeedStoreState; regions: number; faults: FeedStoreFaults; observer: FeedObserver; keys: number }
+export type FeedWorldState = {
+  state: FeedStoreState
+  regions: number
+  /** Regions that are lost, as on a cluster. Undefined: the store has no parts. */
+  lost: Set<number> | undefined
+  faults: FeedStoreFaults
+  observer: FeedObserver
+  keys: number
+}
 
-export function makeFeedWorldState(regions: number, faults: FeedStoreFaults, observer: FeedObserver): FeedWorldState {
-  return { state: makeFeedStoreState(regions), regions, faults, observer, keys: 0 }
+export function makeFeedWorldState(
+  regions: number,
+  lost: Set<number> | undefined,
+  faults: FeedStoreFaults,
+  observer: FeedObserver,
+): FeedWorldState {
+  return { state: makeFeedStoreState(regions), regions, lost, faults, observer, keys: 0 }
 }
 
 export function openModelFeedStore(world: FeedWorldState, gate: Gate): FeedHotStore {
-  const { state, regions, faults, observer } = world
-  const once = <T>(name: string, args: readonly unknown[], act: () => T): Promise<T> => atOnce(gate, 'hot', name, args, act)
-
-  function perRegion<T, R>(name: string, items: readonly T[], of: (item: T) => number, act: (items: readonly T[]) => readonly R[]) {
-    const results: R[] = []
-    const parts = Array.from(Map.groupBy(items.keys(), (place) => of(items[place] as T)).values(), (places) => () => {
-      const done = act(places.map((place) => items[place] as T))
-      places.forEach((place, index) => (results[place] = done[index] as R))
-    })
-    return gate.call('hot', name, [items], parts, () => results)
-  }
+  const { state, regions, lost, faults, observer } = world
+  const { inRegions, once, together, perRegion } = makeRegionCalls(gate, regions, lost)
   const regionOfViewer = (viewer: ViewerId): number => regionOf(viewer, regions)
   const nothing = (): undefined => undefined
 
@@ -68,7 +73,8 @@ export function openModelFeedStore(world: FeedWorldState, gate: Gate): FeedHotSt
   }
 
   return {
-    publish: (draft, options) => once('publish', [{ viewer: draft.author, ...draft }], () => publish(draft, options)),
+    publish: (draft, options) =>
+      once('publish', regionOfViewer(draft.author), [{ viewer: draft.author, ...draft }], () => publish(draft, options)),
     addToInboxes: (id, viewers, options) =>
       perRegion('addToInboxes', viewers, regionOfViewer, (some) => {
         state.changeInboxes(id, some, false, options)
@@ -80,26 +86,27 @@ export function openModelFeedStore(world: FeedWorldState, gate: Gate): FeedHotSt
         return []
       }).then(nothing),
     delete: (post, options) =>
-      once('delete', [{ viewer: post.author, post: post.id }], () => {
+      once('delete', regionOfViewer(post.author), [{ viewer: post.author, post: post.id }], () => {
         const tombstone = state.deletePost(post, options)
         observer.deleted(post.id)
         return tombstone
       }),
     setWords: (viewer, words, options) =>
-      once('setWords', [{ viewer }, words], () => {
+      once('setWords', regionOfViewer(viewer), [{ viewer }, words], () => {
         observer.wordsSet(viewer, words)
         return state.setWords(viewer, words, options)
       }),
-    getWords: (viewer) => once('getWords', [{ viewer }], () => state.getWords(viewer)),
+    getWords: (viewer) => once('getWords', regionOfViewer(viewer), [{ viewer }], () => state.getWords(viewer)),
     getPostMany: (ids) => perRegion('getPostMany', ids, regionOfPost, (some) => some.map(state.getPost)),
     getOutboxMany: (authors) => perRegion('getOutboxMany', authors, regionOfViewer, (some) => some.map(state.getOutbox)),
     getInboxMany: (viewers) => perRegion('getInboxMany', viewers, regionOfViewer, (some) => some.map(state.getInbox)),
     listChanges(since) {
       const found: RegionChanges[] = []
-      const parts = Array.from(since, (one) => () => void found.push(...listChanges(new Map([one]))))
-      return gate.call('hot', 'listChanges', [], parts, () => found)
+      const acts = new Map(Array.from(since, (one) => [one[0], () => void found.push(...listChanges(new Map([one])))]))
+      return inRegions('listChanges', [], acts, () => found)
     },
-    noteChange: (viewer, key, options) => once('noteChange', [{ viewer }, key], () => state.noteChange(viewer, key, options)),
+    noteChange: (viewer, key, options) =>
+      once('noteChange', regionOfViewer(viewer), [{ viewer }, key], () => state.noteChange(viewer, key, options)),
     readDirty: (keys) =>
       perRegion(
         'readDirty',
@@ -118,11 +125,17 @@ export function openModelFeedStore(world: FeedWorldState, gate: Gate): FeedHotSt
         },
       ).then(nothing),
     // In the model a dirty mark is part of its contents.
-    dropDirty: (keys) => once('dropDirty', [keys], nothing),
-    listDirty: (some, dirtyBefore, limit, walk) => once('listDirty', [some], () => state.listDirty(some, dirtyBefore, limit, walk)),
-    countDirty: () => once('countDirty', [], state.countDirty),
-    purgeOld: (some, changedBefore, limit) => once('purgeOld', [some, changedBefore], () => state.purgeOld(some, changedBefore, limit)),
-    check: () => once('check', [], nothing),
+    dropDirty: (keys) =>
+      together(
+        'dropDirty',
+        keys.map(({ viewer }) => regionOfViewer(viewer)),
+        nothing,
+      ),
+    listDirty: (some, dirtyBefore, limit, walk) => together('listDirty', some, () => state.listDirty(some, dirtyBefore, limit, walk)),
+    countDirty: () => together('countDirty', [], state.countDirty),
+    purgeOld: (some, changedBefore, limit) => together('purgeOld', some, () => state.purgeOld(some, changedBefore, limit)),
+    check: (part = 0) => once('check', part, [], nothing),
+    ...(lost === undefined ? {} : { partOf: regionOfViewer }),
     close: () => Promise.resolve(),
   }
 }

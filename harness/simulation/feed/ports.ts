@@ -40,7 +40,9 @@ export function openFeedPorts(stores: FeedWorldStores, gate: Gate, clock: Clock,
 
   /** Calls are noted: an answer that fails early leaves others open. */
   function noted<S extends object>(store: S): S {
-    const methods = Object.entries(store as Record<string, unknown>).filter(([, method]) => typeof method === 'function')
+    const methods = Object.entries(store as Record<string, unknown>).filter(
+      ([name, method]) => typeof method === 'function' && name !== 'partOf',
+    )
     return { ...store, ...Object.fromEntries(methods.map(([name, method]) => [name, noting(method as () => Promise<unknown>)])) }
   }
 

@@ -28,6 +28,7 @@ import { makeFeedWorldState, type FeedStoreFaults } from './model-hot.ts'
 import { makeLongsetState, type LongsetFaults } from './model-longsets.ts'
 import { makeNodes } from './model-nodes.ts'
 import { makeRecordStates, type RecordFaults } from './model-records.ts'
+import { makeParts } from './parts.ts'
 import type { FeedWorldStores } from './ports.ts'
 import { startFeedProcess, type FeedProcess } from './process.ts'
 import { checkFeedQuiet } from './quiet-rules.ts'
@@ -78,12 +79,13 @@ export async function runFeedWorld(
 }
 
 function openWorld(random: Random, drawn: DrawnFeedWorld, faults: FeedFaults, history: History | undefined) {
-  const { stallChance, stallMaxMs, isSkewed, logOptions } = drawn
+  const { stallChance, stallMaxMs, isSkewed, logOptions, hasParts } = drawn
   const dice = makeDice(random)
   const scheduler = makeScheduler(random, { start: START, stallChance, stallMaxMs }, history)
   const leap: Leap = { at: 0, ms: 0 }
+  const parts = makeParts(random, scheduler, hasParts, history)
   const journal = { left: journaled, removedAt: -Infinity }
-  const checker = makeFeedChecker(makeMayLack(drawn, scheduler, leap, journal))
+  const checker = makeFeedChecker(makeMayLack(drawn, scheduler, leap, journal, parts.wasLostSince))
   const marksHot = makeMarkStoreState(
     REGIONS,
     {},
@@ -94,7 +96,7 @@ function openWorld(random: Random, drawn: DrawnFeedWorld, faults: FeedFaults, hi
   })
   const nodes = makeNodes(random, scheduler, drawn.nodeOptions, history)
   const stores: FeedWorldStores = {
-    hot: makeFeedWorldState(REGIONS, faults, checker.observer),
+    hot: makeFeedWorldState(REGIONS, parts.lost, faults, checker.observer),
     longsets: makeLongsetState(scheduler.now, faults),
     records: makeRecordStates(faults),
     log: makeLogState({ ...logOptions, faults: {} }),
@@ -135,7 +137,7 @@ function openWorld(random: Random, drawn: DrawnFeedWorld, faults: FeedFaults, hi
       })
     },
   })
-  return { scheduler, checker, clients, stores, places, placed, journaled, changeLayout, dice, leap }
+  return { scheduler, checker, clients, stores, places, placed, journaled, changeLayout, dice, leap, parts }
 
   /** Follows that wait for the hot store. */
   function journaled(): number {
@@ -165,17 +167,20 @@ function makeMayLack(
   scheduler: Scheduler,
   leap: Leap,
   journal: { left(): number; removedAt: number },
+  wasLostSince: (since: number) => boolean,
 ) {
   const noticeMs = NOTICE_MS + 2 * (pipelineOptions.guard.checkEveryMs ?? 0) + (stallChance > 0 ? 3 * stallMaxMs : 0)
   return (code: ErrorCode, beganAt: number): boolean => {
     // In a leap nobody notices anything.
     const since = beganAt - noticeMs < leap.at ? beganAt - noticeMs - leap.ms : beganAt - noticeMs
-    if (scheduler.wasDownSince(code, since)) return true
+    if (scheduler.wasDownSince(code, since) || (code === 'HOT_STORE_UNAVAILABLE' && wasLostSince(since))) return true
     // A process that has journaled follows does not know when they are in the hot store.
     if (code === 'HOT_STORE_UNAVAILABLE' && (journal.left() > 0 || journal.removedAt >= beganAt - noticeMs)) return true
     // Reads of the record store are given up when it is slow, and wait only briefly while the hot store is down.
-    const isSlow = stallChance > 0 && stallMaxMs >= PATIENCE_MS / 2
-    return code === 'RECORD_STORE_UNAVAILABLE' && (isSlow || scheduler.wasDownSince('HOT_STORE_UNAVAILABLE', since))
+    return (
+      code === 'RECORD_STORE_UNAVAILABLE' &&
+      (stallChance > 0 || wasLostSince(since) || scheduler.wasDownSince('HOT_STORE_UNAVAILABLE', since))
+    )
   }
 }
 
@@ -239,13 +244,14 @@ function makeRest(
   }
 }
 
-function misfortunesOf({ placed, stores: { nodes }, changeLayout, dice }: FeedWorld, beginRest: () => void): Misfortunes<FeedPlace> {
+function misfortunesOf({ placed, stores: { nodes }, changeLayout, dice, parts }: FeedWorld, beginRest: () => void): Misfortunes<FeedPlace> {
   return [
     [0.2, placed.startOrKill],
     [0.27, placed.askToStop],
     [0.42, placed.restartOne],
     [0.58, () => placed.breakOrMend(dice.pick(['hot', 'hot', 'cache', 'log', 'records', 'records', 'events']))],
-    [0.64, placed.rebalance],
+    [0.62, placed.rebalance],
+    [0.67, parts.lose],
     [0.75, nodes.breakOrMend],
     [0.8, nodes.empty],
     [0.86, changeLayout],
@@ -255,7 +261,7 @@ function misfortunesOf({ placed, stores: { nodes }, changeLayout, dice }: FeedWo
 
 function makeQuiet(
   { pipelineOptions, config: { feed }, stallMaxMs }: DrawnFeedWorld,
-  { scheduler, clients, stores, placed, journaled }: FeedWorld,
+  { scheduler, clients, stores, placed, journaled, parts }: FeedWorld,
   history: History | undefined,
 ) {
   const { thumbup, guard, journaling } = pipelineOptions
@@ -273,6 +279,7 @@ function makeQuiet(
       scheduler.calm()
       placed.mendAll(STORES)
       stores.nodes.mendAll()
+      parts.mendAll()
       placed.startMissing()
       const backMs = 2 * (guard.checkEveryMs ?? 0) + (journaling?.lookEveryMs ?? 0) + 2 * (journaling?.retryMaxMs ?? 0)
       const marksMs = thumbup.sweepAfterMs + Math.max(3 * thumbup.sweepEveryMs, 3 * thumbup.publishEveryMs) + 2 * thumbup.windowMs
