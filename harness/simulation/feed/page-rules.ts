@@ -35,7 +35,7 @@ export function makePageRules(truths: Truths, fail: Fail) {
       if (last !== undefined && compareIds(post.id, last) >= 0) fail(`scroll: ${what} has ${post.id} after ${last}`, list.owner)
       last = post.id
       checkShown(post, viewer, since, degraded, what)
-      checkListed(list, post, since, degraded, what)
+      checkListed(list, truths.posts.get(post.id)?.post ?? post, since, degraded, what)
     }
     if (degraded.size > 0) return
     const shown = new Set(posts.map(({ id }) => id))
