@@ -56,8 +56,8 @@ export function openFeedPorts(stores: FeedWorldStores, gate: Gate, clock: Clock,
   }
 
   const hot = noted(openModelFeedStore(stores.hot, gate))
-  const longsets = plantInLongsets(noted(openModelLongsets(stores.longsets, gate)), faults)
-  const counters = openSimulatedCounters(stores.records, stores.hot.regions, gate)
+  const longsets = plantInLongsets(noted(openModelLongsets(stores.longsets, stores.hot.regions, stores.hot.lost, gate)), faults)
+  const counters = openSimulatedCounters(stores.records, stores.hot.regions, stores.hot.lost, gate)
   return {
     ...{ hot, longsets, settled },
     records: plantInRecords(noted(openSimulatedFeedRecords(stores.records, gate)), faults),
