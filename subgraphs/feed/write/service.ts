@@ -26,6 +26,7 @@ import { checkPublish, checkWords, unknownPost, type CountEventInput, type Publi
 import type { CountEvent } from '../model/counts.ts'
 import type { DirtyKey } from '../model/dirty-keys.ts'
 import { eventsOfPost } from '../model/post-events.ts'
+import { countedEvents } from '../persist/counted-events.ts'
 import { maySee, recipientsOf, type FilterWords, type Post } from '../model/post.ts'
 import { isPostId, type PostId } from '../packed/post-id.ts'
 import type { FeedHotStore } from '../stores/hot-store.ts'
@@ -119,7 +120,8 @@ export function makeFeedService(clock: Clock, parts: FeedServiceParts, { busines
       }
       const tombstone = await hot.delete(post, options())
       if (post.audience !== undefined) await hot.removeFromInboxes(post.id, recipientsOf(post), options())
-      if (!post.deleted) await countLater(eventsOfPost(tombstone, business), degraded)
+      // With the events of the publication: its process may have died before it counted them.
+      if (!post.deleted) await countLater(countedEvents(tombstone, business, clock.now()), degraded)
       aggregate({ viewer, post: post.id })
       figures.deleted++
       return tombstone

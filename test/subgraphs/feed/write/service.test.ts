@@ -118,13 +118,16 @@ describe('deleting', () => {
     expect([tombstone.deleted, tombstone.text, await inbox('11')]).toEqual([true, '', []])
   })
 
-  it('a deletion takes back what the post counted, once', async () => {
+  it('a deletion takes back what the post counted, once, and after it', async () => {
     const { post: source } = await publish(draft())
     const { post } = await publish(draft({ source: source.id }))
     counted.length = 0
     await service.delete(author, post.id, new Set())
     await service.delete(author, post.id, new Set())
+    // Its own process may have died before it counted. Taken back first, the number of an author's posts would be too low for a moment.
     expect(counted).toEqual([
+      { id: `post:${post.id}`, subject: { business: 65_535, oid: '7' }, counter: 'post', delta: 1 },
+      { id: `repost:${post.id}`, subject: { business: 4, oid: source.id }, counter: 'repost', delta: 1 },
       { id: `unpost:${post.id}`, subject: { business: 65_535, oid: '7' }, counter: 'post', delta: -1 },
       { id: `unrepost:${post.id}`, subject: { business: 4, oid: source.id }, counter: 'repost', delta: -1 },
     ])
