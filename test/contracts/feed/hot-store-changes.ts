@@ -94,6 +94,16 @@ export function changesContract({ store, regions, another }: FeedStoreSubject): 
     )
   })
 
+  it('many changes of several regions are listed completely, each in its region', async () => {
+    const asked = [0, 1, 2, 3]
+    const since = tickAt(later()) - 1
+    const viewers = asked.map((region) => numbered(region === 2 ? 0 : 400).map(() => viewerIn(region)))
+    for (const viewer of viewers.flat()) await store().noteChange(viewer, graphKey(viewer), optionsAt())
+    const found = await store().listChanges(new Map(asked.map((region) => [region, since])))
+    const keys = new Map(found.map(({ region, changed }) => [region, changed.map(({ key }) => key).toSorted()]))
+    expect(keys).toEqual(new Map([0, 1, 3].map((region) => [region, (viewers[region] ?? []).map(graphKey).toSorted()])))
+  })
+
   it('an answer is partial exactly if changes above the asked tick were forgotten', async () => {
     const [first, second] = [viewerIn(0), viewerIn(0)]
     const since = tickAt(later()) - 1

@@ -1,6 +1,7 @@
 /**
- * Reads of the feed's hot store. Posts are one MGET per region, and noted changes one range per region. Lists of a region are one script,
- * because their parts must be of one moment.
+ * Reads of the feed's hot store. Posts are one MGET per region. Lists of a region are one script, because their parts must be of one moment.
+ * Each page asks all regions for their noted changes, and most of them have none. On a single server, one script asks many regions: a command
+ * of its own for each region costs a page more than its posts do.
  */
 import type { ViewerId } from '../../../../core/domain.ts'
 import { scriptCommand, type Command, type Connection } from '../../../../stores/redis/connection.ts'
@@ -16,10 +17,13 @@ import { decodeList, decodeStoredPost, decodeStoredWords } from './values.ts'
 /** So that a command blocks its server for less than a millisecond. */
 const LISTS_PER_SCRIPT = 25
 const POSTS_PER_COMMAND = 100
-const CHANGES_PER_COMMAND = 1_000
+const CHANGES_PER_SCRIPT = 1_000
+const REGIONS_PER_SCRIPT = 200
 const BUSINESS = 0
 
 type KeysOf = (region: number, viewer: ViewerId) => string
+/** The number of regions that were read, then the place of a region, from 1, and its changes, alternating. */
+type ChangesAnswer = [number, ...(number | Buffer[])[]]
 type Gathered = { region: number; tick: number; changed: Map<string, number>; version: number; isPartial: boolean; isDone: boolean }
 
 export function makeFeedReading(connection: Connection, layout: FeedLayout) {
@@ -62,11 +66,13 @@ export function makeFeedReading(connection: Connection, layout: FeedLayout) {
     return lists
   }
 
-  const rangeCommand = ({ region, tick }: Gathered): Command => ({
-    name: 'zrangebyscore',
-    // From the last tick of a long answer on, since more keys may have it.
-    args: [layout.changes(region), tick, '+inf', 'WITHSCORES', 'LIMIT', 0, CHANGES_PER_COMMAND],
-  })
+  const changesCommand = (some: readonly Gathered[]): Command =>
+    scriptCommand(
+      SCRIPTS.listChanges,
+      some.map(({ region }) => layout.changes(region)),
+      // From the last tick of a long answer on, since more keys may have it.
+      [CHANGES_PER_SCRIPT, ...some.map(({ tick }) => tick)],
+    )
 
   return {
     getValues,
@@ -90,14 +96,15 @@ export function makeFeedReading(connection: Connection, layout: FeedLayout) {
       return value ? decodeStoredWords(value) : undefined
     },
 
-    /** A long answer is read in several commands. A key that changes in between moves to their end. */
+    /** A long answer is read by several scripts. A key that changes in between moves to their end. */
     async listChanges(since: ReadonlyMap<number, number>): Promise<RegionChanges[]> {
       const all = Array.from(since, ([region, tick]): Gathered => {
         return { region, tick: tick + 1, changed: new Map(), version: tick, isPartial: false, isDone: false }
       })
       for (let open = all; open.length > 0; open = open.filter(({ isDone }) => !isDone)) {
-        const answers = (await connection.send(open.map(rangeCommand))) as Buffer[][]
-        open.forEach((gathered, at) => take(gathered, answers[at] ?? []))
+        const parts = chunked(open, connection.isCluster ? 1 : REGIONS_PER_SCRIPT)
+        const answers = (await connection.send(parts.map(changesCommand))) as ChangesAnswer[]
+        parts.forEach((part, at) => takeAll(part, answers[at] as ChangesAnswer))
       }
       return all.flatMap(({ region, changed, version, isPartial }) => {
         const keys = Array.from(changed, ([key, tick]) => ({ key, version: tick }))
@@ -107,14 +114,29 @@ export function makeFeedReading(connection: Connection, layout: FeedLayout) {
   }
 }
 
-/** An answer of the noted changes: members with their ticks, ascending. */
-function take(gathered: Gathered, answer: readonly Buffer[]): void {
-  for (let at = 0; at < answer.length; at += 2) {
-    const [member, tick] = [String(answer[at]), Number(String(answer[at + 1]))]
+/** An answer of `list-changes.lua`. */
+function takeAll(part: readonly Gathered[], [read, ...answers]: ChangesAnswer): void {
+  let left = CHANGES_PER_SCRIPT
+  for (let at = 0; at < answers.length; at += 2) {
+    const [place, changes] = answers.slice(at, at + 2) as [number, Buffer[]]
+    take(part[place - 1] as Gathered, changes)
+    left -= changes.length / 2
+  }
+  const last = part[read - 1]
+  for (const gathered of part.slice(0, read)) gathered.isDone = gathered !== last || left > 0
+}
+
+/** Members of the noted changes with their ticks, ascending. */
+function take(gathered: Gathered, changes: readonly Buffer[]): void {
+  for (let at = 0; at < changes.length; at += 2) {
+    const [member, tick] = [String(changes[at]), Number(String(changes[at + 1]))]
     if (member === CLOCK) gathered.version = tick
     else if (member === FORGOTTEN) gathered.isPartial = true
     else gathered.changed.set(member, tick)
     gathered.tick = tick
   }
-  gathered.isDone = answer.length < CHANGES_PER_COMMAND * 2
+}
+
+function chunked<T>(items: readonly T[], size: number): T[][] {
+  return Array.from({ length: Math.ceil(items.length / size) }, (_, at) => items.slice(at * size, (at + 1) * size))
 }

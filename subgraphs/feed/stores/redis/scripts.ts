@@ -10,6 +10,7 @@ export const SCRIPTS = {
   setWords: read('set-words'),
   noteChange: read('note-change'),
   getLists: read('get-lists'),
+  listChanges: read('list-changes'),
   clearDirty: read('clear-dirty'),
   dropDirty: read('drop-dirty'),
   purgePosts: read('purge-posts'),
