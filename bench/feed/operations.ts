@@ -1,0 +1,36 @@
+/** The operations of the benchmarks, persisted in a manifest, and their request bodies. */
+import { apollo, makeManifestFolder, sha } from '../../harness/samples/manifests.ts'
+import { PAGE_SIZE } from './peers/page.ts'
+
+const POST = `id text media createdAt author { id followerCount } source { id text author { id } } sourceState
+repostCount commentCount readCount likeCount viewerMark viewerSeen`
+
+export const OPERATIONS = {
+  Home: `query Home { homeFeed(first: ${PAGE_SIZE}) { edges { cursor node { ${POST} } } pageInfo { hasNextPage endCursor } } }`,
+  Read: `query Read($id: ID!) { posts(ids: [$id]) { ${POST} } }`,
+  Publish:
+    'mutation Publish($input: PublishPostInput!) { publishPost(input: $input) { post { id createdAt } repeated userErrors { code message } } }',
+  Follow: 'mutation Follow($ids: [ID!]!) { follow(input: { ids: $ids }) { results { outcome } userErrors { code message } } }',
+  Unfollow: 'mutation Unfollow($ids: [ID!]!) { unfollow(input: { ids: $ids }) { results { outcome } userErrors { code message } } }',
+}
+
+export function bodyOf(name: keyof typeof OPERATIONS, variables: object = {}): Buffer {
+  return Buffer.from(JSON.stringify({ documentId: `sha256:${sha(OPERATIONS[name])}`, variables }))
+}
+
+/** The path of the manifest, for `persisted.manifests`. */
+export function writeManifest(): { path: string; remove(): void } {
+  const folder = makeManifestFolder()
+  const operations = Object.entries(OPERATIONS).map(([name, body]) => ({
+    name,
+    type: body.startsWith('query') ? 'query' : 'mutation',
+    body,
+  }))
+  return { path: folder.write('feed.json', apollo(...operations)), remove: folder.remove }
+}
+
+/** Throws if the answer is not complete. */
+export function checkWhole(answer: string): void {
+  if (answer.includes('"errors"') || answer.includes('"degraded"'))
+    throw new Error(`an answer is not complete: ${answer.slice(0, 300)} … ${answer.slice(-300)}`)
+}

@@ -1,0 +1,129 @@
+/**
+ * Tidemark with a dataset, on both shapes. Posts, follows, likes, counts and filters of seen posts are written into the record stores, as they
+ * are long after their publication. The hot stores fill themselves when pages are read.
+ */
+import { join } from 'node:path'
+import { FOLLOW_BUSINESS } from '../../config/feed.ts'
+import { makeConfig } from '../../config/config.ts'
+import { systemClock } from '../../core/clock.ts'
+import { openStores, type OpenStores } from '../../cli/stores/history.ts'
+import { startDeployment } from '../../harness/deployment/deployment.ts'
+import { makeServiceFolder, startService } from '../../harness/deployment/service.ts'
+import { storeFilters, storeLikes } from '../../harness/samples/stored-facts.ts'
+import { runningPid } from '../../scripts/servers/processes.ts'
+import type { Dataset } from './dataset.ts'
+import { writeManifest } from './operations.ts'
+
+/** The number of the business `post` in the default configuration. */
+const POSTS = 4
+const ROWS_AT_ONCE = 2_000
+const SINCE = 1_700_000_000_000
+
+export type Product = {
+  url: string
+  /** A folder for other files, removed at the end. */
+  folder: string
+  /** The process that answers. */
+  pid: number
+  /** The processes of its servers, but for Memcached. */
+  servers: readonly number[]
+  /** `/metrics` of the process that answers: values by series, such as `name{class="head"}`. */
+  metrics(): Promise<Map<string, number>>
+  remove(): Promise<void>
+}
+
+const silent = { debug() {}, info() {}, warn() {}, error() {} }
+
+export async function startEmbedded(dataset: Dataset): Promise<Product> {
+  const { folder, remove } = makeServiceFolder()
+  const manifest = writeManifest()
+  const clean = (): void => {
+    manifest.remove()
+    remove()
+  }
+  try {
+    const settings = { persisted: { manifests: [manifest.path] } }
+    const config = makeConfig([{ name: 'bench', values: { ...settings, stores: { data: join(folder, 'data') } } }])
+    const stores = await openStores(config, systemClock, silent)
+    await fillAndClose(stores, dataset)
+    const service = await startService({ folder, settings })
+    return {
+      url: service.url,
+      folder,
+      pid: service.pid,
+      servers: [],
+      metrics: () => metricsAt(service.url),
+      async remove() {
+        await service.stop()
+        clean()
+      },
+    }
+  } catch (error) {
+    clean()
+    throw error
+  }
+}
+
+/** `cacheOf`: the section `cache`; `folder` may have its layout. */
+export async function startDistributed(dataset: Dataset, cacheOf: (folder: string) => Record<string, unknown>): Promise<Product> {
+  const manifest = writeManifest()
+  const deployment = await startDeployment({
+    jobs: 0,
+    markJobs: 1,
+    feedJobs: 1,
+    settings: ({ folder }) => ({ cache: cacheOf(folder), persisted: { manifests: [manifest.path] } }),
+  })
+  const remove = async (): Promise<void> => {
+    await deployment.remove()
+    manifest.remove()
+  }
+  try {
+    const stores = await deployment.openStores()
+    await fillAndClose(stores, dataset)
+    const { folder } = deployment.servers
+    const [gateway] = deployment.gateways
+    if (gateway === undefined) throw new Error('the deployment has no gateway')
+    return {
+      url: gateway.url,
+      folder,
+      pid: gateway.pid() as number,
+      servers: ['redis', 'mariadb'].map((name) => runningPid(join(folder, name)) as number),
+      metrics: () => metricsAt(gateway.url),
+      remove,
+    }
+  } catch (error) {
+    await remove()
+    throw error
+  }
+}
+
+async function fillAndClose(stores: OpenStores, dataset: Dataset): Promise<void> {
+  try {
+    await fill(stores, dataset)
+  } finally {
+    await stores.close()
+  }
+}
+
+async function fill({ feed, marks, seen }: OpenStores, dataset: Dataset): Promise<void> {
+  if (feed === undefined) throw new Error('the configuration has no feed')
+  const { posts, follows, likes, counts, popular } = dataset
+  for (let at = 0; at < posts.length; at += ROWS_AT_ONCE) await feed.records.putPosts(posts.slice(at, at + ROWS_AT_ONCE))
+  const totals = counts.map(({ id, reposts, comments, reads }) => ({
+    subject: { business: POSTS, oid: id },
+    counts: { repost: reposts, comment: comments, read: reads },
+    version: 1,
+  }))
+  for (let at = 0; at < totals.length; at += ROWS_AT_ONCE) await feed.counters.records.putTotals(totals.slice(at, at + ROWS_AT_ONCE))
+  const fans = popular.followers.map((viewer) => ({ viewer, oids: [popular.author] }))
+  await storeLikes(marks.records, FOLLOW_BUSINESS, [...follows, ...fans], SINCE)
+  await storeLikes(marks.records, POSTS, likes, SINCE)
+  await storeFilters(seen.records, POSTS, dataset.seen)
+}
+
+async function metricsAt(url: string): Promise<Map<string, number>> {
+  const text = await (await fetch(new URL('/metrics', url))).text()
+  return new Map(
+    Array.from(text.matchAll(/^([a-zA-Z_:][\w:]*(?:\{.*\})?) (\S+)/gm), ([, series, value]) => [series as string, Number(value)]),
+  )
+}
