@@ -5,8 +5,8 @@
  *     viewers   packed viewer · kind · the rest
  *               WORDS    (nothing)                      the viewer's filter words
  *               KEY      client key                     id and contents' hash of the author's post with this key
- *               OUTBOX   post id                        an added or removed post
- *               INBOX    post id                        alike
+ *               OUTBOX   (nothing)                      added and removed public posts of the author
+ *               INBOX    (nothing)                      alike, for the viewer
  *     changes   u16 region · kind · the rest
  *               NOTED    tick · cache key               (nothing): noted changes, oldest first
  *               NEWEST   cache key                      the tick of the key's noted change
@@ -32,7 +32,6 @@ export const POST = 2
 
 export type KeyRange = { start: Buffer; end: Buffer }
 
-const ID_BYTES = 8
 const TICK_BYTES = 8
 const CHANGE_AT = 2 + 1
 const TEXT_BYTES_MAX = PACKED_ID_BYTES_MAX
@@ -46,30 +45,14 @@ function writeKind(viewer: ViewerId, kind: number): number {
   return scratch.writeUInt8(kind, packId(viewer, scratch, 0))
 }
 
-export function wordsKey(viewer: ViewerId): Buffer {
-  return scratch.subarray(0, writeKind(viewer, WORDS))
+/** WORDS, OUTBOX or INBOX. */
+export function plainKey(kind: typeof WORDS | ListKind, viewer: ViewerId): Buffer {
+  return scratch.subarray(0, writeKind(viewer, kind))
 }
 
 export function clientKeyKey(author: ViewerId, clientKey: string): Buffer {
   const at = writeKind(author, CLIENT_KEY)
   return scratch.subarray(0, at + scratch.write(clientKey, at))
-}
-
-export function listKey(kind: ListKind, viewer: ViewerId, id: PostId): Buffer {
-  return scratch.subarray(0, packId(id, scratch, writeKind(viewer, kind)))
-}
-
-/** The whole list, or its posts below this tick. */
-export function listRange(kind: ListKind, viewer: ViewerId, belowTick?: number): KeyRange {
-  const start = Buffer.from(scratch.subarray(0, writeKind(viewer, kind)))
-  if (belowTick === undefined) return { start, end: Buffer.from(scratch.subarray(0, writeKind(viewer, kind + 1))) }
-  const first = Buffer.alloc(ID_BYTES)
-  first.writeBigUInt64BE(BigInt(Math.max(belowTick, 0)) << 14n)
-  return { start, end: Buffer.concat([start, first]) }
-}
-
-export function idOfListKey(key: Buffer): PostId {
-  return unpackId(key, key.length - ID_BYTES)
 }
 
 function writeChange(region: number, kind: number): number {

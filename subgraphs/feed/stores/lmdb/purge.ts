@@ -4,9 +4,10 @@
  */
 import { inboxKey } from '../../model/cache-keys.ts'
 import type { PostId } from '../../packed/post-id.ts'
-import { INBOX, NOTED, OUTBOX, POST, changeRange, clientKeyKey, idOfHeldPostKey, listKey, listRange, readNotedKey } from './keys.ts'
+import { removeId } from '../../packed/vector.ts'
+import { INBOX, NOTED, OUTBOX, POST, changeRange, clientKeyKey, idOfHeldPostKey, plainKey, readNotedKey } from './keys.ts'
 import { decodeKnownKey } from './values.ts'
-import { clockOf, forgetNote, readPost, readWords, replacePost, replaceWords, type FeedWork } from './work.ts'
+import { clockOf, forgetNote, putList, readList, readPost, readWords, replacePost, replaceWords, type FeedWork } from './work.ts'
 
 /** Of these regions, below this tick, at most `limit`. Returns the number forgotten. */
 export function purgeOld(work: FeedWork, regions: readonly number[], belowTick: number, limit: number): number {
@@ -35,7 +36,8 @@ function forgetPost(work: FeedWork, id: PostId): void {
   const { author, clientKey } = held.content
   const { viewers } = work.tables
   replacePost(work, id, held, undefined)
-  void viewers.remove(listKey(OUTBOX, author, id))
+  const { added, removed } = readList(work, OUTBOX, author)
+  putList(work, OUTBOX, author, { added: removeId(added, id), removed: removed.filter((removal) => removal.id !== id) })
   const known = viewers.getBinaryFast(clientKeyKey(author, clientKey))
   if (known !== undefined && decodeKnownKey(known).id === id) void viewers.remove(clientKeyKey(author, clientKey))
 }
@@ -68,5 +70,5 @@ function hasDirtyWords(work: FeedWork, key: string): boolean {
 function forgetInbox(work: FeedWork, viewer: string): void {
   const held = readWords(work, viewer)
   if (held !== undefined) replaceWords(work, viewer, held, undefined)
-  for (const key of [...work.tables.viewers.getKeys(listRange(INBOX, viewer))]) void work.tables.viewers.remove(key)
+  void work.tables.viewers.remove(plainKey(INBOX, viewer))
 }

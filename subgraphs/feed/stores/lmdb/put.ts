@@ -4,12 +4,11 @@ import { contentKey, headKey, inboxKey } from '../../model/cache-keys.ts'
 import { contentsHash, tombstoneOf } from '../../model/post-codec.ts'
 import type { FilterWords, Post, PostDraft } from '../../model/post.ts'
 import { POST_EPOCH_MS, TICKS_PER_MS, postIdOf, type PostId } from '../../packed/post-id.ts'
+import { hasId, insertId, packOne, placeOf, removeId } from '../../packed/vector.ts'
 import type { FeedStoreOptions, PublishOutcome } from '../hot-store.ts'
-import { INBOX, OUTBOX, clientKeyKey, listKey, listRange } from './keys.ts'
-import { decodeKnownKey, decodeTick, encodeKnownKey, encodeTick } from './values.ts'
-import { nextTick, note, readPost, readWords, regionOfViewer, replacePost, replaceWords, type FeedWork } from './work.ts'
-
-const ADDED = 0
+import { INBOX, OUTBOX, clientKeyKey } from './keys.ts'
+import { decodeKnownKey, encodeKnownKey } from './values.ts'
+import { nextTick, note, putList, readList, readPost, readWords, regionOfViewer, replacePost, replaceWords, type FeedWork } from './work.ts'
 
 export function publish(work: FeedWork, draft: PostDraft, { now }: FeedStoreOptions): PublishOutcome {
   const { author, clientKey, audience } = draft
@@ -30,7 +29,8 @@ export function publish(work: FeedWork, draft: PostDraft, { now }: FeedStoreOpti
   replacePost(work, id, undefined, { dirtySince: now, content: post })
   void viewers.put(clientKeyKey(author, clientKey), encodeKnownKey({ id, hash }))
   if (audience === undefined) {
-    void viewers.put(listKey(OUTBOX, author, id), encodeTick(ADDED))
+    const { added, removed } = readList(work, OUTBOX, author)
+    putList(work, OUTBOX, author, { added: insertId(added, id), removed })
     note(work, region, headKey(author), version)
   }
   return { status: 'published', post }
@@ -44,7 +44,8 @@ export function deletePost(work: FeedWork, post: Post, { now }: FeedStoreOptions
   const tombstone = tombstoneOf(post, nextTick(work, region, now, post.version))
   replacePost(work, id, held, { dirtySince: held?.dirtySince || now, content: tombstone })
   if (post.audience === undefined) {
-    void work.tables.viewers.put(listKey(OUTBOX, author, id), encodeTick(tombstone.version))
+    const { added, removed } = readList(work, OUTBOX, author)
+    putList(work, OUTBOX, author, { added: removeId(added, id), removed: [...removed, { id, tick: tombstone.version }] })
     note(work, region, headKey(author), tombstone.version)
   }
   note(work, region, contentKey(id), tombstone.version)
@@ -60,24 +61,18 @@ export function changeInboxes(
   { now, keepMs }: FeedStoreOptions,
 ): void {
   const ticks = new Map<number, number>()
-  const oldTick = (now - keepMs - POST_EPOCH_MS) * TICKS_PER_MS
+  const oldTick = Math.max(0, (now - keepMs - POST_EPOCH_MS) * TICKS_PER_MS)
+  const oldId = packOne(postIdOf(oldTick, 0))
   for (const viewer of new Set(viewers)) {
-    const value = work.tables.viewers.getBinaryFast(listKey(INBOX, viewer, id))
-    if (value !== undefined && (!isRemoval || decodeTick(value) > ADDED)) continue
+    const { added, removed } = readList(work, INBOX, viewer)
+    if (removed.some((removal) => removal.id === id) || (!isRemoval && hasId(added, id))) continue
     const region = regionOfViewer(work, viewer)
     const tick = ticks.get(region) ?? nextTick(work, region, now)
     ticks.set(region, tick)
-    trimInbox(work, viewer, oldTick)
-    void work.tables.viewers.put(listKey(INBOX, viewer, id), encodeTick(isRemoval ? tick : ADDED))
+    const kept = { added: added.subarray(placeOf(added, oldId)), removed: removed.filter((removal) => removal.tick >= oldTick) }
+    if (isRemoval) putList(work, INBOX, viewer, { added: removeId(kept.added, id), removed: [...kept.removed, { id, tick }] })
+    else putList(work, INBOX, viewer, { added: insertId(kept.added, id), removed: kept.removed })
     note(work, region, inboxKey(viewer), tick)
-  }
-}
-
-/** No entry is older than its post, so only entries of old posts are examined. */
-function trimInbox(work: FeedWork, viewer: ViewerId, oldTick: number): void {
-  const { viewers } = work.tables
-  for (const { key, value } of [...viewers.getRange(listRange(INBOX, viewer, oldTick))]) {
-    if (decodeTick(value) < oldTick) void viewers.remove(key)
   }
 }
 

@@ -1,26 +1,18 @@
 /** Reads of the feed's hot store: list changes as packed vectors, and the regions' noted changes. */
 import type { ViewerId } from '../../../../core/domain.ts'
 import { headKey, inboxKey } from '../../model/cache-keys.ts'
+import { packIds } from '../../packed/vector.ts'
 import type { ListChanges, RegionChanges } from '../hot-store.ts'
-import { INBOX, NOTED, OUTBOX, changeRange, listRange, readNotedKey, type ListKind } from './keys.ts'
-import { decodeTick } from './values.ts'
-import { clockOf, notedTick, regionOfViewer, type FeedWork } from './work.ts'
+import { INBOX, NOTED, OUTBOX, changeRange, readNotedKey, type ListKind } from './keys.ts'
+import { clockOf, notedTick, readList, regionOfViewer, type FeedWork } from './work.ts'
 
-const ID_BYTES = 8
+export const readOutbox = (work: FeedWork, author: ViewerId): ListChanges => changesOf(work, OUTBOX, author, headKey(author))
+export const readInbox = (work: FeedWork, viewer: ViewerId): ListChanges => changesOf(work, INBOX, viewer, inboxKey(viewer))
 
-export const readOutbox = (work: FeedWork, author: ViewerId): ListChanges => readList(work, OUTBOX, author, headKey(author))
-export const readInbox = (work: FeedWork, viewer: ViewerId): ListChanges => readList(work, INBOX, viewer, inboxKey(viewer))
-
-/** Keys end in packed ids, in ascending order, so the vectors are joined from them. */
-function readList(work: FeedWork, kind: ListKind, viewer: ViewerId, cacheKey: string): ListChanges {
-  const added: Buffer[] = []
-  const removed: Buffer[] = []
-  for (const { key, value } of work.tables.viewers.getRange(listRange(kind, viewer))) {
-    const list = decodeTick(value) === 0 ? added : removed
-    list.push(key.subarray(key.length - ID_BYTES))
-  }
+function changesOf(work: FeedWork, kind: ListKind, viewer: ViewerId, cacheKey: string): ListChanges {
+  const { added, removed } = readList(work, kind, viewer)
   const version = notedTick(work, regionOfViewer(work, viewer), cacheKey)
-  return { added: Buffer.concat(added), removed: Buffer.concat(removed), version }
+  return { added, removed: packIds(removed.map(({ id }) => id)), version }
 }
 
 export function listChanges(work: FeedWork, since: ReadonlyMap<number, number>): RegionChanges[] {

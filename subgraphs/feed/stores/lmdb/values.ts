@@ -3,7 +3,7 @@
  *
  *     a post, words   dirtySince (6 bytes, 0 = clean) · protobuf
  *     a client key    post id (8 bytes) · hash of the contents (8 bytes)
- *     a list entry    the tick of its removal (f64), 0 = added
+ *     a list          u32 bytes of the added ids · these ids, packed · per removed id: post id (8 bytes) · tick of the removal (f64)
  *     a clock         last tick (f64) · newest tick of a forgotten change (f64)
  *
  * Encoders write into one buffer: the bytes are valid until the next one encodes, which is long enough inside a transaction, where LMDB
@@ -13,12 +13,14 @@ import { packId, unpackId } from '../../../../core/keys.ts'
 import { CONTENTS_HASH_BYTES, decodePost, decodeWords, encodePost, encodeWords } from '../../model/post-codec.ts'
 import type { FilterWords, Post } from '../../model/post.ts'
 import type { PostId } from '../../packed/post-id.ts'
+import { ID_BYTES } from '../../packed/vector.ts'
 
 /** `dirtySince` is the time of the first unpersisted change; 0 = clean. */
 export type Held<T> = { dirtySince: number; content: T }
 
 const TIME_BYTES = 6
-const ID_BYTES = 8
+const COUNT_BYTES = 4
+const REMOVAL_BYTES = ID_BYTES + 8
 let scratch = Buffer.allocUnsafeSlow(4_096)
 
 export function encodeHeldPost({ dirtySince, content }: Held<Post>): Buffer {
@@ -53,6 +55,25 @@ export function encodeKnownKey({ id, hash }: KnownKey): Buffer {
 
 export function decodeKnownKey(value: Buffer): KnownKey {
   return { id: unpackId(value, 0), hash: Buffer.from(value.subarray(ID_BYTES, ID_BYTES + CONTENTS_HASH_BYTES)) }
+}
+
+/** Changes of an outbox or inbox. `added` is a packed vector. */
+export type HeldList = { added: Buffer; removed: readonly { id: PostId; tick: number }[] }
+
+export function encodeList({ added, removed }: HeldList): Buffer {
+  const value = Buffer.allocUnsafe(COUNT_BYTES + added.length + removed.length * REMOVAL_BYTES)
+  let end = value.writeUInt32BE(added.length)
+  end += added.copy(value, end)
+  for (const { id, tick } of removed) end = value.writeDoubleBE(tick, packId(id, value, end))
+  return value
+}
+
+export function decodeList(value: Buffer, length: number): HeldList {
+  const addedEnd = COUNT_BYTES + value.readUInt32BE(0)
+  const removed: { id: PostId; tick: number }[] = []
+  for (let at = addedEnd; at < length; at += REMOVAL_BYTES)
+    removed.push({ id: unpackId(value, at), tick: value.readDoubleBE(at + ID_BYTES) })
+  return { added: Buffer.from(value.subarray(COUNT_BYTES, addedEnd)), removed }
 }
 
 export function encodeTick(tick: number): Buffer {

@@ -9,18 +9,21 @@ import type { Bytes, Environment } from '../../../../stores/lmdb/environment.ts'
 import { flushedKeyOf, type DirtyKey } from '../../model/dirty-keys.ts'
 import type { FilterWords, Post } from '../../model/post.ts'
 import { tickAfter, type PostId } from '../../packed/post-id.ts'
-import { clockKey, heldPostKey, newestKey, notedKey, postKey, wordsKey } from './keys.ts'
+import { EMPTY_VECTOR } from '../../packed/vector.ts'
+import { WORDS, clockKey, heldPostKey, newestKey, notedKey, plainKey, postKey, type ListKind } from './keys.ts'
 import {
   decodeClock,
   decodeHeldPost,
   decodeHeldWords,
+  decodeList,
   decodeTick,
   encodeClock,
   encodeHeldPost,
   encodeHeldWords,
+  encodeList,
   encodeTick,
 } from './values.ts'
-import type { Held, RegionClock } from './values.ts'
+import type { Held, HeldList, RegionClock } from './values.ts'
 
 /** `keys.ts` describes them. */
 export type FeedTables = {
@@ -35,6 +38,7 @@ export type FeedTables = {
 export type FeedWork = { tables: FeedTables; regions: number; clocks: Map<number, RegionClock & { changed: boolean }> }
 
 const NOTHING = Buffer.allocUnsafeSlow(0)
+const NO_LIST: HeldList = { added: EMPTY_VECTOR, removed: [] }
 
 export function openFeedTables(environment: Environment): FeedTables {
   return {
@@ -114,7 +118,7 @@ export function replacePost(work: FeedWork, id: PostId, held: Held<Post> | undef
 }
 
 export function readWords(work: FeedWork, viewer: ViewerId): Held<FilterWords> | undefined {
-  const value = work.tables.viewers.getBinaryFast(wordsKey(viewer))
+  const value = work.tables.viewers.getBinaryFast(plainKey(WORDS, viewer))
   return value === undefined ? undefined : decodeHeldWords(value, value.length)
 }
 
@@ -125,9 +129,20 @@ export function replaceWords(
   held: Held<FilterWords> | undefined,
   next: Held<FilterWords> | undefined,
 ): void {
-  if (next === undefined) void work.tables.viewers.remove(wordsKey(viewer))
-  else void work.tables.viewers.put(wordsKey(viewer), encodeHeldWords(next))
+  if (next === undefined) void work.tables.viewers.remove(plainKey(WORDS, viewer))
+  else void work.tables.viewers.put(plainKey(WORDS, viewer), encodeHeldWords(next))
   moveDirtyMark(work, regionOfViewer(work, viewer), { viewer, post: undefined }, held?.dirtySince, next?.dirtySince)
+}
+
+export function readList(work: FeedWork, kind: ListKind, viewer: ViewerId): HeldList {
+  const value = work.tables.viewers.getBinaryFast(plainKey(kind, viewer))
+  return value === undefined ? NO_LIST : decodeList(value, value.length)
+}
+
+export function putList(work: FeedWork, kind: ListKind, viewer: ViewerId, list: HeldList): void {
+  const { viewers } = work.tables
+  if (list.added.length === 0 && list.removed.length === 0) void viewers.remove(plainKey(kind, viewer))
+  else void viewers.put(plainKey(kind, viewer), encodeList(list))
 }
 
 function moveDirtyMark(work: FeedWork, region: number, key: DirtyKey, from = 0, to = 0): void {

@@ -100,6 +100,44 @@ describe.skipIf(!(await redisIsHere()))('the feed on its own Redis', () => {
     expect(changes?.changed.map(({ key }) => key).toSorted()).toEqual(viewers.map(inboxKey).toSorted())
   })
 
+  it('no command takes a millisecond with the limits of the public API, although all data is in one region', async () => {
+    const inOneRegion = (count: number) => numbered(count).map(() => freshViewerIn(1, regions))
+    const [viewers, authors, [author = '']] = [inOneRegion(1_000), inOneRegion(500), inOneRegion(1)]
+    const media = Array.from({ length: 9 }, () => `https://example.com/${'p'.repeat(480)}`)
+    const largest = () => draftOf(author, { text: '👋'.repeat(2_000), media, audience: viewers })
+    const posts: Post[] = []
+    for (const follow of authors) posts.push(await publishOne(store, draftOf(follow)))
+    const words = numbered(100).map((word) => word.padEnd(50, '👋'))
+    const calls: (() => Promise<unknown>)[] = [
+      async () => posts.push(await publishOne(store, largest())),
+      () => store.addToInboxes(posts.at(-1)?.id ?? '', viewers, optionsAt()),
+      () => store.getPostMany(posts.slice(-200).map(({ id }) => id)),
+      () => store.getOutboxMany(authors),
+      () => store.getInboxMany(viewers.slice(0, 1)),
+      () => store.listChanges(new Map([[1, 0]])),
+      () => store.setWords(author, words, optionsAt()),
+      () => store.removeFromInboxes(posts.at(-1)?.id ?? '', viewers, optionsAt()),
+      async () => posts.push(await store.delete(posts.pop() as Post, optionsAt())),
+      async () => store.readDirty(await store.listDirty([1], later(), 500)),
+      () => clean(store, ...posts.slice(-500)),
+      () => store.purgeOld([1], later() - 1_000, 500),
+    ]
+    // The first time, the server has not compiled the scripts.
+    for (const call of calls) await call()
+    await redis.config('SET', 'slowlog-log-slower-than', '1000')
+    for (const [which, call] of calls.entries()) {
+      await redis.config('RESETSTAT')
+      await redis.slowlog('RESET')
+      for (let round = 0; round < 15; round++) await call()
+      const slow = Number(await redis.slowlog('LEN'))
+      const made = [...(await redis.info('commandstats')).matchAll(/cmdstat_(?:evalsha|mget|zrangebyscore):calls=(\d+)/g)]
+      const count = made.reduce((sum, [, calls]) => sum + Number(calls), 0)
+      expect(count).toBeGreaterThanOrEqual(15)
+      // A busy machine interrupts the server now and then. A long command is slow every time.
+      expect(slow / count, `call ${which}: ${slow} of ${count} commands were slow`).toBeLessThan(0.3)
+    }
+  })
+
   it('every call recovers when the server loses its scripts', async () => {
     const lose = () => redis.script('FLUSH')
     const author = '42'
