@@ -37,7 +37,7 @@ test('compose prints only the supergraph on standard output, or writes it, and b
   expect(printed.status).toBe(0)
   expect(printed.out).toMatch(/^schema\n?\s*@link/)
   expect(printed.error).toMatch(
-    /^composed history \(in the process\), thumbup \(in the process\), feed-existence \(in the process\), videos \(http:\/\/videos\/\): [0-9a-f]{16}\n$/,
+    /^composed history \(in the process\), thumbup \(in the process\), feed-existence \(in the process\), feed \(in the process\), videos \(http:\/\/videos\/\): [0-9a-f]{16}\n$/,
   )
   expect((await run('compose', '--config', path, '--out', 'out.graphql')).out).toBe('')
   expect(readFileSync(join(folder, 'out.graphql'), 'utf8')).toBe(printed.out)
@@ -58,7 +58,7 @@ test('compose accepts tidemark.yaml too, with its businesses in the graph', asyn
 test('subgraphs that do not compose end it with status 1 and the reasons', async () => {
   const { status, error } = await run('compose', '--config', writeGraph(VIDEOS.replace('title: String', 'viewerProgress: Int')))
   expect(status).toBe(1)
-  expect(error).toContain('CONFIG_INVALID: the subgraphs history, thumbup, feed-existence, videos do not compose:')
+  expect(error).toContain('CONFIG_INVALID: the subgraphs history, thumbup, feed-existence, feed, videos do not compose:')
   expect(error).toContain('without "videos" the others compose')
 })
 
@@ -77,7 +77,7 @@ test('conflicting kinds of one type, on which the composer throws, end start, co
     expect([status, error]).toEqual([
       1,
       expect.stringContaining(
-        'the type User is an object type in "thumbup" and an object type with @interfaceObject in "ages" and an interface in "people": use one kind',
+        'the type User is an object type in "thumbup", "feed" and an object type with @interfaceObject in "ages" and an interface in "people": use one kind',
       ),
     ])
     expect(error).toContain('CONFIG_INVALID: the subgraphs history, thumbup, feed-existence, ages, people do not compose:')
