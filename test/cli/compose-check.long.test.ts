@@ -80,7 +80,7 @@ test('conflicting kinds of one type, on which the composer throws, end start, co
         'the type User is an object type in "thumbup", "feed" and an object type with @interfaceObject in "ages" and an interface in "people": use one kind',
       ),
     ])
-    expect(error).toContain('CONFIG_INVALID: the subgraphs history, thumbup, feed-existence, ages, people do not compose:')
+    expect(error).toContain('CONFIG_INVALID: the subgraphs history, thumbup, feed-existence, feed, ages, people do not compose:')
     expect(error).not.toContain('    at ')
   }
 })
