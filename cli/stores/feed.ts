@@ -18,7 +18,7 @@ import { openRedisFeedStore } from '../../subgraphs/feed/stores/redis/hot-store.
 import { openRedisLongsets } from '../../subgraphs/feed/stores/redis/longsets.ts'
 import { openKafkaLog } from '../../writeback/stores/kafka/log.ts'
 import { openLmdbLog } from '../../writeback/stores/lmdb/log.ts'
-import { closeAll, kafkaConnection, type Distributed, type StoreLogger } from './servers.ts'
+import { closeAll, kafkaConnection, openTogether, type Distributed, type StoreLogger } from './servers.ts'
 
 export type FeedStores = GuardableStores & { longsets: LongsetStore; counters: CounterStores }
 
@@ -50,13 +50,7 @@ export async function openDistributedFeed(
   { redis, kafka, mysql }: Distributed,
 ): Promise<OpenFeedStores> {
   const { regions } = config.stores
-  const opened: { close(): Promise<void> }[] = []
-  async function keep<S extends { close(): Promise<void> }>(store: S | Promise<S>): Promise<S> {
-    const kept = await store
-    opened.push(kept)
-    return kept
-  }
-  try {
+  return openTogether(async (keep) => {
     const servers = { ...redis, regions, retryMaxMs: HOT_RETRY_MAX_MS }
     const hot = await keep(openRedisFeedStore(servers))
     const longsets = await keep(openRedisLongsets(servers))
@@ -79,9 +73,6 @@ export async function openDistributedFeed(
         { clock, logger },
       ),
     )
-    return { feed: { hot, longsets, log, records, counters }, close: () => closeAll(opened) }
-  } catch (error) {
-    await closeAll(opened)
-    throw error
-  }
+    return { feed: { hot, longsets, log, records, counters } }
+  })
 }

@@ -7,7 +7,7 @@ import type { SeenStores } from '../../subgraphs/feed-existence/stores/guarded.t
 import { hasFeed } from '../../config/feed.ts'
 import { openDistributedFeed, openEmbeddedFeed, type FeedStores } from './feed.ts'
 import { openDistributedSeen, openEmbeddedSeen } from './feed-existence.ts'
-import { closeAll, kafkaConnection, type Distributed, type StoreLogger } from './servers.ts'
+import { kafkaConnection, openTogether, type Distributed, type StoreLogger } from './servers.ts'
 import { markJournalFolders, openDistributedMarks, openEmbeddedMarks, type TenantStores } from './thumbup.ts'
 import type { Config } from '../../config/config.ts'
 import type { HotStore } from '../../subgraphs/history/stores/hot-store.ts'
@@ -137,25 +137,17 @@ async function openDistributed(
   const { regions } = config.stores
   const { retentionDays } = config.history
   const expireMs = retentionDays === 'forever' ? 0 : (retentionDays + 1) * DAY_MS
-  const opened: { close(): Promise<void> }[] = []
-  function keep<S extends { close(): Promise<void> }>(store: S): S {
-    opened.push(store)
-    return store
-  }
-  try {
-    const hot = keep(openRedisHotStore({ ...redis, regions, expireMs, retryMaxMs: HOT_RETRY_MAX_MS }))
+  return openTogether(async (keep) => {
+    const hot = await keep(openRedisHotStore({ ...redis, regions, expireMs, retryMaxMs: HOT_RETRY_MAX_MS }))
     await checkRedisAtStart(hot)
-    const records = keep(await openMysqlRecordStore({ ...mysql, regions }, clock))
+    const records = await keep(openMysqlRecordStore({ ...mysql, regions }, clock))
     const { topicPrefix, groupId } = kafka
-    const log = keep(
-      await openKafkaLog({ connection: kafkaConnection(kafka), regions, topicPrefix, groupId, mayBeDown: true }, { clock, logger }),
+    const log = await keep(
+      openKafkaLog({ connection: kafkaConnection(kafka), regions, topicPrefix, groupId, mayBeDown: true }, { clock, logger }),
     )
-    const { marks, tenants } = keep(await openDistributedMarks(config, clock, logger, { redis, kafka, mysql }))
-    const { seen } = keep(await openDistributedSeen(config, clock, logger, { redis, kafka, mysql }))
-    const feed = hasFeed(config) ? keep(await openDistributedFeed(config, clock, logger, { redis, kafka, mysql })).feed : undefined
-    return { hot, log, records, marks, tenants, seen, feed, sqlFigures: records.figures, close: () => closeAll(opened) }
-  } catch (error) {
-    await closeAll(opened)
-    throw error
-  }
+    const { marks, tenants } = await keep(openDistributedMarks(config, clock, logger, { redis, kafka, mysql }))
+    const { seen } = await keep(openDistributedSeen(config, clock, logger, { redis, kafka, mysql }))
+    const feed = hasFeed(config) ? (await keep(openDistributedFeed(config, clock, logger, { redis, kafka, mysql }))).feed : undefined
+    return { hot, log, records, marks, tenants, seen, feed, sqlFigures: records.figures }
+  })
 }

@@ -16,7 +16,30 @@ export function kafkaConnection({ brokers, tls, sasl }: Distributed['kafka']) {
   return { brokers, ...(tls && { tls }), ...(sasl && { sasl }) }
 }
 
+type Closable = { close(): Promise<void> }
+
+/**
+ * Opens stores that are closed together. `keep` takes each store as soon as it is open. If a later one cannot be opened, those are closed,
+ * and the error is thrown.
+ */
+export async function openTogether<T extends object>(
+  open: (keep: <S extends Closable>(store: S | Promise<S>) => Promise<S>) => Promise<T>,
+): Promise<T & Closable> {
+  const opened: Closable[] = []
+  try {
+    const stores = await open(async (store) => {
+      const kept = await store
+      opened.push(kept)
+      return kept
+    })
+    return { ...stores, close: () => closeAll(opened) }
+  } catch (error) {
+    await closeAll(opened)
+    throw error
+  }
+}
+
 /** Closes the stores in reverse order. */
-export async function closeAll(stores: readonly { close(): Promise<void> }[]): Promise<void> {
+export async function closeAll(stores: readonly Closable[]): Promise<void> {
   for (const store of [...stores].reverse()) await store.close()
 }

@@ -29,7 +29,7 @@ import { openMysqlMarkRecords } from '../../subgraphs/thumbup/stores/mysql/recor
 import { openRedisCountCache } from '../../subgraphs/thumbup/stores/redis/count-cache.ts'
 import { openRedisMarkStore } from '../../subgraphs/thumbup/stores/redis/hot-store.ts'
 import { withSecondCache } from '../../subgraphs/thumbup/stores/second-cache.ts'
-import { closeAll, kafkaConnection, loggerOf, type Distributed, type StoreLogger } from './servers.ts'
+import { closeAll, openTogether, kafkaConnection, loggerOf, type Distributed, type StoreLogger } from './servers.ts'
 
 export type OpenMarks = {
   /** The common stores. */
@@ -86,40 +86,34 @@ export async function openDistributedMarks(
   { redis, kafka, mysql }: Distributed,
 ): Promise<OpenMarks> {
   const { regions } = config.stores
-  const opened: { close(): Promise<void> }[] = []
-  async function keep<S extends { close(): Promise<void> }>(store: S | Promise<S>): Promise<S> {
-    const kept = await store
-    opened.push(kept)
-    return kept
-  }
-  /** A mistake about a tenant's servers stops no start: for the other businesses, these servers are just down. */
-  async function openOf(servers: Distributed, topicPrefix: string, events: MarkEvents, tenant?: BusinessConfig): Promise<MarkStores> {
-    const mayBeUnfit = tenant !== undefined
-    const redis = { ...servers.redis, regions, mayBeUnfit, setting: redisSettingOf(tenant?.thumbup.stores?.redis && tenant.name) }
-    return {
-      hot: await keep(openRedisMarkStore({ ...redis, expireMs: idleMsOf(config), retryMaxMs: HOT_RETRY_MAX_MS })),
-      cache: await keep(openCountCache(clock, redis)),
-      log: await keep(
-        openKafkaLog(
-          {
-            connection: kafkaConnection(kafka),
-            regions,
-            topicPrefix,
-            stream: 'marks',
-            mayBeDown: true,
-            mayBeUnfit,
-            batchKeysMax: WINDOW_KEYS_MAX,
-            partitionsAtOnce: PARTITIONS_AT_ONCE,
-          },
-          { clock, logger: tenant === undefined ? logger : loggerOf(logger, tenant.name) },
+  return openTogether(async (keep) => {
+    /** A mistake about a tenant's servers stops no start: for the other businesses, these servers are just down. */
+    async function openOf(servers: Distributed, topicPrefix: string, events: MarkEvents, tenant?: BusinessConfig): Promise<MarkStores> {
+      const mayBeUnfit = tenant !== undefined
+      const redis = { ...servers.redis, regions, mayBeUnfit, setting: redisSettingOf(tenant?.thumbup.stores?.redis && tenant.name) }
+      return {
+        hot: await keep(openRedisMarkStore({ ...redis, expireMs: idleMsOf(config), retryMaxMs: HOT_RETRY_MAX_MS })),
+        cache: await keep(openCountCache(clock, redis)),
+        log: await keep(
+          openKafkaLog(
+            {
+              connection: kafkaConnection(kafka),
+              regions,
+              topicPrefix,
+              stream: 'marks',
+              mayBeDown: true,
+              mayBeUnfit,
+              batchKeysMax: WINDOW_KEYS_MAX,
+              partitionsAtOnce: PARTITIONS_AT_ONCE,
+            },
+            { clock, logger: tenant === undefined ? logger : loggerOf(logger, tenant.name) },
+          ),
         ),
-      ),
-      records: await keep(openMysqlMarkRecords({ ...servers.mysql, regions, mayBeUnfit }, clock)),
-      events,
+        records: await keep(openMysqlMarkRecords({ ...servers.mysql, regions, mayBeUnfit }, clock)),
+        events,
+      }
     }
-  }
 
-  try {
     const connection = kafkaConnection(kafka)
     const events = await keep(openKafkaMarkEvents({ connection, regions, topicPrefix: kafka.topicPrefix }, { clock, logger }))
     const marks = await openOf({ redis, kafka, mysql }, kafka.topicPrefix, events)
@@ -128,11 +122,8 @@ export async function openDistributedMarks(
       const own = { redis: business.thumbup.stores?.redis ?? redis, kafka, mysql: business.thumbup.stores?.mysql ?? mysql }
       tenants.set(business.number, await openOf(own, tenantTopicPrefix(kafka.topicPrefix, business.name), events, business))
     }
-    return { marks, tenants, close: () => closeAll(opened) }
-  } catch (error) {
-    await closeAll(opened)
-    throw error
-  }
+    return { marks, tenants }
+  })
 }
 
 type CacheServers = Distributed['redis'] & { regions: number; mayBeUnfit: boolean; setting: string }
