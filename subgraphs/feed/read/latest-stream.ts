@@ -1,4 +1,5 @@
 /** A stream for one subscriber, in which only the newest value waits. */
+import { openPullStream } from '../../pull-stream.ts'
 
 export type LatestStream<T> = {
   readonly iterator: AsyncIterableIterator<T>
@@ -8,47 +9,21 @@ export type LatestStream<T> = {
 
 /** `onEnd` is called once, when the subscriber has returned the iterator. */
 export function openLatestStream<T>(onEnd: () => void): LatestStream<T> {
-  let waiting: { value: T } | undefined
-  let pulls: ((result: IteratorResult<T>) => void)[] = []
-  let hasEnded = false
-
-  function hand(): void {
-    if (waiting === undefined) return
-    const pull = pulls.shift()
-    if (pull === undefined) return
-    const { value } = waiting
+  let waiting: T | undefined
+  function take(): T | undefined {
+    const value = waiting
     waiting = undefined
-    pull({ done: false, value })
+    return value
   }
-
-  function end(): Promise<IteratorResult<T>> {
-    if (!hasEnded) {
-      hasEnded = true
-      waiting = undefined
-      onEnd()
-      for (const pull of pulls) pull({ done: true, value: undefined })
-      pulls = []
-    }
-    return Promise.resolve({ done: true, value: undefined })
-  }
-
-  const iterator: AsyncIterableIterator<T> = {
-    [Symbol.asyncIterator]: () => iterator,
-    next() {
-      if (hasEnded) return Promise.resolve({ done: true, value: undefined })
-      return new Promise((resolve) => {
-        pulls.push(resolve)
-        hand()
-      })
-    },
-    return: end,
-    throw: end,
-  }
+  const { iterator, hand, hasEnded } = openPullStream(take, () => {
+    waiting = undefined
+    onEnd()
+  })
   return {
     iterator,
     push(value) {
-      if (hasEnded) return
-      waiting = { value }
+      if (hasEnded()) return
+      waiting = value
       hand()
     },
   }

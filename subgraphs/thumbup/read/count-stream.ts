@@ -4,6 +4,7 @@
  */
 import type { Clock, Timer } from '../../../core/clock.ts'
 import type { BusinessNumber, CountedSubject } from '../../../core/domain.ts'
+import { openPullStream } from '../../pull-stream.ts'
 
 export type CountStream = {
   followed: readonly Followed[]
@@ -14,51 +15,27 @@ export type CountStream = {
 /** `onEnd` is called once, when the subscriber has returned the iterator. */
 export function openCountStream(clock: Clock, windowMs: number, onEnd: () => void): CountStream {
   let waiting: Set<Followed> | undefined
-  let pulls: ((result: IteratorResult<readonly CountedSubject[]>) => void)[] = []
   let isDue = false
   let timer: Timer | undefined
-  let ended = false
 
-  function hand(): void {
-    if (!isDue || waiting === undefined) return
-    const pull = pulls.shift()
-    if (pull === undefined) return
+  function take(): readonly CountedSubject[] | undefined {
+    if (!isDue || waiting === undefined) return undefined
     const value = Array.from(waiting, countedOf)
     isDue = false
     waiting = undefined
-    pull({ done: false, value })
+    return value
   }
 
-  function end(): Promise<IteratorResult<readonly CountedSubject[]>> {
-    if (!ended) {
-      ended = true
-      timer?.cancel()
-      waiting = undefined
-      onEnd()
-      const left = pulls
-      pulls = []
-      for (const pull of left) pull({ done: true, value: undefined })
-    }
-    return Promise.resolve({ done: true, value: undefined })
-  }
-
-  const iterator: AsyncIterableIterator<readonly CountedSubject[]> = {
-    [Symbol.asyncIterator]: () => iterator,
-    next() {
-      if (ended) return Promise.resolve({ done: true, value: undefined })
-      return new Promise((resolve) => {
-        pulls.push(resolve)
-        hand()
-      })
-    },
-    return: end,
-    throw: end,
-  }
+  const { iterator, hand, hasEnded } = openPullStream(take, () => {
+    timer?.cancel()
+    waiting = undefined
+    onEnd()
+  })
   return {
     followed: [],
     iterator,
     changed(entry) {
-      if (ended) return
+      if (hasEnded()) return
       waiting = (waiting ?? new Set()).add(entry)
       timer ??= clock.after(windowMs, () => {
         timer = undefined
