@@ -2,21 +2,13 @@
 import type { ViewerId } from '../../core/domain.ts'
 import { connectionOf } from '../connection.ts'
 import type { FollowPage } from '../follow-marks.ts'
-import type { SubjectEntity } from '../subjects.ts'
+import { knownSubject, type SubjectEntity } from '../subjects.ts'
 import type { Post } from './model/post.ts'
 import type { PostPage } from './read/page.ts'
 
-/** An entity whose post is known and may be shown to the viewer of this request. */
-export class KnownPost implements SubjectEntity {
-  readonly __typename: string
-  readonly id: string
-  readonly post: Post
-
-  constructor(__typename: string, post: Post) {
-    this.__typename = __typename
-    this.id = post.id
-    this.post = post
-  }
+/** The entity of a post that may be shown to the viewer of this request. */
+export function knownPost(entity: string, post: Post): SubjectEntity<Post> {
+  return knownSubject(entity, post.id, post)
 }
 
 /** A user whom the viewer has just followed, or not any more. It may be in the journal only, so it replaces the answer of a store. */
@@ -32,7 +24,7 @@ export class FollowedUser {
 
 /** `entity`: the type of posts. */
 export function postsOf(entity: string, page: PostPage, hasPreviousPage: boolean) {
-  const edges = page.edges.map(({ cursor, post }) => ({ cursor, node: new KnownPost(entity, post) }))
+  const edges = page.edges.map(({ cursor, post }) => ({ cursor, node: knownPost(entity, post) }))
   const { pageInfo } = connectionOf(edges, page, hasPreviousPage)
   // After many posts that were left out, the next page begins below the last edge.
   return { edges, pageInfo: { ...pageInfo, endCursor: page.endCursor ?? null } }

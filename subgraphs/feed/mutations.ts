@@ -1,7 +1,7 @@
 /** The mutations of the feed: they call the service, and make payloads of its answers. */
 import { requireViewer } from '../../core/viewer.ts'
 import { orUserErrors, userErrorOf } from '../user-errors.ts'
-import { FollowedUser, KnownPost } from './answers.ts'
+import { FollowedUser, knownPost } from './answers.ts'
 import type { FeedContext, FeedReads } from './context.ts'
 import type { ChangeFollows, FollowAnswer } from './graph/follows.ts'
 import type { CountEventInput, PublishPostInput } from './inputs.ts'
@@ -55,7 +55,7 @@ export function makeFeedMutations(entity: string, service: FeedService, changeFo
           if (post.source !== undefined) context.loaders.feed.counts.clear(post.source)
           context.loaders.feed.postCounts.clear(post.author)
           // A repetition may find that the post was deleted.
-          return { post: post.deleted ? { __typename: entity, id: post.id } : new KnownPost(entity, post), repeated, userErrors: [] }
+          return { post: post.deleted ? { __typename: entity, id: post.id } : knownPost(entity, post), repeated, userErrors: [] }
         },
         (userErrors) => ({ post: null, repeated: false, userErrors }),
       ),

@@ -3,18 +3,19 @@
  * The fields of other posts are null, without a hint of the reason.
  */
 import type { BusinessConfig } from '../../config/config.ts'
-import { subjectId, subjectResolvers, type SubjectEntity } from '../subjects.ts'
-import { KnownPost } from './answers.ts'
+import { knownOf, subjectId, subjectResolvers, type SubjectEntity } from '../subjects.ts'
+import { knownPost } from './answers.ts'
 import type { FeedContext } from './context.ts'
 import { maySee, type Post } from './model/post.ts'
 import { createdAtOf, isPostId, type PostId } from './packed/post-id.ts'
 
+type PostEntity = SubjectEntity<Post>
 type Shown = Post | null | Promise<Post | null>
 
 export function makePostFields(business: BusinessConfig, regions: number) {
   /** The post, if this viewer may see it. */
-  function shown(entity: SubjectEntity, context: FeedContext): Shown {
-    return entity instanceof KnownPost ? entity.post : load(subjectId(entity), context)
+  function shown(entity: PostEntity, context: FeedContext): Shown {
+    return knownOf(entity) ?? load(subjectId(entity), context)
   }
 
   async function load(id: PostId, { loaders, viewer }: FeedContext): Promise<Post | null> {
@@ -24,19 +25,19 @@ export function makePostFields(business: BusinessConfig, regions: number) {
 
   const field =
     <T>(of: (post: Post) => T) =>
-    (entity: SubjectEntity, _: unknown, context: FeedContext): T | null | Promise<T | null> => {
+    (entity: PostEntity, _: unknown, context: FeedContext): T | null | Promise<T | null> => {
       const post = shown(entity, context)
       if (post instanceof Promise) return post.then((loaded) => loaded && of(loaded))
       return post && of(post)
     }
 
-  const counter = (name: 'repost' | 'comment' | 'read') => async (entity: SubjectEntity, _: unknown, context: FeedContext) => {
+  const counter = (name: 'repost' | 'comment' | 'read') => async (entity: PostEntity, _: unknown, context: FeedContext) => {
     const post = await shown(entity, context)
     return post && ((await context.loaders.feed.counts.load(post.id))?.[name] ?? null)
   }
 
   /** The source of the post: undefined if it shares none, null if no store answers. */
-  async function sourceOf(entity: SubjectEntity, context: FeedContext): Promise<Post | 'deleted' | undefined | null> {
+  async function sourceOf(entity: PostEntity, context: FeedContext): Promise<Post | 'deleted' | undefined | null> {
     const id = (await shown(entity, context))?.source
     if (id === undefined) return undefined
     const source = await context.loaders.feed.posts.load(id)
@@ -54,11 +55,11 @@ export function makePostFields(business: BusinessConfig, regions: number) {
       media: field(({ media }) => media),
       createdAt: field(({ id }) => createdAtOf(id)),
       restricted: field(({ audience }) => audience !== undefined),
-      async source(entity: SubjectEntity, _: unknown, context: FeedContext) {
+      async source(entity: PostEntity, _: unknown, context: FeedContext) {
         const source = await sourceOf(entity, context)
-        return typeof source === 'object' && source !== null ? new KnownPost(business.entity, source) : null
+        return typeof source === 'object' && source !== null ? knownPost(business.entity, source) : null
       },
-      async sourceState(entity: SubjectEntity, _: unknown, context: FeedContext) {
+      async sourceState(entity: PostEntity, _: unknown, context: FeedContext) {
         const source = await sourceOf(entity, context)
         if (source === undefined || source === null) return null
         return source === 'deleted' ? 'DELETED' : 'SHOWN'

@@ -6,7 +6,7 @@ import { idFrom } from '../../core/keys.ts'
 import { requireViewer } from '../../core/viewer.ts'
 import { bigCount } from '../big-count.ts'
 import { timestamp } from '../timestamp.ts'
-import { KnownPost, postsOf } from './answers.ts'
+import { knownPost, postsOf } from './answers.ts'
 import type { FeedContext, FeedReads } from './context.ts'
 import type { ChangeFollows } from './graph/follows.ts'
 import { makeFeedMutations } from './mutations.ts'
@@ -38,7 +38,7 @@ export function makeFeedResolvers(
       checkIdCount(ids.length)
       return ids.map(async (id) => {
         const post = await load(idFrom(id, 'ids'), context)
-        return post && new KnownPost(entity, post)
+        return post && knownPost(entity, post)
       })
     },
     feedUser(_: unknown, { id }: { id?: string | null }, { viewer }: FeedContext) {
