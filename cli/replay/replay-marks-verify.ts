@@ -6,6 +6,7 @@ import { callForWhole } from '../../conformance/api-client.ts'
 import { credentialsOf } from './batch-sender.ts'
 import { ownerOf, type WireMark } from './marks-of-rows.ts'
 import type { ReplayOptions } from './options.ts'
+import { chunked } from '../../stores/chunks.ts'
 
 type Liked = { id: string; markedAt: number }
 type Expected = {
@@ -203,8 +204,4 @@ function isSame(actual: readonly Liked[], wanted: readonly Liked[]): boolean {
   return (
     actual.length === wanted.length && actual.every(({ id, markedAt }, at) => id === wanted[at]?.id && markedAt === wanted[at].markedAt)
   )
-}
-
-function chunked<T>(items: readonly T[], size: number): T[][] {
-  return Array.from({ length: Math.ceil(items.length / size) }, (_, at) => items.slice(at * size, (at + 1) * size))
 }

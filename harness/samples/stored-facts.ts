@@ -11,6 +11,7 @@ import type { HotStore } from '../../subgraphs/history/stores/hot-store.ts'
 import type { MarkRecords } from '../../subgraphs/thumbup/stores/record-store.ts'
 import type { RecordStore } from '../../subgraphs/history/stores/record-store.ts'
 import type { SeenRecords } from '../../subgraphs/feed-existence/stores/record-store.ts'
+import { chunked } from '../../stores/chunks.ts'
 
 /** Subjects that a viewer watched or liked, oldest first. */
 export type Facts = { viewer: ViewerId; oids: readonly string[] }
@@ -27,7 +28,7 @@ export async function storeLikes(records: MarkRecords, business: BusinessNumber,
       record: { mark: 'LIKE' as const, markedAt: since + at, version: (since + at) * 1_024 },
     })),
   )
-  for (const some of chunked(rows)) await records.applyMarks(some, [])
+  for (const some of chunked(rows, AT_ONCE)) await records.applyMarks(some, [])
 }
 
 /** History of which the hot timelines hold the newest `timelineCap` entries per viewer. */
@@ -56,7 +57,7 @@ export async function storeHistory(
       return { viewer, business, oid, record, decisive: true }
     }),
   )
-  for (const some of chunked(writes)) {
+  for (const some of chunked(writes, AT_ONCE)) {
     await hot.putProgress(some, { timelineCap, now })
     await persistKeys(hot, records, some, { timelineCap, purgeRowsMax: 1_000 })
   }
@@ -69,9 +70,5 @@ export async function storeFilters(records: SeenRecords, business: BusinessNumbe
     ...{ viewer, month: monthOf(now), filter: addToFilter(undefined, hashSeen(business, oids), { rate: 0.0025 }) },
     ...{ expected: 0, expiresAt: now + EXPIRES_MS },
   }))
-  for (const some of chunked(writes)) await records.putFilters(some)
-}
-
-function chunked<T>(items: readonly T[]): T[][] {
-  return Array.from({ length: Math.ceil(items.length / AT_ONCE) }, (_, at) => items.slice(at * AT_ONCE, (at + 1) * AT_ONCE))
+  for (const some of chunked(writes, AT_ONCE)) await records.putFilters(some)
 }

@@ -26,23 +26,3 @@ export function byOrder(a: { order: string }, b: { order: string }): number {
 export function placed(tuples: readonly Tuple[]): Tuple[] {
   return tuples.map((tuple, place) => [String(place), ...tuple])
 }
-
-export function chunked<T>(items: readonly T[], size: number): T[][] {
-  return Array.from({ length: Math.ceil(items.length / size) }, (_, chunk) => items.slice(chunk * size, (chunk + 1) * size))
-}
-
-/** Chunks of at most `bytesMax`, unless one item alone has more. */
-export function chunkedByBytes<T>(items: readonly T[], bytesMax: number, bytesOf: (item: T) => number): T[][] {
-  const chunks: T[][] = []
-  let bytes = Infinity
-  for (const item of items) {
-    const own = bytesOf(item)
-    bytes += own
-    if (bytes > bytesMax) {
-      chunks.push([])
-      bytes = own
-    }
-    chunks.at(-1)?.push(item)
-  }
-  return chunks
-}

@@ -11,6 +11,7 @@ import type { Role } from '../../deployment/role.ts'
 import { call } from '../calls.ts'
 import type { Ledger, SentPlay } from './ledger.ts'
 import { NUMBER, SEEN, UNSEEN, type Seen } from './writer-options.ts'
+import { chunked } from '../../../stores/chunks.ts'
 
 export type SeenVerification = {
   /** Sentences. Empty if nothing acknowledged is lost. */
@@ -87,8 +88,4 @@ async function ask<Data>(gateway: Role, viewer: string, query: string, ids: read
     if (made.end.kind === 'answered' && made.end.degraded.size === 0) return made.end.data
     if (performance.now() > end) throw new Error(`${gateway.name} does not give a complete answer: ${JSON.stringify(made.end)}`)
   }
-}
-
-function chunked<T>(items: readonly T[], size: number): T[][] {
-  return Array.from({ length: Math.ceil(items.length / size) }, (_, chunk) => items.slice(chunk * size, (chunk + 1) * size))
 }

@@ -14,6 +14,7 @@ import { call, type Call } from '../calls.ts'
 import { gapsOfCounts, gapsOfMarks, readEvents } from './events.ts'
 import { finalOf, recount, type Ledger } from './ledger.ts'
 import { BUSINESS } from './writer-options.ts'
+import { chunked } from '../../../stores/chunks.ts'
 
 export type MarkVerification = {
   /** Sentences. Empty if no acknowledged mark is lost, stale, or counted wrongly. */
@@ -235,8 +236,4 @@ function compareLists(name: string, actual: readonly Listed[], wanted: readonly 
 function isSame(cached: object, stored: object | undefined): boolean {
   const values = stored as Record<string, unknown> | undefined
   return Object.entries(cached).every(([name, value]) => values?.[name] === value)
-}
-
-function chunked<T>(items: readonly T[], size: number): T[][] {
-  return Array.from({ length: Math.ceil(items.length / size) }, (_, at) => items.slice(at * size, (at + 1) * size))
 }

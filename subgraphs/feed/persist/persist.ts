@@ -21,6 +21,7 @@ import { recipientsOf, type FilterWords, type Post } from '../model/post.ts'
 import type { FeedHotStore, FeedStoreOptions } from '../stores/hot-store.ts'
 import type { FeedRecords, WordsRow } from '../stores/record-store.ts'
 import { countedEvents } from './counted-events.ts'
+import { chunkedByWeight } from '../../../stores/chunks.ts'
 
 export type FeedPersistStores = {
   hot: Pick<FeedHotStore, 'readDirty' | 'addToInboxes' | 'removeFromInboxes' | 'clearDirty' | 'dropDirty'>
@@ -96,7 +97,7 @@ export async function persistFeed(
   const placed = await answering(posts, recipientsOf, (some) => repeatInboxes(stores.hot, some, options))
   const effective = await repeatCounts(stores, placed, options, onLate)
   report.left += placed.length - effective.length
-  for (const chunk of inTransactions(effective)) await stores.records.putPosts(chunk)
+  for (const chunk of chunkedByWeight(effective, TRANSACTION_ROWS_MAX, rowsOf)) await stores.records.putPosts(chunk)
   if (words.length > 0) await stores.records.putWords(words)
   const persisted = [
     ...effective.map(({ author, id, version }) => ({ key: { viewer: author, post: id }, version })),
@@ -145,17 +146,6 @@ async function repeatCounts(
   return posts.filter((post) => !uncounted.has(post))
 }
 
-function inTransactions(posts: readonly Post[]): Post[][] {
-  const chunks: Post[][] = []
-  let rows = Infinity
-  for (const post of posts) {
-    const own = 1 + (post.audience?.length ?? 0)
-    rows += own
-    if (rows > TRANSACTION_ROWS_MAX) {
-      chunks.push([])
-      rows = own
-    }
-    chunks.at(-1)?.push(post)
-  }
-  return chunks
+function rowsOf({ audience }: Post): number {
+  return 1 + (audience?.length ?? 0)
 }

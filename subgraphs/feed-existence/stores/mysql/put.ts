@@ -17,7 +17,8 @@ import type { FilterKey, FilterWrite } from '../record-store.ts'
 import type { Session } from '../../../../stores/mysql/database.ts'
 import { bytesLiteral, numberLiteral, packedHex, asLiteral } from '../../../../stores/mysql/literals.ts'
 import { insertFilters, lockFilters, updateFilters } from './statements.ts'
-import { type Tuple, byOrder, chunkedByBytes, placed } from '../../../../stores/mysql/tuples.ts'
+import { type Tuple, byOrder, placed } from '../../../../stores/mysql/tuples.ts'
+import { chunkedByWeight } from '../../../../stores/chunks.ts'
 
 /** Bytes of filters per statement, unless one filter alone has more: half a megabyte of hexadecimal digits. */
 const STATEMENT_BYTES_MAX = 262_144
@@ -54,8 +55,8 @@ export async function putSome(session: Session, writes: readonly PackedWrite[]):
     else known.push([write, row.version + 1])
     return true
   })
-  for (const some of chunkedByBytes(fresh, STATEMENT_BYTES_MAX, filterBytes)) await session.send(insertFilters(some.map(rowOf)))
-  for (const some of chunkedByBytes(known, STATEMENT_BYTES_MAX, filterBytes)) await session.send(updateFilters(some.map(rowOf)))
+  for (const some of chunkedByWeight(fresh, STATEMENT_BYTES_MAX, filterBytes)) await session.send(insertFilters(some.map(rowOf)))
+  for (const some of chunkedByWeight(known, STATEMENT_BYTES_MAX, filterBytes)) await session.send(updateFilters(some.map(rowOf)))
   return written
 }
 

@@ -2,7 +2,8 @@
 import type { SeenRecords, StoredFilter } from '../record-store.ts'
 import type { Database } from '../../../../stores/mysql/database.ts'
 import { idLiteral } from '../../../../stores/mysql/literals.ts'
-import { KEYS_MAX, chunked, placed } from '../../../../stores/mysql/tuples.ts'
+import { KEYS_MAX, placed } from '../../../../stores/mysql/tuples.ts'
+import { chunked } from '../../../../stores/chunks.ts'
 import { packFilterKey } from './put.ts'
 import { MEASURE_FILTERS, selectFilters, selectFiltersOf } from './statements.ts'
 

@@ -10,7 +10,8 @@
  *
  * Rows are locked in key order, posts before inboxes.
  */
-import { byOrder, chunked, chunkedByBytes, KEYS_MAX, placed, type Tuple } from '../../../../stores/mysql/tuples.ts'
+import { byOrder, KEYS_MAX, placed, type Tuple } from '../../../../stores/mysql/tuples.ts'
+import { chunked, chunkedByWeight } from '../../../../stores/chunks.ts'
 import type { Session } from '../../../../stores/mysql/database.ts'
 import { asLiteral, bytesLiteral, idLiteral, numberLiteral, packedHex } from '../../../../stores/mysql/literals.ts'
 import { decodePost, encodePost, encodeWords } from '../../model/post-codec.ts'
@@ -90,5 +91,5 @@ function inboxTuples(lists: readonly { post: Post; viewers: readonly string[] }[
 }
 
 function inStatements(rows: readonly Tuple[]): Tuple[][] {
-  return chunkedByBytes(rows, 2 * STATEMENT_BYTES_MAX, (row) => ROW_BYTES + (row.at(-1)?.length ?? 0))
+  return chunkedByWeight(rows, 2 * STATEMENT_BYTES_MAX, (row) => ROW_BYTES + (row.at(-1)?.length ?? 0))
 }

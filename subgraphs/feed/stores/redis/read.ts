@@ -13,6 +13,7 @@ import type { ListChanges, RegionChanges } from '../hot-store.ts'
 import { CLOCK, FORGOTTEN, type FeedLayout } from './keys.ts'
 import { SCRIPTS } from './scripts.ts'
 import { decodeList, decodeStoredPost, decodeStoredWords } from './values.ts'
+import { chunked } from '../../../../stores/chunks.ts'
 
 /** So that a command blocks its server for less than a millisecond. */
 const LISTS_PER_SCRIPT = 25
@@ -135,8 +136,4 @@ function take(gathered: Gathered, changes: readonly Buffer[]): void {
     else gathered.changed.set(member, tick)
     gathered.tick = tick
   }
-}
-
-function chunked<T>(items: readonly T[], size: number): T[][] {
-  return Array.from({ length: Math.ceil(items.length / size) }, (_, at) => items.slice(at * size, (at + 1) * size))
 }

@@ -35,7 +35,8 @@ import {
   updateMarks,
 } from './statements.ts'
 import { type UnnumberedChanges, putChanges } from './outbox.ts'
-import { KEYS_MAX, byOrder, chunked, placed } from '../../../../stores/mysql/tuples.ts'
+import { KEYS_MAX, byOrder, placed } from '../../../../stores/mysql/tuples.ts'
+import { chunked } from '../../../../stores/chunks.ts'
 import { idOf } from '../../../../stores/mysql/cells.ts'
 
 /** `rows`: in the order of the primary key, each key once. `rowsMax`: rows per writing statement. */

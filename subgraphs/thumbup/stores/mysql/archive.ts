@@ -29,7 +29,8 @@ import {
   selectBlocksFrom,
   updateCovers,
 } from './statements.ts'
-import { type Tuple, KEYS_MAX, chunked, placed } from '../../../../stores/mysql/tuples.ts'
+import { type Tuple, KEYS_MAX, placed } from '../../../../stores/mysql/tuples.ts'
+import { chunked } from '../../../../stores/chunks.ts'
 import { keyOf } from '../../../../stores/mysql/cells.ts'
 
 const HOUR_MS = 3_600_000

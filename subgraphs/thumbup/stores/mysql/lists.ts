@@ -23,7 +23,8 @@ import {
   selectPageOfMarks,
 } from './statements.ts'
 import type { Transactions } from '../../../../stores/mysql/transactions.ts'
-import { KEYS_MAX, chunked, placed } from '../../../../stores/mysql/tuples.ts'
+import { KEYS_MAX, placed } from '../../../../stores/mysql/tuples.ts'
+import { chunked } from '../../../../stores/chunks.ts'
 import { idOf } from '../../../../stores/mysql/cells.ts'
 
 export type ListedMark = MarkRecord & { id: string }

@@ -6,7 +6,8 @@ import type { Session } from '../../../../stores/mysql/database.ts'
 import { packedHex, asLiteral } from '../../../../stores/mysql/literals.ts'
 import { packSubject } from './rows.ts'
 import { countArchived, countRows, lockCounts, selectCounts, selectOwnerSums, sumOwners, updateOwnersOf } from './statements.ts'
-import { KEYS_MAX, byOrder, chunked, placed } from '../../../../stores/mysql/tuples.ts'
+import { KEYS_MAX, byOrder, placed } from '../../../../stores/mysql/tuples.ts'
+import { chunked } from '../../../../stores/chunks.ts'
 import { idOf } from '../../../../stores/mysql/cells.ts'
 
 export type OwnerKey = { business: BusinessNumber; owner: ViewerId }

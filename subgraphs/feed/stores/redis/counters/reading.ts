@@ -9,6 +9,7 @@ import { findEntry } from './blocks.ts'
 import type { CounterLayout } from './keys.ts'
 import { SCRIPTS } from './scripts.ts'
 import type { Placed, Sizes } from './sizes.ts'
+import { chunked } from '../../../../../stores/chunks.ts'
 
 /** Keeps a command below a millisecond. */
 const BLOCKS_PER_COMMAND = 500
@@ -20,13 +21,12 @@ export function makeCounterReading(connection: Connection, layout: CounterLayout
     const keys = new Map(names.map((name, at) => [name, (placed[at] as Placed).region]))
     // On a Cluster the keys of a command must be in one slot.
     const groups = connection.isCluster ? [...Map.groupBy(keys, ([, region]) => region).values()] : [[...keys]]
-    const commands = groups.flatMap((group) => {
-      const distinct = group.map(([key]) => key)
-      return Array.from({ length: Math.ceil(distinct.length / BLOCKS_PER_COMMAND) }, (_, chunk) => ({
-        name: 'mget',
-        args: distinct.slice(chunk * BLOCKS_PER_COMMAND, (chunk + 1) * BLOCKS_PER_COMMAND),
-      }))
-    })
+    const commands = groups.flatMap((group) =>
+      chunked(
+        group.map(([key]) => key),
+        BLOCKS_PER_COMMAND,
+      ).map((args) => ({ name: 'mget', args })),
+    )
     const answers = (await connection.send(commands)) as (Buffer | null)[][]
     const blocks = new Map<string, Buffer>()
     commands.forEach(({ args }, at) =>
