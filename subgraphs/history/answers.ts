@@ -7,7 +7,7 @@ import type { ProgressChange, ProgressKey, ProgressRecord, TimelineEntry } from 
 import { keyText } from '../../core/progress-key.ts'
 import { connectionOf } from '../connection.ts'
 import { knownSubject, type SubjectEntity } from '../subjects.ts'
-import { userErrorOf, type UserError } from '../user-errors.ts'
+import type { UserError } from '../user-errors.ts'
 import { encodeCursor } from './model/places.ts'
 import { tokenOf } from './read/change-stream.ts'
 import { placeOf, type TimelinePage } from './read/timeline.ts'
@@ -69,23 +69,6 @@ export function makeHistoryAnswers(businesses: Businesses) {
   }
 
   return { historyOf, subjectOf, changeOf }
-}
-
-/** `place`: the report's place in its batch. */
-export function payloadOf(answer: ReportAnswer, place?: number): ReportPayload {
-  const { outcome } = answer
-  const isAccepted = outcome === 'ACCEPTED'
-  const isStale = outcome === 'STALE'
-  const isRejected = outcome === 'REJECTED'
-  return {
-    outcome,
-    userErrors: isRejected ? [userErrorOf(answer, place === undefined ? ['input'] : ['input', 'reports', String(place)])] : NO_USER_ERRORS,
-    clearedAt: isStale ? answer.clearedAt : undefined,
-    dayToken: isAccepted ? answer.dayToken : undefined,
-    firstOfDay: isAccepted && answer.firstOfDay,
-    key: isRejected ? undefined : answer.key,
-    record: isAccepted || isStale ? answer.record : undefined,
-  }
 }
 
 export type Progress = Pick<ProgressRecord, 'position' | 'duration' | 'viewedAt' | 'finished'> & { key: ProgressKey; device: string | null }

@@ -2,8 +2,8 @@
 import type { Businesses } from '../../config/businesses.ts'
 import { requireViewer, type Viewer } from '../../core/viewer.ts'
 import { knownSubject } from '../subjects.ts'
-import { orUserErrors } from '../user-errors.ts'
-import { NO_PROGRESS, NO_USER_ERRORS, payloadOf } from './answers.ts'
+import { orUserErrors, userErrorOf } from '../user-errors.ts'
+import { NO_PROGRESS, NO_USER_ERRORS, type ReportPayload } from './answers.ts'
 import type { HistoryContext } from './context.ts'
 import type { ReportProgressInput } from './inputs.ts'
 import type { HistoryService, ReportAnswer } from './write/service.ts'
@@ -60,5 +60,22 @@ export function makeHistoryMutations(businesses: Businesses, service: HistorySer
       const settings = await write(context, (viewer) => service.setPaused(viewer, paused, context.degraded))
       return { settings, userErrors: NO_USER_ERRORS }
     },
+  }
+}
+
+/** `place`: the report's place in its batch. */
+function payloadOf(answer: ReportAnswer, place?: number): ReportPayload {
+  const { outcome } = answer
+  const isAccepted = outcome === 'ACCEPTED'
+  const isStale = outcome === 'STALE'
+  const isRejected = outcome === 'REJECTED'
+  return {
+    outcome,
+    userErrors: isRejected ? [userErrorOf(answer, place === undefined ? ['input'] : ['input', 'reports', String(place)])] : NO_USER_ERRORS,
+    clearedAt: isStale ? answer.clearedAt : undefined,
+    dayToken: isAccepted ? answer.dayToken : undefined,
+    firstOfDay: isAccepted && answer.firstOfDay,
+    key: isRejected ? undefined : answer.key,
+    record: isAccepted || isStale ? answer.record : undefined,
   }
 }
