@@ -57,8 +57,7 @@ async function runWorker(config: Config): Promise<void> {
   const opened = await openRole(SUBGRAPH_NAMES, config, { serves: true, persists: false, journals: false, registry, relays })
   const { metricsOfAll } = primary
   const server = await serve(config, opened, { metricsOfAll, consoleOf: (parts) => makeConsole(config, opened, parts, metricsOfAll) })
-  const end = opened.drainOnSignal({ name: 'requests', run: () => server.close() }, { name: 'primary', run: () => primary.leave() })
-  primary.onStop(end)
+  opened.drainOnSignal({ name: 'requests', run: () => server.close() }, { name: 'primary', run: () => primary.leave() })
   primary.onReload(() => void server.reload('SIGHUP'))
   primary.ready((await server.listen()).url)
 }

@@ -28,11 +28,8 @@ export type OpenRole = {
   registry: Registry
   stores: OpenStores & Pick<StoreWatch, 'warnings'>
   subgraphs: Part['subgraph'][]
-  /**
-   * Ends the process on a signal: `first`, then the parts of this role, then `last`. Returns a function that does the same without a
-   * signal.
-   */
-  drainOnSignal(first: DrainStep, last?: DrainStep): () => void
+  /** Ends the process on a signal: `first`, then the parts of this role, then `last`. */
+  drainOnSignal(first: DrainStep, last?: DrainStep): void
 }
 
 export type RoleOptions = Purpose & {

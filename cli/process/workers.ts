@@ -3,7 +3,6 @@
  * to the others, and adds up the metrics of all, so `/metrics` is the same from every worker.
  */
 import cluster, { type Worker } from 'node:cluster'
-import { once } from 'node:events'
 import { AggregatorRegistry, type Registry } from '@prometheus-io/client'
 import type { Logger } from 'pino'
 import type { ProgressChange } from '../../core/domain.ts'
@@ -12,11 +11,7 @@ import type { ChangeRelay } from '../../stores/lmdb/changes.ts'
 import { endAtOnce } from './shutdown.ts'
 
 type ToPrimary = { kind: 'changes'; changes: ProgressChange[] } | { kind: 'ready'; url: string } | { kind: 'metrics-wanted'; id: number }
-type ToWorker =
-  | { kind: 'changes'; changes: ProgressChange[] }
-  | { kind: 'stop' }
-  | { kind: 'reload' }
-  | { kind: 'metrics'; id: number; text: string }
+type ToWorker = { kind: 'changes'; changes: ProgressChange[] } | { kind: 'reload' } | { kind: 'metrics'; id: number; text: string }
 
 export type Workers = {
   /** The address, once every worker listens. */
@@ -44,7 +39,13 @@ export function startWorkers(count: number, registry: Registry, log: Logger): Wo
   })
 
   function fork(): void {
-    if (!stopping) cluster.fork()
+    if (stopping) return
+    const worker = cluster.fork()
+    worker.on('error', (err) => {
+      if (worker.process.pid === undefined) throw err
+      // A worker closes its channel, or dies, before this process knows it. Messages of that moment fail, and its exit follows.
+      log.debug({ worker: worker.id, err }, 'a message did not reach a worker')
+    })
   }
 
   cluster.on('message', (worker: Worker, message: unknown) => {
@@ -80,9 +81,12 @@ export function startWorkers(count: number, registry: Registry, log: Logger): Wo
     async stop() {
       stopping = true
       const running = Object.values(cluster.workers ?? {}).filter((worker) => worker !== undefined)
-      // A message and no signal: an operator's Ctrl-C also reaches the workers, and a second signal means "at once".
-      for (const worker of running) send(worker, { kind: 'stop' })
-      await Promise.all(running.filter((worker) => !worker.isDead()).map((worker) => once(worker, 'exit')))
+      // A signal and no message: a worker that still starts listens to no message.
+      for (const worker of running) worker.process.kill('SIGTERM')
+      // `once` of node:events would reject at an error of the worker.
+      await Promise.all(
+        running.filter((worker) => !worker.isDead()).map((worker) => new Promise((resolve) => worker.once('exit', resolve))),
+      )
       await aggregated.shutdown()
     },
   }
@@ -93,8 +97,6 @@ export type Primary = {
   /** The metrics of all processes as one text. */
   metricsOfAll(): Promise<string>
   ready(url: string): void
-  /** The primary wants this worker to drain and end. */
-  onStop(listener: () => void): void
   /** The primary wants this worker to look at its supergraph now. */
   onReload(listener: () => void): void
   leave(): void
@@ -108,7 +110,6 @@ export function connectToPrimary(registry: Registry): Primary {
   const followers = new Set<(change: ProgressChange) => void>()
   const asked = new Map<number, (text: string) => void>()
   let unsent: ProgressChange[] = []
-  let stop = () => {}
   let reload = () => {}
   let leaving = false
 
@@ -123,8 +124,7 @@ export function connectToPrimary(registry: Registry): Primary {
     if (!isOurs<ToWorker>(message)) return
     if (message.kind === 'changes') {
       for (const change of message.changes) followers.forEach((follower) => follower(change))
-    } else if (message.kind === 'stop') stop()
-    else if (message.kind === 'reload') reload()
+    } else if (message.kind === 'reload') reload()
     else {
       asked.get(message.id)?.(message.text)
       asked.delete(message.id)
@@ -157,9 +157,6 @@ export function connectToPrimary(registry: Registry): Primary {
         tellPrimary({ kind: 'metrics-wanted', id })
       }),
     ready: (url) => tellPrimary({ kind: 'ready', url }),
-    onStop(listener) {
-      stop = listener
-    },
     onReload(listener) {
       reload = listener
     },
@@ -170,8 +167,9 @@ export function connectToPrimary(registry: Registry): Primary {
   }
 }
 
+/** A message that does not reach the primary is no bug: the primary has ended, and "disconnect" follows. */
 function tellPrimary(message: ToPrimary): void {
-  if (process.connected) process.send?.(message)
+  if (process.connected) process.send?.(message, undefined, {}, () => {})
 }
 
 function send(worker: Worker | undefined, message: ToWorker): void {

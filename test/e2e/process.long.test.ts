@@ -1,10 +1,11 @@
 /** The process around the API: folders, workers, shutdown, subscriptions across processes. */
 import { once } from 'node:events'
 import { existsSync, readFileSync } from 'node:fs'
-import { connect } from 'node:net'
+import { connect, type Socket } from 'node:net'
 import { createClient } from 'graphql-ws'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { WebSocket } from 'ws'
+import { sleep, systemClock } from '../../core/clock.ts'
 import { runCommand } from '../../harness/deployment/command.ts'
 import { ask, makeServiceFolder, startService, type Service } from '../../harness/deployment/service.ts'
 import { waitUntilQuiet } from '../../harness/faults/kill-rounds.ts'
@@ -69,6 +70,9 @@ function follow(service: Service, viewer: string, since?: string) {
   }
 }
 
+/** The process has ended, and its parent does not know yet. */
+const isZombie = (pid: number): boolean => / Z /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'))
+
 function workerPids(pid: number): number[] {
   return readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ').map(Number)
 }
@@ -81,6 +85,18 @@ async function figureOf(service: Service, name: string): Promise<number> {
 /** Waits until this many subscriptions of the service follow changes. */
 const openSubscriptions = (service: Service, count: number): Promise<void> =>
   until(`${count} subscriptions are open`, async () => (await figureOf(service, 'tidemark_gateway_subscriptions_open')) === count)
+
+async function beginEndlessRequest(service: Service): Promise<Socket> {
+  const { hostname, port } = new URL(service.url)
+  const socket = connect(Number(port), hostname)
+  socket.on('error', () => {})
+  // The service answers "100 Continue" once it has the headers.
+  const headers = ['host: x', 'content-type: application/json', 'content-length: 1000', 'expect: 100-continue']
+  socket.write(`POST /graphql HTTP/1.1\r\n${headers.join('\r\n')}\r\n\r\n{`)
+  const [answer] = (await once(socket, 'data')) as [Buffer]
+  expect(answer.toString()).toBe('HTTP/1.1 100 Continue\r\n\r\n')
+  return socket
+}
 
 /** Reports on eight lanes until the service is gone; resolves once a hundred are answered. */
 async function loadOf(service: Service): Promise<{ ended: Promise<unknown> }> {
@@ -167,19 +183,26 @@ describe('shutdown', () => {
     const settings = { server: { drainMaxMs: 2_000 }, history: { flushAgeMaxMs: 3_000_000, sweepAfterMs: 3_100_000 } }
     const first = await begin({ settings })
     await report(first, '1', '1')
-    const { hostname, port } = new URL(first.url)
-    const socket = connect(Number(port), hostname)
-    socket.on('error', () => {})
-    // The service answers "100 Continue" once it has the headers.
-    const headers = ['host: x', 'content-type: application/json', 'content-length: 1000', 'expect: 100-continue']
-    socket.write(`POST /graphql HTTP/1.1\r\n${headers.join('\r\n')}\r\n\r\n{`)
-    const [answer] = (await once(socket, 'data')) as [Buffer]
-    expect(answer.toString()).toBe('HTTP/1.1 100 Continue\r\n\r\n')
+    await beginEndlessRequest(first)
     expect(await first.stop()).toBe(0)
     const { folder } = folders[0] as { folder: string }
     const second = await begin({ folder, settings })
     await waitUntilQuiet(second.url)
     expect(await (await fetch(new URL('/metrics', second.url))).text()).toMatch(/^tidemark_swept_keys_total 0$/m)
+  })
+
+  test.each([1, 2])('a second Ctrl-C does not wait for a request that never ends, with %i workers', async (workers) => {
+    const service = await begin({ workers })
+    const socket = await beginEndlessRequest(service)
+    service.process.kill('SIGINT')
+    await until('the drain has begun', () => service.log().includes('draining'))
+    await sleep(systemClock, 1_200)
+    const pids = workers === 1 ? [] : workerPids(service.pid)
+    service.process.kill('SIGINT')
+    await once(service.process, 'exit')
+    expect(service.process.signalCode).toBe('SIGKILL')
+    await expect.poll(() => pids.filter((pid) => existsSync(`/proc/${pid}`))).toEqual([])
+    socket.destroy()
   })
 
   test('SIGTERM flushes aggregated reports at once: the next start persists them without waiting for the sweeper', async () => {
@@ -293,9 +316,41 @@ describe('workers', () => {
     const pids = workerPids(service.pid)
     const load = await loadOf(service)
     for (const pid of [service.pid, ...pids]) process.kill(pid, 'SIGINT')
-    expect(await service.stop()).toBe(0)
+    expect(await service.stop(), service.log()).toBe(0)
     await load.ended
     await expect.poll(() => pids.filter((pid) => existsSync(`/proc/${pid}`))).toEqual([])
+  })
+
+  test('a Ctrl-C that the primary handles after its workers have ended is a clean end', async () => {
+    const service = await begin({ workers: 2 })
+    process.kill(service.pid, 'SIGSTOP')
+    const pids = workerPids(service.pid)
+    for (const pid of [service.pid, ...pids]) process.kill(pid, 'SIGINT')
+    await until('the workers have ended', () => pids.every(isZombie))
+    process.kill(service.pid, 'SIGCONT')
+    expect(await service.stop(), service.log()).toBe(0)
+  })
+
+  test('a Ctrl-C that npm repeats is a clean end', async () => {
+    const service = await begin({ workers: 2 })
+    for (const pid of [service.pid, ...workerPids(service.pid)]) process.kill(pid, 'SIGINT')
+    await until('the drain has begun', () => service.log().includes('draining'))
+    process.kill(service.pid, 'SIGINT')
+    expect(await service.stop(), service.log()).toBe(0)
+  })
+
+  test('a worker that dies while changes are passed to it does not end the other processes', async () => {
+    const service = await begin({ workers: 2 })
+    const load = await loadOf(service)
+    const [first, second] = workerPids(service.pid)
+    process.kill(service.pid, 'SIGSTOP')
+    await sleep(systemClock, 100)
+    process.kill(first as number, 'SIGKILL')
+    await until('the worker has ended', () => isZombie(first as number))
+    process.kill(service.pid, 'SIGCONT')
+    await expect.poll(() => workerPids(service.pid).filter((pid) => ![first, second].includes(pid)).length).toBe(1)
+    expect(await service.stop(), service.log()).toBe(0)
+    await load.ended
   })
 
   test('kill -9 of the primary under load ends the workers too, and the next start can use the folder', async () => {
