@@ -32,7 +32,26 @@ try {
 
 async function takeAll(): Promise<void> {
   mkdirSync(FOLDER, { recursive: true })
-  await take('demo', '/demo?viewer=ada&device=laptop', async (page) => {
+  await take('demo', '/demo?viewer=ada', async (page) => {
+    await page.locator('[data-post]').nth(7).waitFor()
+    // The likes of the sample reach the counts within a window. A post of another viewer then waits.
+    await sleep(3_000)
+    await ask(
+      service.url,
+      'ben',
+      'mutation { publishPost(input: { clientKey: "ben", text: "Is anybody up for the Wadden Sea in May?" }) { post { id } } }',
+      {},
+    )
+    await page.reload()
+    await page.locator('[data-post]').nth(7).waitFor()
+    await page.getByText('live', { exact: true }).waitFor()
+    await ask(service.url, 'cleo', 'mutation { publishPost(input: { clientKey: "cleo", text: "Count me in." }) { post { id } } }', {})
+    await page.locator('[data-waiting]').waitFor()
+    await page.locator('button:has([data-likes])').nth(1).click()
+    await page.mouse.move(SIZE.width / 2, 2)
+    await sleep(500)
+  })
+  await take('player', '/demo?view=videos&viewer=ada&device=laptop', async (page) => {
     await page.locator('[data-history] .card').nth(8).waitFor()
     // The first visit says that it wrote a sample.
     await page.reload()

@@ -1,4 +1,4 @@
-/** The newest known facts of each video. Every answer and every event updates them, and every part of the page reads them. */
+/** The newest known facts of each video and post. Every answer and every event updates them, and every part of the page reads them. */
 import { useEffect, useState } from 'preact/hooks'
 import type { Subject } from './operations.ts'
 

@@ -1,22 +1,19 @@
-/** The subscriptions: changes of this viewer from all devices, and counts of all videos on the page. */
+/** The live connection of the page, and the counts that it follows. */
 import { useEffect, useState } from 'preact/hooks'
 import { connect, isRefusal, type CallFailed, type Identity, type Live } from '../shared/api.ts'
 import type { Ask } from './asking.ts'
-import { forgetProgress, learn } from './facts.ts'
-import { CHANGES, COUNTS, SUBJECTS, type Changes, type Counts, type Subjects } from './operations.ts'
+import { learn } from './facts.ts'
+import { COUNTS, SUBJECTS, type Counts, type Subjects } from './operations.ts'
 
 const IDS_MAX = 200
 
-/** `visible`: the ids on the page. Returns whether a connection is open. */
-export function useLive(
-  identity: Identity,
-  visible: readonly string[],
-  { ask, fail, onChange }: { ask: Ask; fail(failure: CallFailed): void; onChange(): void },
-): boolean {
+/** `connection`: undefined before the first render ends. */
+export type Connection = { connection: Live | undefined; isLive: boolean }
+
+/** One WebSocket for the caller. `fail` gets a refusal. */
+export function useConnection(identity: Identity, fail: (failure: CallFailed) => void): Connection {
   const [connection, setConnection] = useState<Live>()
   const [isLive, setLive] = useState(false)
-  const ids = [...new Set(visible)].toSorted().slice(0, IDS_MAX)
-
   useEffect(() => {
     const opened = connect(identity, (failure) => {
       setLive(failure === undefined)
@@ -25,33 +22,19 @@ export function useLive(
     setConnection(opened)
     return () => opened.close()
   }, [identity])
+  return { connection, isLive }
+}
 
-  useEffect(() => {
-    let last: string | undefined
-    const since = {
-      get since() {
-        return last
-      },
-    }
-    return connection?.follow<Changes>(CHANGES, since, ({ data }) => {
-      const change = data?.progressChanged
-      if (change == null) return
-      last = change.token
-      if (change.kind === 'CLEARED') forgetProgress()
-      else learn([change.subject])
-      onChange()
-    })
-  }, [connection])
-
+/** Follows the counts of the subjects on the page. `visible`: their ids. */
+export function useCounts({ connection, isLive }: Connection, ask: Ask, business: string, visible: readonly string[]): void {
+  const ids = [...new Set(visible)].toSorted().slice(0, IDS_MAX)
   useEffect(() => {
     if (ids.length === 0) return undefined
-    return connection?.follow<Counts>(COUNTS, { ids }, ({ data }) => learn(data?.countsChanged?.subjects ?? []))
+    return connection?.follow<Counts>(COUNTS, { business, ids }, ({ data }) => learn(data?.countsChanged?.subjects ?? []))
   }, [connection, ids.join()])
 
   // Counts may have changed while there was no connection.
   useEffect(() => {
-    if (isLive && ids.length > 0) void ask<Subjects>(SUBJECTS, { ids }).then((answer) => learn(answer?.data?.subjects ?? []))
+    if (isLive && ids.length > 0) void ask<Subjects>(SUBJECTS, { business, ids }).then((answer) => learn(answer?.data?.subjects ?? []))
   }, [isLive])
-
-  return isLive
 }

@@ -1,35 +1,37 @@
 /**
- * The demo: a small video site on the public API. Its address names the viewer and the device, `/demo?viewer=ada&device=tv`, so two windows
- * are two devices of one viewer.
+ * The demo: a home feed of posts and a small video site, on the public API. Its address names the view, the viewer and the device, such as
+ * `/demo?view=videos&viewer=ada&device=tv`. So two windows are two viewers, or two devices of one viewer.
  */
 import { render } from 'preact'
-import { useMemo, useState } from 'preact/hooks'
+import { useEffect, useMemo, useState } from 'preact/hooks'
 import { TokenField, useToken } from '../shared/token.ts'
 import { html } from '../shared/ui.ts'
-import { Card } from './card.ts'
-import { Player } from './player.ts'
-import { useDemo } from './state.ts'
+import { useAsking } from './asking.ts'
+import { forgetAll } from './facts.ts'
+import { Feed } from './feed/feed.ts'
+import { useConnection } from './live.ts'
+import { Videos } from './videos/videos.ts'
+import { VIEWERS } from './view.ts'
 
-const VIEWERS = ['ada', 'ben', 'cleo']
 const parameters = new URLSearchParams(location.search)
 const device = parameters.get('device') ?? 'laptop'
+const view = parameters.get('view') === 'videos' ? 'videos' : 'feed'
 
-function addressOf(viewer: string, ofDevice: string): string {
-  return `/demo?${new URLSearchParams({ viewer, device: ofDevice }).toString()}`
+function addressOf(changes: { viewer: string; view?: string; device?: string }): string {
+  return `/demo?${new URLSearchParams({ view, device, ...changes }).toString()}`
 }
 
 function Demo() {
   const [viewer, setViewer] = useState(parameters.get('viewer') ?? 'ada')
   const [token, setToken] = useToken()
-  const [open, setOpen] = useState<string>()
   const identity = useMemo(() => (token === '' ? { viewer } : { token }), [viewer, token])
-  const demo = useDemo(identity, viewer, device)
-  const actions = { open: setOpen, like: demo.like, close: () => setOpen(undefined) }
-  const others = device === 'tv' ? 'phone' : 'tv'
+  const asking = useAsking(identity)
+  const live = useConnection(identity, asking.fail)
+  useEffect(forgetAll, [identity])
+  const { notice } = asking
 
   function choose(next: string): void {
-    history.replaceState(null, '', addressOf(next, device))
-    setOpen(undefined)
+    history.replaceState(null, '', addressOf({ viewer: next }))
     setViewer(next)
   }
 
@@ -38,6 +40,10 @@ function Demo() {
       <h1>
         <a href="/"><img src="/pages/shared/mark.svg" alt="Tidemark, home" /></a>Demo
       </h1>
+      <nav aria-label="Views">
+        <${ViewLink} name="feed" text="Home feed" viewer=${viewer} />
+        <${ViewLink} name="videos" text="Videos" viewer=${viewer} />
+      </nav>
       <span class="right">
         <label
           >Viewer ${' '}
@@ -45,44 +51,31 @@ function Demo() {
             ${[...new Set([...VIEWERS, viewer])].map((each) => html`<option>${each}</option>`)}
           </select>
         </label>
-        ${demo.needsToken || token !== '' ? html`<${TokenField} token=${token} setToken=${setToken} />` : null}
-        <a href=${addressOf(viewer, others)} target="_blank" rel="opener">Open a second device (${others})</a>
-        <span class="quiet">${demo.isLive ? 'live' : demo.isRefused ? 'refused' : 'connecting…'}</span>
+        ${asking.needsToken || token !== '' ? html`<${TokenField} token=${token} setToken=${setToken} />` : null}
+        <${SecondWindow} viewer=${viewer} />
+        <span class="quiet">${live.isLive ? 'live' : asking.isRefused ? 'refused' : 'connecting…'}</span>
       </span>
     </header>
     <main>
-      <div role="status" aria-live="polite">
-        ${demo.notice === undefined ? null : html`<p class="banner" data-notice=${demo.notice.kind}>${demo.notice.text}</p>`}
+      <div class="notices" role="status" aria-live="polite">
+        ${notice === undefined ? null : html`<p class="banner" data-notice=${notice.kind}>${notice.text}</p>`}
       </div>
-      ${open === undefined ? null : html`<${Player} key=${open} id=${open} device=${device} reporter=${demo.reporter} actions=${actions} />`}
-      <section class="panel" aria-label="Feed">
-        <h2>For you</h2>
-        <p class="quiet">No video is shown twice: each page calls <code>unseen</code>, and records the videos that it shows.</p>
-        <ul class="cards" data-feed>
-          ${demo.feed.map((id) => html`<${Card} key=${id} id=${id} actions=${actions} />`)}
-        </ul>
-        ${demo.isFeedOver ? html`<p role="status">The feed has shown every video. Videos that were served long ago and never watched will return.</p>` : html`<button class="primary" onClick=${() => void demo.more()}>Show more</button>`}
-      </section>
-      <section class="panel" aria-label="History">
-        <h2>Your history</h2>
-        <p>
-          <label
-            ><input
-              type="checkbox"
-              checked=${demo.paused}
-              onChange=${(event: Event) => void demo.pause((event.target as HTMLInputElement).checked)}
-            />
-            Pause the history</label
-          >${' '}
-          <button onClick=${() => void demo.clear()} disabled=${demo.history.length === 0}>Clear all</button>
-        </p>
-        ${demo.history.length === 0 ? html`<p class="quiet">The history is empty. Watch a video.</p>` : null}
-        <ul class="cards" data-history>
-          ${demo.history.map((id) => html`<${Card} key=${id} id=${id} actions=${actions} remove=${demo.remove} />`)}
-        </ul>
-      </section>
+      <${view === 'videos' ? Videos : Feed} key=${`${viewer} ${token}`} ...${{ identity, viewer, device, asking, live }} />
     </main>
   `
+}
+
+function ViewLink({ name, text, viewer }: { name: string; text: string; viewer: string }) {
+  return html`<a href=${addressOf({ viewer, view: name })} aria-current=${name === view ? 'page' : undefined}>${text}</a>`
+}
+
+/** Videos are about devices of one viewer, and the feed is about several viewers. */
+function SecondWindow({ viewer }: { viewer: string }) {
+  const otherDevice = device === 'tv' ? 'phone' : 'tv'
+  const otherViewer = VIEWERS.find((each) => each !== viewer) as string
+  return view === 'videos'
+    ? html`<a href=${addressOf({ viewer, device: otherDevice })} target="_blank" rel="opener">Open a second device (${otherDevice})</a>`
+    : html`<a href=${addressOf({ viewer: otherViewer })} target="_blank" rel="opener">Open a second window (${otherViewer})</a>`
 }
 
 const app = document.getElementById('app') as HTMLElement

@@ -1,4 +1,4 @@
-/** The operations of the demo, and the types of their answers. Everything here is in the public API. */
+/** Operations on videos and posts alike, and the types of their answers. Everything here is in the public API. */
 
 export type Progress = { position: number; duration: number; viewedAt: number; device: string | null; finished: boolean }
 
@@ -7,62 +7,24 @@ export type Subject = {
   likeCount?: number | null
   viewerMark?: 'NONE' | 'LIKE' | 'DISLIKE' | null
   viewerProgress?: Progress | null
+  repostCount?: number | null
 }
 
 export type UserErrors = { userErrors: readonly { code: string; message: string }[] }
 
-const PROGRESS = 'viewerProgress { position duration viewedAt device finished }'
-const CARD = `id likeCount viewerMark ${PROGRESS}`
+export const PROGRESS = 'viewerProgress { position duration viewedAt device finished }'
+export const CARD = `id likeCount viewerMark ${PROGRESS}`
 
-export const SUBJECTS = `query Subjects($ids: [ID!]!) { subjects(business: "video", ids: $ids) { ${CARD} } }`
+export const SUBJECTS = `query Subjects($business: String!, $ids: [ID!]!) { subjects(business: $business, ids: $ids) { ${CARD} } }`
 export type Subjects = { subjects: (Subject | null)[] | null }
 
-export const NEXT = `query Next($candidates: [ID!]!) { unseen(business: "video", candidates: $candidates) { ids droppedIssued droppedStaged droppedFiltered } }`
-export type Next = { unseen: { ids: string[]; droppedIssued: number; droppedStaged: number; droppedFiltered: number } | null }
-
-export const SERVED = `mutation Served($ids: [ID!]!) { recordIssued(input: { business: "video", ids: $ids }) { recorded subjects { ${CARD} } userErrors { code message } } }`
-export type Served = { recordIssued: ({ recorded: boolean; subjects: Subject[] } & UserErrors) | null }
-
-export const REPORTS = `mutation Reports($reports: [ReportProgressInput!]!) {
-  reportProgressBatch(input: { reports: $reports }) { results { outcome } userErrors { code message } }
-}`
-export type Reports = { reportProgressBatch: ({ results: { outcome: string }[] } & UserErrors) | null }
-
-export const MARK = `mutation SetMark($id: ID!, $mark: Mark!) {
-  setMark(input: { business: "video", id: $id, mark: $mark, source: "demo" }) { outcome subject { id likeCount viewerMark } userErrors { code message } }
+export const MARK = `mutation SetMark($business: String!, $id: ID!, $mark: Mark!) {
+  setMark(input: { business: $business, id: $id, mark: $mark, source: "demo" }) { outcome subject { id likeCount viewerMark } userErrors { code message } }
 }`
 export type SetMark = { setMark: ({ outcome: string; subject: Subject | null } & UserErrors) | null }
 
 export const MARKS = `mutation Marks($marks: [SetMarkInput!]!) { setMarkBatch(input: { marks: $marks }) { results { outcome } userErrors { code message } } }`
 export type Marks = { setMarkBatch: ({ results: { outcome: string }[] } & UserErrors) | null }
 
-export const HISTORY = `query History($after: String) {
-  viewerHistory(businesses: ["video"], first: 12, after: $after) {
-    edges { node { ${CARD} } }
-    pageInfo { hasNextPage endCursor }
-  }
-  historySettings { paused }
-}`
-export type History = {
-  viewerHistory: { edges: { node: Subject | null }[]; pageInfo: { hasNextPage: boolean; endCursor: string | null } } | null
-  historySettings: { paused: boolean } | null
-}
-
-export const DELETE = `mutation Delete($ids: [ID!]!) {
-  deleteHistory(input: { business: "video", ids: $ids }) { subjects { id ${PROGRESS} } userErrors { code message } }
-}`
-export type Delete = { deleteHistory: ({ subjects: Subject[] } & UserErrors) | null }
-
-export const CLEAR = `mutation Clear { clearHistory(input: { business: "video" }) { clearedAt userErrors { code message } } }`
-export type Clear = { clearHistory: ({ clearedAt: number | null } & UserErrors) | null }
-
-export const PAUSE = `mutation Pause($paused: Boolean!) { updateHistorySettings(input: { paused: $paused }) { settings { paused } userErrors { code message } } }`
-export type Pause = { updateHistorySettings: ({ settings: { paused: boolean } | null } & UserErrors) | null }
-
-export const CHANGES = `subscription Changes($since: String) {
-  progressChanged(since: $since) { kind token subject { id ${PROGRESS} } }
-}`
-export type Changes = { progressChanged: { kind: 'REPORTED' | 'DELETED' | 'CLEARED'; token: string; subject: Subject | null } | null }
-
-export const COUNTS = `subscription Counts($ids: [ID!]!) { countsChanged(business: "video", ids: $ids) { subjects { id likeCount } } }`
+export const COUNTS = `subscription Counts($business: String!, $ids: [ID!]!) { countsChanged(business: $business, ids: $ids) { subjects { id likeCount } } }`
 export type Counts = { countsChanged: { subjects: Subject[] } | null }

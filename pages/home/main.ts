@@ -45,6 +45,30 @@ const CALLS = [
   }
 }`,
   },
+  {
+    title: 'Publish a post',
+    query: `mutation {
+  publishPost(input: {clientKey: "first", text: "Hello from the coast"}) {
+    post { id text author { id postCount } likeCount }
+  }
+}`,
+  },
+  {
+    title: 'Follow Harbour TV, which publishes at the first visit of the demo',
+    query: `mutation {
+  follow(input: {ids: ["demo-harbour-tv"]}) {
+    results { outcome user { id followerCount viewerFollows } }
+  }
+}`,
+  },
+  {
+    title: 'The home feed: the newest posts of the users that viewer 7 follows',
+    query: `{
+  homeFeed(first: 10) {
+    edges { node { text author { id } likeCount viewerMark viewerSeen } }
+  }
+}`,
+  },
 ]
 
 function Call({ title, query }: (typeof CALLS)[number]) {

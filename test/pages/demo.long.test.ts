@@ -1,4 +1,4 @@
-/** The demo in a real browser: its feed, two devices of one viewer, likes, the history, and a server that goes away and comes back. */
+/** The video site of the demo in a real browser: its feed, two devices of one viewer, likes, the history, and a server that goes away and comes back. */
 import { createHash } from 'node:crypto'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -17,7 +17,7 @@ afterAll(async () => {
 })
 
 async function openDemo(viewer: string, device: string): Promise<Page> {
-  const page = await pages.open(`/demo?viewer=${viewer}&device=${device}`)
+  const page = await pages.open(`/demo?view=videos&viewer=${viewer}&device=${device}`)
   await page.locator('[data-feed] .card').nth(7).waitFor()
   return page
 }
@@ -145,7 +145,7 @@ test('the page paints within a second, and works by keyboard', async () => {
 test('the page shows that the server is down, and recovers by itself', async () => {
   const own = await openPages()
   try {
-    const page = await own.open('/demo?viewer=gus')
+    const page = await own.open('/demo?view=videos&viewer=gus')
     await page.locator('[data-feed] .card').nth(7).waitFor()
     await own.restart(async () => {
       await page.getByRole('button', { name: 'Show more' }).click()
@@ -171,14 +171,16 @@ test('on a server that accepts only registered operations, the demo names the se
   )
   const own = await openPages({ persisted: { mode: 'enforce', manifests: [manifest] } })
   try {
-    const page = await own.open('/demo?viewer=hana')
-    await page.getByText('accepts only registered operations (persisted.mode: enforce)').waitFor()
-    await page.getByText('refused', { exact: true }).waitFor()
-    expect(await page.getByText('connecting…').count()).toBe(0)
-    expect(await page.getByLabel('Token').count()).toBe(0)
+    const views = await Promise.all(['feed', 'videos'].map((view) => own.open(`/demo?view=${view}&viewer=hana`)))
     let calls = 0
-    page.on('request', () => (calls += 1))
-    await page.waitForTimeout(3_000)
+    for (const page of views) {
+      await page.getByText('accepts only registered operations (persisted.mode: enforce)').waitFor()
+      await page.getByText('refused', { exact: true }).waitFor()
+      expect(await page.getByText('connecting…').count()).toBe(0)
+      expect(await page.getByLabel('Token').count()).toBe(0)
+      page.on('request', () => (calls += 1))
+    }
+    await views[0]?.waitForTimeout(3_000)
     expect(calls).toBe(0)
     const console = await own.open('/console')
     await console.getByText('All stores answer.').waitFor()

@@ -3,11 +3,12 @@
  * stop. The player continues where any device stopped, and follows the other devices of the viewer while it is paused.
  */
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
-import type { Reporter } from '../../examples/player-sdk/player.ts'
-import { clockText, html } from '../shared/ui.ts'
-import { LikeButton, Picture, type CardActions } from './card.ts'
+import type { Reporter } from '../../../examples/player-sdk/player.ts'
+import { clockText, html } from '../../shared/ui.ts'
+import { useFacts } from '../facts.ts'
+import { LikeButton } from '../like.ts'
+import { Picture, type CardActions } from './card.ts'
 import { videoOf } from './catalogue.ts'
-import { useFacts } from './facts.ts'
 
 const TICK_MS = 250
 
@@ -58,7 +59,7 @@ export function Player({ id, device, reporter, actions }: { id: string; device: 
       <p class="quiet">${video.channel} · this device is called <strong>${device}</strong></p>
       <p>
         <button class="primary" onClick=${() => setPlaying(!playing)}>${playing ? 'Pause' : position > 0 ? 'Continue' : 'Play'}</button
-        >${' '} <${LikeButton} id=${id} like=${actions.like} />${' '}
+        >${' '} <${LikeButton} id=${id} name=${video.title} like=${actions.like} />${' '}
         <button onClick=${actions.close}>Close</button>
       </p>
       <p>

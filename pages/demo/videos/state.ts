@@ -1,25 +1,26 @@
-/** The state of the page and the actions of its buttons. Every action is one call of the public API, and its answer updates the facts. */
+/** The state of the video site and the actions of its buttons. Every action is one call of the public API, and its answer updates the facts. */
 import { useEffect, useMemo, useState } from 'preact/hooks'
-import { makeReporter } from '../../examples/player-sdk/player.ts'
-import { CallFailed, headersOf, isRefusal, type Identity } from '../shared/api.ts'
-import { useAsking } from './asking.ts'
+import { makeReporter } from '../../../examples/player-sdk/player.ts'
+import { headersOf, type Identity, type Live } from '../../shared/api.ts'
+import { useBeginning, type Ask, type Asking } from '../asking.ts'
+import { forgetProgress, learn } from '../facts.ts'
+import { useCounts, type Connection } from '../live.ts'
+import { MARK, type SetMark } from '../operations.ts'
 import { rankedFor } from './catalogue.ts'
-import { forgetAll, forgetProgress, learn } from './facts.ts'
-import { useLive } from './live.ts'
-import { CLEAR, DELETE, HISTORY, MARK, NEXT, PAUSE, SERVED } from './operations.ts'
-import type { Clear, Delete, History, Next, Pause, Served, SetMark } from './operations.ts'
+import { CHANGES, CLEAR, DELETE, HISTORY, NEXT, PAUSE, SERVED } from './operations.ts'
+import type { Changes, Clear, Delete, History, Next, Pause, Served } from './operations.ts'
 import { fillIfEmpty } from './sample.ts'
 
 const PAGE = 8
-const RETRY_MS = 2_000
 const HEARTBEAT_MS = 2_000
 
-export function useDemo(identity: Identity, viewer: string, device: string) {
-  const { ask, fail, notice, needsToken, isRefused, tell } = useAsking(identity)
+export function useVideos(identity: Identity, viewer: string, device: string, asking: Asking, live: Connection) {
+  const { ask, tell } = asking
   const { history, paused, setPaused, readHistory } = useHistory(ask)
   const [feed, setFeed] = useState<readonly string[]>([])
   const [isFeedOver, setFeedOver] = useState(false)
-  const isLive = useLive(identity, [...feed, ...history], { ask, fail, onChange: () => void readHistory() })
+  useCounts(live, ask, 'video', [...feed, ...history])
+  useChanges(live.connection, () => void readHistory())
   const reporter = useMemo(
     () =>
       makeReporter({
@@ -46,33 +47,17 @@ export function useDemo(identity: Identity, viewer: string, device: string) {
     setFeed([...shown, ...ids])
   }
 
-  // Repeats the first calls until they succeed, because a server that is down may recover.
-  useEffect(() => {
-    let isGone = false
-    setFeed([])
-    forgetAll()
-    async function begin(): Promise<void> {
-      try {
-        if (await fillIfEmpty(identity, viewer, Date.now()))
-          tell(`${viewer} had no history, so a sample was written: views of this week, and likes of others.`)
-        if (!isGone) await Promise.all([more([]), readHistory()])
-      } catch (error) {
-        fail(error)
-        const isFinal = error instanceof CallFailed && isRefusal(error)
-        if (!isGone && !isFinal) setTimeout(() => void begin(), RETRY_MS)
-      }
-    }
-    void begin()
-    return () => {
-      isGone = true
-    }
-  }, [identity])
+  useBeginning(asking, identity, async (signal) => {
+    if (await fillIfEmpty(identity, viewer, Date.now()))
+      tell(`${viewer} had no history, so a sample was written: views of this week, and likes of others.`)
+    if (!signal.aborted) await Promise.all([more([]), readHistory()])
+  })
 
   return {
-    ...{ feed, isFeedOver, history, paused, notice, needsToken, isRefused, isLive, reporter },
+    ...{ feed, isFeedOver, history, paused, reporter },
     more: () => more(),
     async like(id: string, mark: 'LIKE' | 'NONE'): Promise<void> {
-      const answer = await ask<SetMark>(MARK, { id, mark })
+      const answer = await ask<SetMark>(MARK, { business: 'video', id, mark })
       learn([answer?.data?.setMark?.subject])
     },
     async remove(id: string): Promise<void> {
@@ -94,7 +79,7 @@ export function useDemo(identity: Identity, viewer: string, device: string) {
   }
 }
 
-function useHistory(ask: ReturnType<typeof useAsking>['ask']) {
+function useHistory(ask: Ask) {
   const [history, setHistory] = useState<readonly string[]>([])
   const [paused, setPaused] = useState(false)
 
@@ -109,4 +94,24 @@ function useHistory(ask: ReturnType<typeof useAsking>['ask']) {
   }
 
   return { history, paused, setPaused, readHistory }
+}
+
+/** Changes of this viewer from all devices. */
+function useChanges(connection: Live | undefined, onChange: () => void): void {
+  useEffect(() => {
+    let last: string | undefined
+    const since = {
+      get since() {
+        return last
+      },
+    }
+    return connection?.follow<Changes>(CHANGES, since, ({ data }) => {
+      const change = data?.progressChanged
+      if (change == null) return
+      last = change.token
+      if (change.kind === 'CLEARED') forgetProgress()
+      else learn([change.subject])
+      onChange()
+    })
+  }, [connection])
 }

@@ -1,9 +1,10 @@
 /** A video in a list: its picture with the viewer's progress, and the like button with its count. */
-import { agoText, clockText, html } from '../shared/ui.ts'
+import { agoText, clockText, html } from '../../shared/ui.ts'
+import { useFacts } from '../facts.ts'
+import { LikeButton, type Like } from '../like.ts'
 import { videoOf, type Video } from './catalogue.ts'
-import { useFacts } from './facts.ts'
 
-export type CardActions = { open(id: string): void; like(id: string, mark: 'LIKE' | 'NONE'): void }
+export type CardActions = { open(id: string): void; like: Like }
 
 export function Picture({ video, position }: { video: Video; position: number | undefined }) {
   const share = position === undefined ? 0 : Math.min(100, (position / video.durationMs) * 100)
@@ -11,15 +12,6 @@ export function Picture({ video, position }: { video: Video; position: number | 
     <span class="length">${clockText(video.durationMs)}</span>
     ${share === 0 ? null : html`<span class="watched" style=${`width: ${share}%`}></span>`}
   </span>`
-}
-
-export function LikeButton({ id, like }: { id: string; like: CardActions['like'] }) {
-  const { likeCount, viewerMark } = useFacts().get(id) ?? {}
-  const isLiked = viewerMark === 'LIKE'
-  const title = videoOf(id)?.title ?? id
-  return html`<button aria-pressed=${isLiked} onClick=${() => like(id, isLiked ? 'NONE' : 'LIKE')}>
-    <span class="unseen">Like ${title}, </span>♥ <span data-likes=${id}>${likeCount ?? '–'}</span>
-  </button>`
 }
 
 export function Card({ id, actions, remove }: { id: string; actions: CardActions; remove?: (id: string) => void }) {
@@ -36,7 +28,7 @@ export function Card({ id, actions, remove }: { id: string; actions: CardActions
       >${video.channel}${progress == null ? '' : ` · ${progress.finished ? 'watched' : `at ${clockText(progress.position)}`}${progress.device == null ? '' : ` on ${progress.device}`}, ${agoText(progress.viewedAt, Date.now())}`}</span
     >
     <span class="actions">
-      <${LikeButton} id=${id} like=${actions.like} />
+      <${LikeButton} id=${id} name=${video.title} like=${actions.like} />
       ${remove === undefined ? null : html`<button onClick=${() => remove(id)}>Remove<span class="unseen"> ${video.title} from the history</span></button>`}
     </span>
   </li>`

@@ -2,9 +2,11 @@
  * A deterministic sample for a viewer without a history: views of the last five days, and likes of other viewers. It is written through
  * the API, like everything else here. Its times are relative to now, so the views are always of the last days.
  */
-import { call, type Identity } from '../shared/api.ts'
-import { CATALOGUE, randomOf, seedOf, shuffled } from './catalogue.ts'
-import { HISTORY, MARKS, REPORTS, type History, type Marks, type Reports } from './operations.ts'
+import { call, type Identity } from '../../shared/api.ts'
+import { MARKS, type Marks } from '../operations.ts'
+import { randomOf, seedOf, shuffled } from '../random.ts'
+import { CATALOGUE } from './catalogue.ts'
+import { HISTORY, REPORTS, type History, type Reports } from './operations.ts'
 
 const VIEWS = 9
 const DAY_MS = 86_400_000
