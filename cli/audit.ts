@@ -1,5 +1,5 @@
 /**
- * `tidemark audit URL` checks the guarantees of history, feed existence and thumbup against a running deployment of either shape. It sends
+ * `tidemark audit URL` checks the guarantees of history, feed existence, thumbup and the feed against a running deployment of either shape. It sends
  * GraphQL as any client does, and prints one line per check.
  *
  * Checks that wait for the write-back write first and then share the wait. A run takes some seconds and the time of one aggregation

@@ -56,6 +56,7 @@ export async function makeAudit(options: AuditOptions) {
   const viewers: AuditViewer[] = []
   /** Per viewer that set marks: the marks to undo. */
   const marked = new Map<AuditViewer, Map<string, MarkInput>>()
+  const undos = new Map<AuditViewer, (() => Promise<unknown>)[]>()
   let made = 0
 
   async function makeOne(business: string, scopes: readonly string[] = []): Promise<AuditViewer> {
@@ -133,6 +134,12 @@ export async function makeAudit(options: AuditOptions) {
         noted.set(JSON.stringify([of, its, id]), undo)
       }
     },
+    /** Notes a call that removes something of this viewer at the end. Calls of a viewer run one after the other. */
+    undoAtEnd(viewer: AuditViewer, undo: () => Promise<unknown>): void {
+      const noted = undos.get(viewer) ?? []
+      undos.set(viewer, noted)
+      noted.push(undo)
+    },
     /** Removes everything the audit wrote. Resolves to the number of viewers that could not be cleared. */
     async cleanUp(): Promise<number> {
       if (tokenViewer !== undefined) return (await isDone(Promise.all(probes.map((each) => deleteWritten(each.viewer))))) ? 0 : 1
@@ -143,6 +150,7 @@ export async function makeAudit(options: AuditOptions) {
       const done = await Promise.all([
         ...viewers.map((viewer) => isDone(viewer.data(text))),
         ...Array.from(marked, ([viewer, noted]) => isDone(undoMarks(viewer, [...noted.values()]))),
+        ...Array.from(undos.values(), (ofViewer) => isDone(inTurn(ofViewer))),
       ])
       return done.filter((each) => !each).length
     },
@@ -239,6 +247,10 @@ async function deleteWritten(viewer: AuditViewer): Promise<void> {
 
 async function undoMarks(viewer: AuditViewer, undos: readonly MarkInput[]): Promise<void> {
   for (let i = 0; i < undos.length; i += UNDONE_AT_ONCE) await viewer.data(MARK_BATCH, { marks: undos.slice(i, i + UNDONE_AT_ONCE) })
+}
+
+async function inTurn(calls: readonly (() => Promise<unknown>)[]): Promise<void> {
+  for (const call of calls) await call()
 }
 
 function isDone(work: Promise<unknown>): Promise<boolean> {

@@ -6,6 +6,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
 import type { Audit } from './audited.ts'
 import { codesOf, type UserError } from './answer.ts'
+import type { ListPage, PageVariables } from './lists.ts'
 import { CheckFailed, CheckSkipped, expectEqual } from './outcome.ts'
 import {
   COUNTS,
@@ -25,15 +26,12 @@ import type { AuditViewer } from './viewer.ts'
 export type State = { business: string; id: string; likeCount: number | null; dislikeCount: number | null; viewerMark: string | null }
 export type Registered = { registered: boolean; subject: { id: string } | null; userErrors: UserError[] }
 /** One page of likers or likes. `id` is the id of the viewer or the subject. */
-export type MarkPage = { entries: { id: string; markedAt: number; cursor: string }[]; pageInfo: PageInfo }
-export type PageVariables = { first?: number; after?: string | null }
+export type MarkPage = ListPage<{ id: string; markedAt: number; cursor: string }>
 
 export type Thumbup = Awaited<ReturnType<typeof thumbup>>
 
 const BATCH_MAX = 500
 const ASK_EVERY_MS = 50
-/** A list with more pages than this fails the check. */
-const PAGES_MAX = 100
 
 /** Throws CheckSkipped if the deployment does not serve thumbup, or not for this business. */
 export async function thumbup(audit: Audit, business = audit.business) {
@@ -154,27 +152,6 @@ function withoutCounts(value: object): object {
 function numberOf(value: object | undefined, field: string): number | undefined {
   const number = (value as Record<string, unknown> | undefined)?.[field]
   return typeof number === 'number' ? number : undefined
-}
-
-/** All entries of a list, page by page. `between` runs after each page but the last. */
-export async function walkMarks(
-  read: (variables: PageVariables) => Promise<MarkPage>,
-  first: number,
-  between: (page: number) => Promise<void> = () => Promise.resolve(),
-): Promise<string[]> {
-  const ids: string[] = []
-  let after: string | null = null
-  for (let page = 1; page <= PAGES_MAX; page++) {
-    const { entries, pageInfo } = await read({ first, after })
-    ids.push(...entries.map(({ id }) => id))
-    expectEqual(`hasPreviousPage of page ${page}`, pageInfo.hasPreviousPage, page > 1)
-    expectEqual(`the endCursor of page ${page}`, pageInfo.endCursor, entries.at(-1)?.cursor ?? null)
-    if (!pageInfo.hasNextPage) return ids
-    expectEqual(`the number of entries on page ${page}, which is not the last`, entries.length, first)
-    await between(page)
-    after = pageInfo.endCursor
-  }
-  throw new CheckFailed(`a list that ends within ${PAGES_MAX} pages of ${first}`, 'hasNextPage: true still')
 }
 
 /** A business that is configured to refuse some marks breaks no guarantee. */

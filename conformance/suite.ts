@@ -5,6 +5,12 @@ import { deleting } from './checks/deleting.ts'
 import { durability } from './checks/durability.ts'
 import { existence, existenceStays } from './checks/existence.ts'
 import { existenceBadInput } from './checks/existence-bad-input.ts'
+import { feedBadInput } from './checks/feed-bad-input.ts'
+import { feedCounts, feedStays } from './checks/feed-counts.ts'
+import { feedFollows, followsStay } from './checks/feed-follows.ts'
+import { feedPosts } from './checks/feed-posts.ts'
+import { feedRestricted } from './checks/feed-restricted.ts'
+import { feedSubscriptions } from './checks/feed-subscriptions.ts'
 import { health } from './checks/health.ts'
 import { markBadInput } from './checks/mark-bad-input.ts'
 import { markLists, markListsStay } from './checks/mark-lists.ts'
@@ -30,8 +36,21 @@ export const PROMPT_CHECKS: readonly Check[] = [
   ...markWrites,
   ...markLists,
   ...markBadInput,
+  ...feedFollows,
+  ...feedPosts,
+  ...feedRestricted,
+  ...feedCounts,
+  ...feedSubscriptions,
+  ...feedBadInput,
   ...health,
 ]
 
 /** These wait for the write-back. They run concurrently, after the others. */
-export const PATIENT_CHECKS: readonly Check[] = [...durability, ...existenceStays, ...markListsStay, ...markSums]
+export const PATIENT_CHECKS: readonly Check[] = [
+  ...durability,
+  ...existenceStays,
+  ...markListsStay,
+  ...markSums,
+  ...followsStay,
+  ...feedStays,
+]

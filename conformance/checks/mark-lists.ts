@@ -3,7 +3,8 @@ import { SCOPE_MARKS_READ_ANY, SCOPE_MARKS_WRITE_ANY } from '../../core/viewer.t
 import { codesOf } from '../answer.ts'
 import type { Audit } from '../audited.ts'
 import type { Check } from '../check.ts'
-import { thumbup, walkMarks, type MarkPage } from '../marks.ts'
+import { walkList } from '../lists.ts'
+import { thumbup, type MarkPage } from '../marks.ts'
 import { expectEqual } from '../outcome.ts'
 import { LIKES } from '../operations.ts'
 
@@ -59,7 +60,7 @@ export const markLists: readonly Check[] = [
         viewer,
         all.map((id, at) => ({ id, mark: 'LIKE', markedAt: newest - Math.floor(at / 3) })),
       )
-      const walked = await walkMarks(
+      const walked = await walkList(
         (variables) => likes(viewer, variables),
         7,
         async () => void (await mark(viewer, audit.newOid(), 'LIKE')),
@@ -121,7 +122,7 @@ export const markListsStay: readonly Check[] = [
       const marks = viewers.map((viewer, at) => ({ viewer, id, mark: 'LIKE', markedAt: newest - at })).reverse()
       await markAll(writer, marks)
       await audit.settled('the counts for all viewers', () => counts(reader, [id]), [[MANY, 0]])
-      const walked = await walkMarks(
+      const walked = await walkList(
         (variables) => likers(reader, id, variables),
         40,
         (page) => likeAs(`${writer.id}-later-${page}`, newest + page),
@@ -148,7 +149,7 @@ export const markListsStay: readonly Check[] = [
       // One like that only the record store has by now, and one in the hot store.
       const undone = [all[LONG - 10], all[5]] as string[]
       for (const id of undone) await mark(viewer, id, 'NONE')
-      const walked = await walkMarks(
+      const walked = await walkList(
         (variables) => likes(viewer, variables),
         PAGE,
         async (page) => void (page === 1 && (await mark(viewer, audit.newOid(), 'LIKE'))),
