@@ -12,7 +12,8 @@ import { TidemarkError, isTidemarkError } from '../core/errors.ts'
 import { readMetrics } from './api-client.ts'
 import { headersOf, type Identity } from './identity.ts'
 import { CheckFailed, CheckSkipped, expectEqual } from './outcome.ts'
-import { MARK_BATCH, type MarkInput } from './operations.ts'
+import type { MarkInput } from './operations.ts'
+import { makeUndoList } from './undo.ts'
 import { makeViewer, type AuditViewer } from './viewer.ts'
 import type { ConflictRule } from '../core/domain.ts'
 
@@ -47,16 +48,13 @@ const BUSINESSES = ['video', 'article', 'comic', 'audio']
 export const REAL_POSITION = 600_000
 const LOOK_EVERY_MS = 250
 const ASK_EVERY_MS = 100
-const UNDONE_AT_ONCE = 500
 
 /** Throws if the deployment cannot be audited: it does not answer, rejects the viewer, or does not have the business. */
 export async function makeAudit(options: AuditOptions) {
   const { url, identity } = options
   const run = randomBytes(5).toString('hex')
   const viewers: AuditViewer[] = []
-  /** Per viewer that set marks: the marks to undo. */
-  const marked = new Map<AuditViewer, Map<string, MarkInput>>()
-  const undos = new Map<AuditViewer, (() => Promise<unknown>)[]>()
+  const undos = makeUndoList()
   let made = 0
 
   async function makeOne(business: string, scopes: readonly string[] = []): Promise<AuditViewer> {
@@ -126,20 +124,9 @@ export async function makeAudit(options: AuditOptions) {
     /** Milliseconds that `settled` waits at most. */
     waitMs: options.waitMs,
     /** Notes marks to undo at the end. */
-    noteMarks(viewer: AuditViewer, inputs: readonly MarkInput[]): void {
-      const noted = marked.get(viewer) ?? new Map<string, MarkInput>()
-      marked.set(viewer, noted)
-      for (const { viewer: of, business: its = business, id } of inputs) {
-        const undo: MarkInput = { ...(of === undefined ? {} : { viewer: of }), business: its, id, mark: 'NONE' }
-        noted.set(JSON.stringify([of, its, id]), undo)
-      }
-    },
+    noteMarks: (viewer: AuditViewer, inputs: readonly MarkInput[]) => undos.noteMarks(viewer, inputs, business),
     /** Notes a call that removes something of this viewer at the end. Calls of a viewer run one after the other. */
-    undoAtEnd(viewer: AuditViewer, undo: () => Promise<unknown>): void {
-      const noted = undos.get(viewer) ?? []
-      undos.set(viewer, noted)
-      noted.push(undo)
-    },
+    undoAtEnd: undos.add,
     /** Removes everything the audit wrote. Resolves to the number of viewers that could not be cleared. */
     async cleanUp(): Promise<number> {
       if (tokenViewer !== undefined) return (await isDone(Promise.all(probes.map((each) => deleteWritten(each.viewer))))) ? 0 : 1
@@ -147,11 +134,7 @@ export async function makeAudit(options: AuditOptions) {
         (each, index) => `b${index}: clearHistory(input: { business: ${JSON.stringify(each.business)} }) { clearedAt }`,
       )
       const text = `mutation AuditCleanUp { ${clearing.join(' ')} updateHistorySettings(input: { paused: false }) { settings { paused } } }`
-      const done = await Promise.all([
-        ...viewers.map((viewer) => isDone(viewer.data(text))),
-        ...Array.from(marked, ([viewer, noted]) => isDone(undoMarks(viewer, [...noted.values()]))),
-        ...Array.from(undos.values(), (ofViewer) => isDone(inTurn(ofViewer))),
-      ])
+      const done = await Promise.all([...viewers.map((viewer) => isDone(viewer.data(text))), ...undos.run().map(isDone)])
       return done.filter((each) => !each).length
     },
   }
@@ -243,14 +226,6 @@ async function countReports(url: string): Promise<number | undefined> {
 async function deleteWritten(viewer: AuditViewer): Promise<void> {
   const ids = [...viewer.written]
   for (let i = 0; i < ids.length; i += 200) await viewer.deleteHistory(ids.slice(i, i + 200))
-}
-
-async function undoMarks(viewer: AuditViewer, undos: readonly MarkInput[]): Promise<void> {
-  for (let i = 0; i < undos.length; i += UNDONE_AT_ONCE) await viewer.data(MARK_BATCH, { marks: undos.slice(i, i + UNDONE_AT_ONCE) })
-}
-
-async function inTurn(calls: readonly (() => Promise<unknown>)[]): Promise<void> {
-  for (const call of calls) await call()
 }
 
 function isDone(work: Promise<unknown>): Promise<boolean> {

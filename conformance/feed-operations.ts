@@ -37,12 +37,13 @@ export type FeedUser = {
 export type FollowResult = { outcome: string; user: { id: string; viewerFollows: boolean | null } | null; userErrors: UserError[] }
 export type CountEvent = { key: string; id: string; counter: string; delta: number }
 export type CountResult = { outcome: string; post: Pick<Post, 'id' | 'commentCount' | 'readCount'> | null; userErrors: UserError[] }
-export type Connection<Node> = { edges: { cursor: string; node: Node }[]; pageInfo: PageInfo }
+/** A page of a list as the API answers it. */
+export type NodePage<Node> = { edges: { cursor: string; node: Node }[]; pageInfo: PageInfo }
 /** A post of a list, in short. */
 export type ListedPost = { id: string; text: string; createdAt: number; author: { id: string } }
 export type PostEntry = ListedPost & { cursor: string }
-export type PostPage = Connection<ListedPost>
-export type UserPage = Connection<{ id: string }>
+export type PostPage = NodePage<ListedPost>
+export type UserPage = NodePage<{ id: string }>
 export type Waiting = { waiting: number; newest: string | null }
 
 const ERRORS = 'userErrors { code message path }'

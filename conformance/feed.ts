@@ -21,11 +21,11 @@ import {
   USER,
   USER_POSTS,
   entitiesOf,
-  type Connection,
   type CountEvent,
   type CountResult,
   type FeedUser,
   type FollowResult,
+  type NodePage,
   type Post,
   type PostEntry,
   type PostInput,
@@ -47,6 +47,10 @@ export async function feed(audit: Audit) {
   if (probe.errors.some(({ message }) => message.startsWith('Cannot query field "feedUser"')))
     throw new CheckSkipped('this deployment does not serve the feed')
 
+  return { ...postCalls(audit), ...followCalls(audit), ...countCalls(audit) }
+}
+
+function postCalls(audit: Audit) {
   /** Also for input that is wrong: a post that is published anyway is deleted at the end. */
   async function tryPublish(author: AuditViewer, input: PostInput): Promise<Answer<{ publishPost: Published }>> {
     const answer = await author.ask<{ publishPost: Published }>(PUBLISH, { input: { clientKey: randomUUID(), ...input } })
@@ -61,15 +65,6 @@ export async function feed(audit: Audit) {
     if (post === undefined || post === null || repeated === undefined)
       throw new CheckFailed('the post to be published', userErrorsOf(answer)[0]?.message ?? answer.errors[0]?.message ?? 'no post')
     return { post, repeated }
-  }
-
-  async function change(viewer: AuditViewer, query: string, ids: readonly string[]): Promise<FollowResult[]> {
-    audit.undoAtEnd(viewer, () => viewer.data(UNFOLLOW, { ids: ids.slice(0, FOLLOWS_MAX) }))
-    type Payload = { results: FollowResult[]; userErrors: UserError[] }
-    const { follow, unfollow } = await viewer.data<{ follow?: Payload; unfollow?: Payload }>(query, { ids })
-    const { results, userErrors } = known('a result of following', follow ?? unfollow)
-    expectEqual('the userErrors of the call', userErrors, [])
-    return results
   }
 
   async function posts(viewer: AuditViewer, ids: readonly string[]): Promise<(Post | null)[]> {
@@ -101,6 +96,43 @@ export async function feed(audit: Audit) {
       for (const text of texts) ids.unshift((await publish(author, { text })).post.id)
       return ids
     },
+    async deletePost(author: AuditViewer, id: string): Promise<Deleted> {
+      const { deletePost } = await author.data<{ deletePost: Deleted & { userErrors: UserError[] } }>(DELETE_POST, { id })
+      const { userErrors, ...payload } = deletePost
+      expectEqual('the userErrors of the deletion', userErrors, [])
+      return payload
+    },
+    /** The ids of the newest hundred. */
+    homeIds: async (viewer: AuditViewer) => idsOf(await home(viewer, { first: PAGE_MAX })),
+    postIds: async (viewer: AuditViewer, id: string) => idsOf(await userPosts(viewer, id, { first: PAGE_MAX })),
+    async postCount(viewer: AuditViewer, id: string): Promise<number | null> {
+      const { feedUser } = await viewer.data<{ feedUser: { postCount: number | null } | null }>(USER_POSTS, { id, first: 1 })
+      return known('the user', feedUser).postCount
+    },
+    async setWords(viewer: AuditViewer, words: readonly string[]): Promise<void> {
+      audit.undoAtEnd(viewer, () => viewer.data(SET_WORDS, { words: [] }))
+      const { setFilterWords } = await viewer.data<{ setFilterWords: unknown }>(SET_WORDS, { words })
+      expectEqual('the answer to the filter words', setFilterWords, { filterWords: { words }, userErrors: [] })
+    },
+    /** Posts as another subgraph finds them: it knows their ids only. `like`: a post, for type and business. */
+    async entities(viewer: AuditViewer, like: Post, ids: readonly string[]): Promise<Post[]> {
+      const { __typename, business } = like
+      return (await viewer.data<{ subjects: Post[] }>(entitiesOf(__typename), { business, ids })).subjects
+    },
+  }
+}
+
+function followCalls(audit: Audit) {
+  async function change(viewer: AuditViewer, query: string, ids: readonly string[]): Promise<FollowResult[]> {
+    audit.undoAtEnd(viewer, () => viewer.data(UNFOLLOW, { ids: ids.slice(0, FOLLOWS_MAX) }))
+    type Payload = { results: FollowResult[]; userErrors: UserError[] }
+    const { follow, unfollow } = await viewer.data<{ follow?: Payload; unfollow?: Payload }>(query, { ids })
+    const { results, userErrors } = known('a result of following', follow ?? unfollow)
+    expectEqual('the userErrors of the call', userErrors, [])
+    return results
+  }
+
+  return {
     /** A viewer who follows these users. */
     async follower(...users: readonly AuditViewer[]): Promise<AuditViewer> {
       const viewer = await audit.ownViewer()
@@ -114,15 +146,6 @@ export async function feed(audit: Audit) {
     },
     follow: (viewer: AuditViewer, ids: readonly string[]) => change(viewer, FOLLOW, ids),
     unfollow: (viewer: AuditViewer, ids: readonly string[]) => change(viewer, UNFOLLOW, ids),
-    async deletePost(author: AuditViewer, id: string): Promise<Deleted> {
-      const { deletePost } = await author.data<{ deletePost: Deleted & { userErrors: UserError[] } }>(DELETE_POST, { id })
-      const { userErrors, ...payload } = deletePost
-      expectEqual('the userErrors of the deletion', userErrors, [])
-      return payload
-    },
-    /** The ids of the newest hundred. */
-    homeIds: async (viewer: AuditViewer) => idsOf(await home(viewer, { first: PAGE_MAX })),
-    postIds: async (viewer: AuditViewer, id: string) => idsOf(await userPosts(viewer, id, { first: PAGE_MAX })),
     async following(viewer: AuditViewer, id: string, variables: PageVariables = {}): Promise<ListPage> {
       const { feedUser } = await viewer.data<{ feedUser: { following: UserPage | null } | null }>(FOLLOWING, { id, ...variables })
       return listOf('followed users', feedUser?.following)
@@ -134,30 +157,19 @@ export async function feed(audit: Audit) {
     async user(viewer: AuditViewer, id: string): Promise<FeedUser> {
       return known('the user', (await viewer.data<{ feedUser: FeedUser | null }>(USER, { id })).feedUser)
     },
-    async postCount(viewer: AuditViewer, id: string): Promise<number | null> {
-      const { feedUser } = await viewer.data<{ feedUser: { postCount: number | null } | null }>(USER_POSTS, { id, first: 1 })
-      return known('the user', feedUser).postCount
-    },
-    async setWords(viewer: AuditViewer, words: readonly string[]): Promise<void> {
-      audit.undoAtEnd(viewer, () => viewer.data(SET_WORDS, { words: [] }))
-      const { setFilterWords } = await viewer.data<{ setFilterWords: unknown }>(SET_WORDS, { words })
-      expectEqual('the answer to the filter words', setFilterWords, { filterWords: { words }, userErrors: [] })
-    },
-    /** A service that may count. */
-    counter: () => audit.ownViewer([SCOPE_COUNTS_WRITE]),
-    async count(service: AuditViewer, events: readonly CountEvent[]): Promise<CountResult[]> {
-      type Payload = { results: CountResult[]; userErrors: UserError[] }
-      const { results, userErrors } = (await service.data<{ adjustCounts: Payload }>(COUNT, { events })).adjustCounts
-      expectEqual('the userErrors of the call', userErrors, [])
-      return results
-    },
-    /** Posts as another subgraph finds them: it knows their ids only. `like`: a post, for type and business. */
-    async entities(viewer: AuditViewer, like: Post, ids: readonly string[]): Promise<Post[]> {
-      const { __typename, business } = like
-      return (await viewer.data<{ subjects: Post[] }>(entitiesOf(__typename), { business, ids })).subjects
-    },
   }
 }
+
+const countCalls = (audit: Audit) => ({
+  /** A service that may count. */
+  counter: () => audit.ownViewer([SCOPE_COUNTS_WRITE]),
+  async count(service: AuditViewer, events: readonly CountEvent[]): Promise<CountResult[]> {
+    type Payload = { results: CountResult[]; userErrors: UserError[] }
+    const { results, userErrors } = (await service.data<{ adjustCounts: Payload }>(COUNT, { events })).adjustCounts
+    expectEqual('the userErrors of the call', userErrors, [])
+    return results
+  },
+})
 
 const PAGE_MAX = 100
 const FOLLOWS_MAX = 500
@@ -165,7 +177,7 @@ const ASK_EVERY_MS = 50
 
 export const idsOf = ({ entries }: ListPage): string[] => entries.map(({ id }) => id)
 
-function listOf<Node>(what: string, page: Connection<Node> | null | undefined): ListPage<Node & { cursor: string }> {
+function listOf<Node>(what: string, page: NodePage<Node> | null | undefined): ListPage<Node & { cursor: string }> {
   const { edges, pageInfo } = known(`a list of ${what}`, page)
   return { entries: edges.map(({ cursor, node }) => ({ ...node, cursor })), pageInfo }
 }

@@ -266,7 +266,7 @@ export const feedPosts: readonly Check[] = [
       const kinds = ['about cats', 'a SPOILER here', 'about dogs', 'the last Season of it', 'ÜBER alles']
       const texts = numbered(30).map((text, at) => `${kinds[at % kinds.length]}, ${text}`)
       const all = await publishedMany(author, texts)
-      const kept = all.filter((_, at) => /^about/.test(texts[texts.length - 1 - at] as string))
+      const kept = all.filter((_, at) => texts[texts.length - 1 - at]?.startsWith('about'))
       await setWords(reader, ['spoiler', 'last season', 'über'])
       expectEqual('the homeFeed', await homeIds(reader), kept)
       expectEqual('all pages of 5', await walkList((variables) => home(reader, variables), 5), kept)

@@ -132,6 +132,8 @@ export const feedRestricted: readonly Check[] = [
       const calls = await feed(audit)
       const { author, friend, post } = await fill(audit, calls)
       expectEqual('the homeFeed before', await calls.homeIds(friend), [post.id])
+      // Reads before the deletion may fill caches.
+      for (const reader of [friend, author]) expectEqual('posts(ids) before', await calls.posts(reader, [post.id]), [post])
       await calls.deletePost(author, post.id)
       expectEqual('the homeFeed', await calls.homeIds(friend), [])
       for (const reader of [friend, author]) expectEqual('posts(ids)', await calls.posts(reader, [post.id]), [null])

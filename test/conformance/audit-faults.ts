@@ -15,6 +15,7 @@ import {
   type PlannedFault,
 } from './fault-kinds.ts'
 import { EXISTENCE_FAULTS } from './audit-existence-faults.ts'
+import { FEED_FAULTS } from './audit-feed-faults.ts'
 import { MARK_FAULTS } from './audit-mark-faults.ts'
 import { everybodyIsOne, everybodyIsSomebody } from './fault-viewers.ts'
 import { askedWith, told, type Asked } from './faulty-proxy.ts'
@@ -354,6 +355,7 @@ export const FAULTS: Record<string, readonly PlannedFault[]> = {
   ],
   ...EXISTENCE_FAULTS,
   ...MARK_FAULTS,
+  ...FEED_FAULTS,
   'write-back-drains': [
     ...['tidemark_dirty_keys', 'tidemark_log_lag_messages'].map((name) =>
       answeringAt(`has ${name} left`, '/metrics', (answer) => ({

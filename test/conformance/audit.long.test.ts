@@ -15,10 +15,12 @@ const SECRET = 'an audit signs tokens with this key'
 const CHECKS = [...PROMPT_CHECKS, ...PATIENT_CHECKS]
 const history = { flushAgeMaxMs: 100, sweepAfterMs: 1_000, sweepEveryMs: 200 }
 const thumbup = { flushAgeMaxMs: 20, windowMs: 50, countsWindowMs: 20, sweepAfterMs: 1_000, sweepEveryMs: 200 }
+const feed = { flushAgeMaxMs: 100, sweepAfterMs: 1_000, sweepEveryMs: 200, noticeEveryMs: 20, countsWindowMs: 50 }
 const businesses = [
   { number: 1, name: 'video', entity: 'Video' },
   { number: 2, name: 'article', entity: 'Article', glanceMax: 0 },
   { number: 3, name: 'comic', entity: 'Comic', glanceMax: 0, conflict: 'furthest' },
+  { number: 4, name: 'post', entity: 'Post' },
 ]
 const signed: Identity = {
   kind: 'signed',
@@ -47,7 +49,7 @@ const optionsOf = (more: Partial<AuditRun> = {}): AuditRun => ({
 })
 
 beforeAll(async () => {
-  service = await startService({ folder, settings: { auth: { secret: SECRET }, history, thumbup, businesses } })
+  service = await startService({ folder, settings: { auth: { secret: SECRET }, history, thumbup, feed, businesses } })
   first = await startFaultyProxy(service.url)
   second = await startFaultyProxy(service.url)
 })
