@@ -1,12 +1,14 @@
 /**
- * `tidemark reconcile` recounts all stored marks of all businesses in the record stores. No other part of a deployment needs to run. A
+ * `tidemark reconcile` recounts all stored marks of all businesses in the record stores, and all follows. No other part of a deployment needs to run. A
  * printed difference is a bug: a count is always the number of rows in that state.
  */
 import { systemClock } from '../core/clock.ts'
 import type { BusinessConfig } from '../config/config.ts'
+import { hasFeed } from '../config/feed.ts'
 import { saysDown } from '../core/outage/degraded.ts'
 import { isTidemarkError } from '../core/errors.ts'
 import { openMarkRecords, type OpenMarkRecords } from './stores/thumbup.ts'
+import { FOLLOWS } from '../subgraphs/thumbup/businesses.ts'
 import { reconcileWhole } from '../subgraphs/thumbup/persist/whole-reconciliation.ts'
 import { businessOf } from './business-of.ts'
 import { requireDataFolder } from './process/data-folder.ts'
@@ -39,7 +41,9 @@ export function exitStatus({ drifting, unchecked, unreadable }: Reconciled): 0 |
 export async function reconcile(flags: Flags & { business?: string }, print: (line: string) => void): Promise<Reconciled> {
   const config = readSettings(flags)
   const businesses =
-    flags.business === undefined ? config.businesses.filter(({ thumbup }) => thumbup.enabled) : [businessOf(config, flags.business)]
+    flags.business === undefined
+      ? [...config.businesses.filter(({ thumbup }) => thumbup.enabled), ...(hasFeed(config) ? [FOLLOWS] : [])]
+      : [businessOf(config, flags.business)]
   requireDataFolder(config)
   const stores = await openMarkRecords(config, systemClock)
   const total: Reconciled = { drifting: 0, unchecked: 0, unreadable: 0 }

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { exitStatus } from '../../cli/reconcile.ts'
+import { FOLLOW_BUSINESS } from '../../config/feed.ts'
 import { openEnvironment } from '../../stores/lmdb/environment.ts'
 import { blockKey, makeMarkShelf, plainMarkKey } from '../../subgraphs/thumbup/stores/lmdb/records/keys.ts'
 import { openLmdbMarkRecords } from '../../subgraphs/thumbup/stores/lmdb/record-store.ts'
@@ -17,9 +18,10 @@ const MARKED_AT = 1_700_000_000_000
 const [VIDEO, ARTICLE, COMIC] = [1, 2, 3]
 
 function run(...args: string[]): Promise<{ status: number; out: string; error: string }> {
-  const flags = ['--config', join(folder, 'tidemark.yaml'), '--data', join(folder, 'data')]
+  // Of a flag that occurs twice, the last one wins.
+  const flags = ['--config', join(folder, 'tidemark.yaml'), '--data', join(folder, 'data'), ...args]
   return new Promise((resolve) => {
-    execFile(process.execPath, [COMMAND, 'reconcile', ...args, ...flags], { cwd: folder }, (failure, out, error) =>
+    execFile(process.execPath, [COMMAND, 'reconcile', ...flags], { cwd: folder }, (failure, out, error) =>
       resolve({ status: failure === null ? 0 : Number(failure.code), out, error }),
     )
   })
@@ -39,8 +41,8 @@ async function fill(name: string, regions: number, businesses: readonly number[]
   await environment.close()
 }
 
-async function change(task: (tables: ReturnType<typeof openMarkTables>) => void): Promise<void> {
-  const environment = openEnvironment(join(folder, 'data'), { regions: 4, sizeMaxGb: 1 })
+async function change(task: (tables: ReturnType<typeof openMarkTables>) => void, data = join(folder, 'data')): Promise<void> {
+  const environment = openEnvironment(data, { regions: 4, sizeMaxGb: 1 })
   const tables = openMarkTables(environment)
   await environment.write(() => task(tables))
   await environment.close()
@@ -85,6 +87,27 @@ describe('data that cannot be counted', () => {
     expect(out).toContain('DRIFT  comic/3: 6 likes and 0 dislikes are counted, 5 and 0 are stored')
     expect(status).toBe(1)
   })
+})
+
+test('follows are recounted if there is a feed', async () => {
+  const config = join(folder, 'with-feed.yaml')
+  const data = join(folder, 'with-feed')
+  const businesses = [
+    { number: VIDEO, name: 'video', entity: 'Video' },
+    { number: COMIC, name: 'post', entity: 'Post' },
+  ]
+  writeFileSync(config, JSON.stringify({ stores: { regions: 4, sizeMaxGb: 1, data }, businesses }))
+  await fill('with-feed', 4, [FOLLOW_BUSINESS])
+  const counted = await run('--config', config, '--data', data)
+  expect(counted).toMatchObject({ status: 0, out: expect.stringContaining('follow: 4 subjects and 0 owners recounted, 0 differ\n') })
+  await change(({ counts }) => {
+    const key = plainMarkKey(FOLLOW_BUSINESS, '3')
+    const held = decodeCounts(counts.getBinary(key) as Buffer)
+    void counts.put(key, encodeCounts({ ...held, counts: { ...held.counts, likes: held.counts.likes + 1 } }))
+  }, data)
+  const { status, out } = await run('--config', config, '--data', data)
+  expect(out).toContain('DRIFT  follow/3: 6 likes and 0 dislikes are counted, 5 and 0 are stored')
+  expect(status).toBe(1)
 })
 
 test('the most severe result determines the status', () => {
