@@ -3,13 +3,12 @@
  * processes follow a change within seconds.
  */
 import { stringify } from 'yaml'
-import { CACHE_LAYOUT, type CacheLayout } from '../config/cache.ts'
+import { CACHE_LAYOUT } from '../config/cache.ts'
 import type { Config } from '../config/config.ts'
 import { TidemarkError } from '../core/errors.ts'
-import type { LiveSource } from '../core/live-value.ts'
-import { openRedisValue } from '../stores/redis/live-value.ts'
 import { readSettingFile } from './process/live-file.ts'
 import { readSettings, type Flags } from './process/settings.ts'
+import { readCacheLayout, withLayoutInRedis } from './stores/cache-layout.ts'
 
 export type LayoutFlags = Flags & { expect?: string }
 
@@ -34,13 +33,12 @@ function fileOf(what: string, file: string | undefined): string {
 }
 
 async function show(config: Config, print: (line: string) => void): Promise<void> {
-  const { layout: configured, layoutFrom } = config.cache
-  const ofConfig = configured === undefined ? 'no layout: each process caches in its own memory' : stringify(configured).trimEnd()
-  if (layoutFrom === 'config') return print(`# from cache.layout in the configuration\n${ofConfig}`)
-  if (layoutFrom !== 'redis') return print(`# from ${layoutFrom}\n${stringify(readSettingFile(CACHE_LAYOUT, layoutFrom)).trimEnd()}`)
-  const stored = await inRedis(config, (source) => source.read())
-  if (stored === undefined) print(`# version 0, from the configuration: none was set yet\n${ofConfig}`)
-  else print(`# version ${stored.version}\n${stringify(stored.value).trimEnd()}`)
+  const { layoutFrom } = config.cache
+  const { value, version } = await readCacheLayout(config)
+  const text = value === undefined ? 'no layout: each process caches in its own memory' : stringify(value).trimEnd()
+  if (layoutFrom === 'config') print(`# from cache.layout in the configuration\n${text}`)
+  else if (layoutFrom !== 'redis') print(`# from ${layoutFrom}\n${text}`)
+  else print(version === 0 ? `# version 0, from the configuration: none was set yet\n${text}` : `# version ${version}\n${text}`)
 }
 
 async function set(config: Config, file: string, expect: string | undefined, print: (line: string) => void): Promise<void> {
@@ -53,16 +51,6 @@ async function set(config: Config, file: string, expect: string | undefined, pri
   if (expect === undefined || !/^\d{1,15}$/.test(expect))
     throw new TidemarkError('CONFIG_INVALID', 'layout set needs --expect with the version that `tidemark layout show` prints')
   const value = readSettingFile(CACHE_LAYOUT, file)
-  const { version } = await inRedis(config, (source) => source.change(value, expected))
+  const { version } = await withLayoutInRedis(config, (source) => source.change(value, expected))
   print(`version ${version} is set: processes take it over within seconds`)
-}
-
-async function inRedis<A>({ stores }: Config, use: (source: LiveSource<CacheLayout>) => Promise<A>): Promise<A> {
-  // `cacheMistakes` refuses layoutFrom: redis without a Redis.
-  const source = openRedisValue(CACHE_LAYOUT, stores.redis as NonNullable<Config['stores']['redis']>)
-  try {
-    return await use(source)
-  } finally {
-    source.close()
-  }
 }

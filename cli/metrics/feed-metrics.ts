@@ -77,6 +77,17 @@ export function addFeedMetrics(registry: Registry, { figures }: FeedSubgraph): v
       for (const { pool, address, isDown } of figures().cache.nodes) this.set({ pool, node: address }, isDown ? 1 : 0)
     },
   })
+  new Gauge({
+    name: 'tidemark_feed_cache_node_share',
+    help: 'The part of the reads of its pool that this process sent to a node of the cache, 0 to 1, since the last change of the layout.',
+    labelNames: ['pool', 'node'],
+    aggregator: 'average',
+    registers: [registry],
+    collect() {
+      this.reset()
+      for (const { pool, address, share } of figures().cache.nodes) this.set({ pool, node: address }, share)
+    },
+  })
   addGauges(registry, {
     tidemark_feed_noted_changes: ['Noted changes of cached values.', () => figures().freshness.notes],
     tidemark_feed_aggregator_held_keys: ['Keys of the feed in the aggregator.', () => figures().aggregator.held],

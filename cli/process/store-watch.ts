@@ -7,7 +7,7 @@
  * - `/health/ready` names findings as warnings. They never make a process unready: all processes share the servers, and a site with a
  *   doubtful server is better than no site.
  * - In production, a `wrong` finding about the common servers refuses the start. Findings in `stores.allow` neither refuse the start nor
- *   cause warnings. Servers of a tenant, copies of counts, and servers that do not answer refuse no start.
+ *   cause warnings. Servers of a tenant, copies of counts, the cache, and servers that do not answer refuse no start.
  */
 import { Gauge, type Registry } from '@prometheus-io/client'
 import type { Logger } from 'pino'
@@ -15,7 +15,8 @@ import { sleep, systemClock, type Clock } from '../../core/clock.ts'
 import type { Config } from '../../config/config.ts'
 import { TidemarkError } from '../../core/errors.ts'
 import { startWorker } from '../../core/worker.ts'
-import { examinationsOf, type Examination, type Finding } from '../stores/examine.ts'
+import { examinationsOf } from '../stores/examine.ts'
+import type { Examination, Finding } from '../stores/findings.ts'
 
 export type StoreWatch = {
   /** Names of findings; a tenant's findings include the tenant's name. */
@@ -38,15 +39,15 @@ export type StoreWatchOptions = {
 const FIRST_LOOK_MAX_MS = 5_000
 const silent = { debug() {}, info() {}, warn() {}, error() {} }
 
-/** The embedded stores have no servers to check. Rejects with CONFIG_INVALID; see above. */
+/** The embedded stores have no servers to check, unless the cache has nodes. Rejects with CONFIG_INVALID; see above. */
 export async function watchStores(
   config: Config,
   log: Logger,
   registry: Registry,
   options: { isQuiet?: boolean } = {},
 ): Promise<StoreWatch> {
-  if (config.stores.redis === undefined) return { warnings: () => [], stop() {} }
   const examinations = examinationsOf(config, systemClock, silent)
+  if (examinations.length === 0) return { warnings: () => [], stop() {} }
   const { server, stores } = config
   return startStoreWatch(
     examinations,
@@ -85,7 +86,8 @@ export async function startStoreWatch(
       const told = now.filter((finding) => finding.name === name && !isAllowed(finding) && (production || finding.level === 'wrong'))
       if (told.length === 0) continue
       const fields = { ...where, finding: name, reason: told.map(({ sentence }) => sentence).join('; ') }
-      if (told.some(({ level }) => level === 'wrong')) log.error(fields, 'a server of the stores may lose data or fail')
+      if (store === 'cache') log.warn(fields, 'a node of the cache may make pages slower')
+      else if (told.some(({ level }) => level === 'wrong')) log.error(fields, 'a server of the stores may lose data or fail')
       else log.warn(fields, 'a server of the stores may lose data')
     }
     for (const name of had) if (!has.has(name)) log.info({ ...where, finding: name }, 'a finding about the stores is gone')

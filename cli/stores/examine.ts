@@ -1,15 +1,16 @@
 /**
- * Checks the servers of the distributed shape. `tidemark doctor` runs it once; every process runs it at its start and then every minute
+ * Checks the servers of the distributed shape, and the nodes of the cache. `tidemark doctor` runs it once; every process runs it at its start and then every minute
  * (cli/process/store-watch.ts).
  */
 import type { Clock } from '../../core/clock.ts'
 import type { Config } from '../../config/config.ts'
 import { UNAVAILABLE, type AnyStoreName } from '../../core/outage/degraded.ts'
 import { isTidemarkError } from '../../core/errors.ts'
-import type { StoreFindingName } from '../../config/store-findings.ts'
 import { examineKafka } from '../../stores/kafka/examine.ts'
 import { MYSQL_FINDINGS, checkMysql } from '../../stores/mysql/doctor.ts'
 import { checkSchema } from '../../stores/mysql/schema-version.ts'
+import { cacheExaminations } from './examine-cache.ts'
+import type { Examination, Finding } from './findings.ts'
 import { redisSettingOf } from './thumbup.ts'
 import { openLegacy } from './feed-existence.ts'
 import { checkRedis } from '../../stores/redis/check.ts'
@@ -17,32 +18,15 @@ import { RedisRefusal } from '../../stores/redis/failures.ts'
 import { allServersOf, ofTenant, withDatabase, type ServersOf } from './server-sets.ts'
 import { kafkaConnection, type Distributed, type StoreLogger } from './servers.ts'
 
-export type Finding = {
-  store: AnyStoreName
-  /** The business that owns the server; absent: the server of all businesses. */
-  business?: string
-  /** Absent: no problem. */
-  name?: StoreFindingName
-  /** wrong: it fails or loses data. doubtful: check it. */
-  level: 'good' | 'doubtful' | 'wrong'
-  /** The finding and, unless it is good, the action to take. */
-  sentence: string
-  /** The server holds copies only: lost data is read again elsewhere. */
-  isCopy?: boolean
-}
-
-/** One round of checks of one server. It rejects only on a bug of Tidemark. */
-export type Examination = { store: AnyStoreName; business?: string; examine(): Promise<Finding[]> }
-
 /** Checks every server. A server that cannot be reached is a finding, not an error. */
 export async function examineStores(config: Config, clock: Clock, logger: StoreLogger): Promise<Finding[]> {
   const examined = await Promise.all([...examinationsOf(config, clock, logger).map((each) => each.examine()), examineLegacy(config, clock)])
   return examined.flat()
 }
 
-/** Checks each server separately, so that an unreachable server delays no other. Empty on the embedded stores. */
+/** Checks each server separately, so that an unreachable server delays no other. Empty on the embedded stores without nodes of the cache. */
 export function examinationsOf(config: Config, clock: Clock, logger: StoreLogger): Examination[] {
-  return allServersOf(config).flatMap((servers) => {
+  const ofStores = allServersOf(config).flatMap((servers) => {
     const { business } = servers
     return examinationsOfSet(config, clock, logger, servers).map(({ store, examine: look }) => ({
       store,
@@ -54,6 +38,7 @@ export function examinationsOf(config: Config, clock: Clock, logger: StoreLogger
       },
     }))
   })
+  return [...ofStores, ...cacheExaminations(config, clock)]
 }
 
 /** The store that viewers are migrated from, if any. */
@@ -128,7 +113,7 @@ function morePartitionsThanRegions(config: Config, partitions: number): Omit<Fin
   ]
 }
 
-async function examine(store: Finding['store'], tls: boolean, look: () => Promise<Omit<Finding, 'store'>[]>): Promise<Finding[]> {
+async function examine(store: AnyStoreName, tls: boolean, look: () => Promise<Omit<Finding, 'store'>[]>): Promise<Finding[]> {
   try {
     const findings = await look()
     if (findings.every(({ level }) => level === 'good')) return [{ store, level: 'good', sentence: 'is fit' }]
