@@ -22,6 +22,8 @@ export type ThumbupLoaders = {
   counts: DataLoader<Subject, SubjectCounts | null, string>
   /** Like `counts`, but with everything counted by now, for viewers who must see their own mark in them. */
   freshCounts: DataLoader<Subject, SubjectCounts | null, string>
+  /** Whether the viewer may see a restricted subject; null if a store that knows it does not answer. */
+  maySee: DataLoader<MarkKey, boolean | null, string>
   /** Likes received by an owner; null if no store answers. */
   ownerLikes: DataLoader<OwnerKey, number | null, string>
   /** Loads a whole page, in key order, with an error for each key of a failed store. Nothing is cached. */
@@ -42,8 +44,10 @@ type Found = { mark: ShownMark | null; without: Degraded }
 
 const BATCH_MAX = 1_000
 
+/** `maySeeMany`: in key order, and null as in `ThumbupLoaders`. */
 export function makeThumbupLoaders<S extends ThumbupSources>(
   sourcesOf: (business: BusinessNumber) => S,
+  maySeeMany: (keys: readonly MarkKey[], degraded: Degraded) => Promise<(boolean | null)[]>,
 ): (degraded: Degraded, lasting?: boolean) => ThumbupLoaders {
   const lookups = new Map<S, (keys: readonly MarkKey[]) => Promise<(Found | DamagedMarks)[]>>()
 
@@ -104,6 +108,9 @@ export function makeThumbupLoaders<S extends ThumbupSources>(
         (subjects: readonly Subject[]) => bySources(subjects, (sources, some) => sources.counts.getFresh(some, degraded)),
         { cache: !lasting, cacheKeyFn: subjectText, maxBatchSize: BATCH_MAX },
       ),
+      maySee: new DataLoader((keys: readonly MarkKey[]) => maySeeMany(keys, degraded), {
+        ...{ cache: !lasting, cacheKeyFn: keyText, maxBatchSize: BATCH_MAX },
+      }),
       ownerLikes: new DataLoader(
         (owners: readonly OwnerKey[]) =>
           bySources(owners, async (sources, some) => (await sources.owners.getMany(some, degraded)).map((sum) => sum?.likes ?? null)),

@@ -11,7 +11,7 @@ import type { Facts } from '../../harness/samples/stored-facts.ts'
 import { makeSocialGraph } from '../../harness/samples/social/graph.ts'
 import { makeZipf } from '../../harness/samples/zipf.ts'
 import type { Post } from '../../subgraphs/feed/model/post.ts'
-import { POST_EPOCH_MS, TICKS_PER_MS, postIdOf } from '../../subgraphs/feed/packed/post-id.ts'
+import { POST_EPOCH_MS, TICKS_PER_MS, postIdOf, postTick } from '../../subgraphs/feed/packed/post-id.ts'
 
 export const FOLLOWS = 2_000
 /** The default of `stores.regions`. */
@@ -80,7 +80,7 @@ function makePosts(authors: readonly ViewerId[], each: number): Post[] {
   const step = Math.floor(span / count)
   return Array.from({ length: count }, (_, at) => {
     const author = authors[randomBelow(random, authors.length)] as string
-    const tick = end - span + at * step + randomBelow(random, step)
+    const tick = postTick(end - span + at * step + randomBelow(random, step - 1), false)
     return {
       id: postIdOf(tick, regionOf(author, REGIONS)),
       author,

@@ -8,6 +8,7 @@ import type { DrainStep } from './drain.ts'
 import { TidemarkError } from '../../core/errors.ts'
 import type { Journals } from '../../writeback/journal.ts'
 import { openMarkJournals, tenantsOf } from '../stores/thumbup.ts'
+import { openAudience } from '../stores/audience.ts'
 import { openFeedCache } from '../stores/feed-cache.ts'
 import { withFollowChanges } from '../stores/follow-changes.ts'
 import { openJournals, type OpenStores } from '../stores/history.ts'
@@ -123,7 +124,7 @@ async function openHistory(
   }
 }
 
-type MadeMarks = { subgraph: ThumbupSubgraph; journals: readonly Journals[] }
+type MadeMarks = { subgraph: ThumbupSubgraph; journals: readonly Journals[]; stopAudience(): void }
 
 function makeMarks(purpose: Purpose, config: Config, stores: OpenStores, log: Logger): MadeMarks {
   const journals: Journals[] = []
@@ -141,13 +142,14 @@ function makeMarks(purpose: Purpose, config: Config, stores: OpenStores, log: Lo
   const { feed } = stores
   const hot = feed === undefined ? stores.marks.hot : withFollowChanges(stores.marks.hot, feed, systemClock, config.feed.keepMs)
   const marks = { ...stores.marks, hot, journals: journalsOf() }
-  const subgraph = makeThumbupSubgraph(systemClock, marks, config, reporter(log), { tenants })
-  return { subgraph, journals }
+  const audience = feed && openAudience(systemClock, feed, config)
+  const subgraph = makeThumbupSubgraph(systemClock, marks, config, reporter(log), { tenants, ...(audience && { audience }) })
+  return { subgraph, journals, stopAudience: () => audience?.stop() }
 }
 
 async function openThumbup(
   purpose: Purpose,
-  { subgraph, journals }: MadeMarks,
+  { subgraph, journals, stopAudience }: MadeMarks,
   config: Config,
   stores: OpenStores,
   registry: Registry,
@@ -162,14 +164,17 @@ async function openThumbup(
     name: 'thumbup',
     subgraph,
     job: job && { stop: () => stopBoth(feeds, job) },
-    closeJournals: () => closeJournals(journals),
+    closeJournals() {
+      stopAudience()
+      return closeJournals(journals)
+    },
   }
 }
 
 /** `marks` keep the follows. Unless they are also a part of this process (`isShared`), they end together with the feed. */
 async function openFeed(
   purpose: Purpose,
-  { subgraph: marks, journals }: MadeMarks,
+  { subgraph: marks, journals, stopAudience }: MadeMarks,
   config: Config,
   stores: OpenStores,
   registry: Registry,
@@ -191,6 +196,7 @@ async function openFeed(
     async closeJournals() {
       await cache.stop()
       if (isShared) return
+      stopAudience()
       await marks.drain()
       await marksJob?.stop()
       await closeJournals(journals)

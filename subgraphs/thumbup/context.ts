@@ -31,6 +31,8 @@ export type ThumbupReads = {
    */
   heldMarks(viewer: ViewerId, subjects: readonly Subject[], degraded: Degraded): Promise<readonly HotMark[]>
   countsChanged(subjects: readonly Subject[], degraded: Degraded): Promise<AsyncIterableIterator<readonly CountedSubject[]>>
+  /** Whether only chosen viewers may see the subject. */
+  isRestricted(subject: Subject): boolean
   /** True if the loaders may find counts older than the current ones, as for a hot subject. */
   mayBeOld(subject: Subject): boolean
   /** True if the log of this business's stores is down. Writes still succeed then; their keys reach the record store another way. */

@@ -9,6 +9,7 @@ import type { MarkPlace, ViewerId } from '../../core/domain.ts'
 import type { FollowMarks, FollowPage, FollowPageAsked } from '../follow-marks.ts'
 import type { Degraded } from '../../core/outage/degraded.ts'
 import type { ThumbupLoaders } from '../../loaders/thumbup.ts'
+import { FOR_EVERYBODY } from '../audience.ts'
 import { FOLLOWS } from './businesses.ts'
 import { checkAfter } from './inputs.ts'
 import { encodeMarkCursor, type MarkList } from './model/places.ts'
@@ -34,6 +35,7 @@ export function makeFollowMarks(
     { ...configured, configured, requireServed: () => undefined, deleted: new Set() },
     () => pipeline,
     { admit: () => undefined, fullFor: () => undefined },
+    FOR_EVERYBODY,
   )
   const { shownCount } = makeShownCounts(counts)
   const sources = { ...guarded, fills, mayLack: writes.mayLack }

@@ -9,6 +9,7 @@ import { noticesOf, type Notices } from '../../writeback/notices.ts'
 import { systemRandom } from '../../core/random.ts'
 import type { FollowMarks } from '../follow-marks.ts'
 import { makeThumbupLoaders, type ThumbupLoaders } from '../../loaders/thumbup.ts'
+import { FOR_EVERYBODY } from '../audience.ts'
 import { makeThumbupBusinesses } from './businesses.ts'
 import { makeFollowMarks } from './follow-marks.ts'
 import { outagesOf, type ThumbupOutages } from './outages.ts'
@@ -60,7 +61,7 @@ export function makeThumbupSubgraph(
   stores: ThumbupStores,
   config: Config,
   report: Notices | ((error: unknown) => void),
-  { guard = {}, random = systemRandom, tenants = new Map() }: ThumbupOptions = {},
+  { guard = {}, random = systemRandom, tenants = new Map(), audience = FOR_EVERYBODY }: ThumbupOptions = {},
 ): ThumbupSubgraph {
   const businesses = makeThumbupBusinesses(config.businesses)
   const { common, own, all, partOf } = makeParts(clock, stores, config, noticesOf(report), { guard, random, tenants })
@@ -70,7 +71,7 @@ export function makeThumbupSubgraph(
     (business) => partOf(business).pipeline.guarded.records,
     (business, error) => partOf(business).notices.failed(error),
   )
-  const service = makeThumbupService(clock, businesses, (business) => partOf(business).pipeline, quotas)
+  const service = makeThumbupService(clock, businesses, (business) => partOf(business).pipeline, quotas, audience)
   const resolvers = makeThumbupResolvers(businesses, service, {
     likers: (business, asked, degraded) => partOf(business).likers(asked, degraded),
     likes(viewer, business, before, first, degraded) {
@@ -89,6 +90,7 @@ export function makeThumbupSubgraph(
     countsChanged(subjects, degraded) {
       return partOf(subjects[0]?.business ?? 0).followers.open(subjects, degraded)
     },
+    isRestricted: audience.isRestricted,
     mayBeOld: (subject) => partOf(subject.business).pipeline.counts.mayBeOld(subject),
     isLogDown: (business) => partOf(business).pipeline.guarded.breakers.log.isOpen(),
   })
@@ -99,7 +101,8 @@ export function makeThumbupSubgraph(
       return [part, { ...guarded, fills, counts, owners, mayLack: writes.mayLack }]
     }),
   )
-  const makeLoaders = makeThumbupLoaders((business) => sources.get(partOf(business)) as NonNullable<ReturnType<typeof sources.get>>)
+  const sourcesOf = (business: BusinessNumber) => sources.get(partOf(business)) as NonNullable<ReturnType<typeof sources.get>>
+  const makeLoaders = makeThumbupLoaders(sourcesOf, audience.maySeeMany)
 
   return {
     name: 'thumbup',

@@ -9,6 +9,7 @@ import type { BusinessNumber } from '../../core/domain.ts'
 import type { GuardOptions } from '../../core/outage/guard.ts'
 import type { Random } from '../../core/random.ts'
 import { makeOutageNotices, noticeReplays, type Notices } from '../../writeback/notices.ts'
+import type { Audience } from '../audience.ts'
 import { FOLLOWS } from './businesses.ts'
 import { markStream } from './model/streams.ts'
 import { breakersOf } from './outages.ts'
@@ -39,6 +40,8 @@ export type ThumbupOptions = {
   random?: Random
   /** The stores of businesses that have their own. */
   tenants?: ReadonlyMap<BusinessNumber, ThumbupStores>
+  /** The subjects that only chosen viewers may see. Default: none. */
+  audience?: Audience
 }
 
 export function makeParts(
@@ -46,7 +49,7 @@ export function makeParts(
   stores: ThumbupStores,
   config: Config,
   notices: Notices,
-  { guard, random, tenants }: Required<ThumbupOptions>,
+  { guard, random, tenants }: Required<Omit<ThumbupOptions, 'audience'>>,
 ): Parts {
   const common = makePart(stores, undefined)
   const own = new Map(

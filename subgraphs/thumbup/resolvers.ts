@@ -14,6 +14,7 @@ import type { RegisterSubjectInput, SetMarkInput } from './inputs.ts'
 import { makePayloadFields } from './payload-fields.ts'
 import { foresee } from './read/pages.ts'
 import { makeShownCounts, withOwn } from './read/shown-counts.ts'
+import { makeShownTo } from './read/shown-to.ts'
 import { makeSubjectFields } from './subject-fields.ts'
 import { makeUserFields, userId } from './user-fields.ts'
 import type { ThumbupService } from './write/service.ts'
@@ -23,6 +24,8 @@ type RegisterSubjectsInput = { business?: string | null; subjects: RegisterSubje
 
 export function makeThumbupResolvers(businesses: ThumbupBusinesses, service: ThumbupService, reads: ThumbupReads) {
   const subjectFields = makeSubjectFields(businesses, reads, makeShownCounts(reads))
+
+  const shownTo = makeShownTo(reads)
 
   const query = {
     async subjects(_: unknown, args: SubjectsArgs, context: ThumbupContext, info: GraphQLResolveInfo) {
@@ -82,11 +85,16 @@ export function makeThumbupResolvers(businesses: ThumbupBusinesses, service: Thu
 
   const subscription = {
     countsChanged: {
-      subscribe(_: unknown, args: SubjectsArgs, context: ThumbupContext) {
+      async subscribe(_: unknown, args: SubjectsArgs, { loaders, viewer, degraded }: ThumbupContext) {
         const { number } = businesses.byName(args.business)
         checkIds(args.ids)
         const subjects = [...new Set(args.ids)].map((oid) => ({ business: number, oid }))
-        return reads.countsChanged(subjects, context.degraded)
+        // For others, a restricted subject never changes, as one that nobody marks.
+        const shown = await Promise.all(subjects.map(async (subject) => shownTo(loaders, subject, viewer?.id, false, () => true)))
+        return reads.countsChanged(
+          subjects.filter((_each, at) => shown[at] === true),
+          degraded,
+        )
       },
       async resolve(changed: readonly CountedSubject[], args: SubjectsArgs, { viewer, degraded }: ThumbupContext) {
         const { entity } = businesses.byName(args.business)

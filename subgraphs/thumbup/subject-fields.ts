@@ -13,11 +13,14 @@ import type { MarkList } from './model/places.ts'
 import type { LikersAsked } from './read/likers.ts'
 import type { MarkPage } from './read/likes.ts'
 import { valueOf, type Foreseen } from './read/pages.ts'
-import type { makeShownCounts } from './read/shown-counts.ts'
+import { makeShownTo } from './read/shown-to.ts'
+import type { CountKind, makeShownCounts } from './read/shown-counts.ts'
 
 type LikersLoader = DataLoader<LikersAsked, MarkPage | null>
 
 const LIKERS_BATCH_MAX = 1_000
+
+const NOBODY: MarkPage = { entries: [], hasNextPage: false }
 
 const unknown = (): null => null
 /** Entities of other subgraphs may have properties with these names, which must not become answers. */
@@ -25,9 +28,10 @@ const WITHOUT_LIKES = { likeCount: unknown, dislikeCount: unknown, viewerMark: u
 
 export function makeSubjectFields(
   businesses: Pick<ThumbupBusinesses, 'requireServed'>,
-  reads: Pick<ThumbupReads, 'likers'>,
+  reads: Pick<ThumbupReads, 'likers' | 'isRestricted'>,
   { shownCount }: Pick<ReturnType<typeof makeShownCounts>, 'shownCount'>,
 ) {
+  const shownTo = makeShownTo(reads)
   const likersLoaders = new WeakMap<ThumbupContext, Map<BusinessNumber, LikersLoader>>()
 
   /** Concurrent reads of one request are one read per business. A business may have stores of its own. */
@@ -47,7 +51,9 @@ export function makeSubjectFields(
     checkFirst(first)
     const list: MarkList = { kind: 'likers', business: subject.business, id: subject.oid }
     const before = checkAfter(list, after)
-    const page = await likersOf(context, subject.business).load({ subject, viewer: context.viewer?.id, before, first })
+    const page = await shownTo(context.loaders, subject, context.viewer?.id, NOBODY, () =>
+      likersOf(context, subject.business).load({ subject, viewer: context.viewer?.id, before, first }),
+    )
     return page && listOf(list, page, before !== undefined, ({ id, markedAt }) => ({ node: { id }, markedAt }))
   }
 
@@ -59,11 +65,14 @@ export function makeSubjectFields(
       businesses.requireServed(business)
       return { business: business.number, oid: subjectId(entity) }
     }
+    const count = (kind: CountKind) => (entity: SubjectEntity<Foreseen>, _: unknown, context: ThumbupContext) => {
+      const { loaders, viewer } = context
+      const subject = subjectOf(entity)
+      return shownTo(loaders, subject, viewer?.id, 0, () => shownCount(loaders, subject, viewer?.id, kind, knownOf(entity)))
+    }
     return {
-      likeCount: (entity: SubjectEntity<Foreseen>, _: unknown, context: ThumbupContext) =>
-        shownCount(context.loaders, subjectOf(entity), context.viewer?.id, 'likes', knownOf(entity)),
-      dislikeCount: (entity: SubjectEntity<Foreseen>, _: unknown, context: ThumbupContext) =>
-        shownCount(context.loaders, subjectOf(entity), context.viewer?.id, 'dislikes', knownOf(entity)),
+      likeCount: count('likes'),
+      dislikeCount: count('dislikes'),
       viewerMark(entity: SubjectEntity<Foreseen>, _: unknown, context: ThumbupContext) {
         const viewer = requireViewer(context.viewer).id
         const subject = subjectOf(entity)

@@ -1,5 +1,6 @@
 /** The fields of a user: their likes, and the likes that their subjects received. */
 import { TidemarkError } from '../../core/errors.ts'
+import type { MarkEntry, MarkPlace } from '../../core/domain.ts'
 import { checkFirst } from '../../core/input-limits.ts'
 import { idFrom } from '../../core/keys.ts'
 import { SCOPE_MARKS_READ_ANY, requireViewer } from '../../core/viewer.ts'
@@ -9,10 +10,13 @@ import type { ThumbupBusinesses } from './businesses.ts'
 import type { ThumbupContext, ThumbupReads } from './context.ts'
 import { checkAfter, type PageInput } from './inputs.ts'
 import type { MarkList } from './model/places.ts'
+import { readLikesOfOthers } from './read/likes-of-others.ts'
+import { makeShownTo } from './read/shown-to.ts'
 
 type User = { id: unknown }
 
-export function makeUserFields(businesses: ThumbupBusinesses, reads: Pick<ThumbupReads, 'likes'>) {
+export function makeUserFields(businesses: ThumbupBusinesses, reads: Pick<ThumbupReads, 'likes' | 'isRestricted'>) {
+  const shownTo = makeShownTo(reads)
   return {
     __resolveReference: resolveReference<User>,
     async likes(user: User, args: PageInput & { business: string }, context: ThumbupContext) {
@@ -28,7 +32,10 @@ export function makeUserFields(businesses: ThumbupBusinesses, reads: Pick<Thumbu
       checkFirst(args.first)
       const list: MarkList = { kind: 'likes', business: business.number, id }
       const before = checkAfter(list, args.after)
-      const page = await reads.likes(id, business.number, before, args.first, context.degraded)
+      const read = (after: MarkPlace | undefined, first: number) => reads.likes(id, business.number, after, first, context.degraded)
+      const isShown = async ({ id: oid }: MarkEntry) =>
+        shownTo(context.loaders, { business: business.number, oid }, viewer.id, false, () => true)
+      const page = await (id === viewer.id ? read(before, args.first) : readLikesOfOthers(read, isShown, before, args.first))
       return (
         page &&
         listOf(list, page, before !== undefined, ({ id: liked, markedAt }) => ({

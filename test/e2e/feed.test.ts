@@ -105,11 +105,12 @@ describe('restricted posts', () => {
     const hidden = { __typename: 'Post', id, business: 'post', ...fields, repostCount: null, commentCount: null, readCount: null }
     expect((await data(newViewer(), query, { ids: [id] })).subjects).toEqual([hidden])
     expect((await data(friend, query, { ids: [id] })).subjects).toMatchObject([{ text: 'secret', author: { id: author } }])
-    // A like brings the post into a list of the subgraph of likes.
+    // A report of progress brings the post into a list of the subgraph of history.
     const stranger = newViewer()
-    await data(stranger, `mutation ($id: ID!) { setMark(input: {business: "post", id: $id, mark: LIKE}) { outcome } }`, { id })
-    const liked = `{ thumbupUser { likes(business: "post") { edges { node { ... on Post ${POST} } } } } }`
-    expect((await data(stranger, liked)).thumbupUser.likes.edges).toEqual([{ node: hidden }])
+    const report = `mutation ($id: ID!) { reportProgress(input: {business: "post", id: $id, position: 1}) { outcome } }`
+    expect((await data(stranger, report, { id })).reportProgress.outcome).toBe('ACCEPTED')
+    const seen = `{ viewerHistory(businesses: ["post"]) { edges { node { ... on Post ${POST} } } } }`
+    expect((await data(stranger, seen)).viewerHistory.edges).toEqual([{ node: hidden }])
   })
 
   test('the posts of an author do not count restricted ones', async () => {

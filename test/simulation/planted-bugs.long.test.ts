@@ -87,6 +87,7 @@ const PLANTED_IN_FEED: [string, FeedFaults, RegExp][] = [
   ['a deletion that is not noted among the changes', { hidesDeletions: true }, /^deleted/],
   ['a cursor that is inclusive', { includesCursor: true }, /^scroll/],
   ['posts that are shown without a look at their audience', { ignoresAudiences: true }, /^audience/],
+  ['marks that are shown without a look at the audience of their post', { asksNoAudience: true }, /^audience/],
   ['a list of the record store that ends too early', { endsLists: true }, /^(missing|scroll)/],
   ['an outage of the record store that an answer does not name', { hidesOutages: true }, /^(missing|scroll|deleted|words|healthy)/],
   ['a longset that is stored although a follow happened since its lease', { fillsLate: true }, /^(missing|followed|lists|scroll)/],

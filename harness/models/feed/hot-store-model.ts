@@ -9,7 +9,7 @@ import { contentKey, headKey, inboxKey } from '../../../subgraphs/feed/model/cac
 import type { DirtyKey, DirtyWalk } from '../../../subgraphs/feed/model/dirty-keys.ts'
 import { contentsHash, tombstoneOf } from '../../../subgraphs/feed/model/post-codec.ts'
 import type { FilterWords, Post, PostDraft } from '../../../subgraphs/feed/model/post.ts'
-import { POST_EPOCH_MS, TICKS_PER_MS, postIdOf, tickAfter, tickOf, type PostId } from '../../../subgraphs/feed/packed/post-id.ts'
+import { POST_EPOCH_MS, TICKS_PER_MS, postIdOf, postTick, tickAfter, tickOf, type PostId } from '../../../subgraphs/feed/packed/post-id.ts'
 import { packIds } from '../../../subgraphs/feed/packed/vector.ts'
 import type {
   FeedHotStore,
@@ -67,7 +67,8 @@ function makeWriting(model: Model) {
     const known = clientKeys.get(name)
     if (known !== undefined && known.hash !== hash) return { status: 'conflict', id: known.id }
     if (known !== undefined) return { status: 'repeated', post: (posts.get(known.id) as Held<Post>).content }
-    const version = nextTick(draft.author, now)
+    const version = postTick(nextTick(draft.author, now), draft.audience !== undefined)
+    stateOf(model, draft.author).last = version
     const id = postIdOf(version, regionFor(model, draft.author))
     const post = { ...draft, id, version, deleted: false }
     posts.set(id, { key: { viewer: draft.author, post: id }, content: post, dirtySince: now })

@@ -4,6 +4,7 @@
  */
 import type { Stamped, TieredCache } from '../../../cache/tiered-cache.ts'
 import { decodePostCursor, encodePostCursor } from '../../../subgraphs/feed/model/cursors.ts'
+import type { Audience } from '../../../subgraphs/audience.ts'
 import type { Post } from '../../../subgraphs/feed/model/post.ts'
 import type { Contents } from '../../../subgraphs/feed/read/contents.ts'
 import type { Freshness } from '../../../subgraphs/feed/read/freshness.ts'
@@ -27,6 +28,8 @@ export type ProcessFaults = {
   includesCursor?: boolean
   /** Posts have no audience when they are shown. */
   ignoresAudiences?: boolean
+  /** Ids do not say which posts are restricted. */
+  asksNoAudience?: boolean
   /** The persist step leaves inboxes as they are. */
   repairsNoInbox?: boolean
   /** Longsets are forgotten before the marks are put, and not after it. */
@@ -92,6 +95,10 @@ export function plantInContents(contents: Contents, { ignoresAudiences }: Proces
   if (ignoresAudiences !== true) return contents
   const forAll = (post: Post | undefined): Post | undefined => post && { ...post, audience: undefined }
   return { getMany: async (...asked) => (await contents.getMany(...asked)).map(forAll) }
+}
+
+export function plantInAudience(audience: Audience, { asksNoAudience }: ProcessFaults): Audience {
+  return asksNoAudience === true ? { ...audience, isRestricted: () => false } : audience
 }
 
 export function plantInPages(pages: Pages, { includesCursor }: ProcessFaults): Pages {

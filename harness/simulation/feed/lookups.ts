@@ -20,7 +20,15 @@ export function makeLookups(random: Random, scheduler: Scheduler, checker: FeedC
     const found = await process.readPosts(viewer, ids, degraded)
     checker.checkDegraded(degraded, beganAt, 'a lookup', viewer.id)
     checker.checkLookup(viewer.id, ids, found, since, degraded)
+    await askAudience(viewer, process, ids)
     return ids.map((id, at) => `${id} ${found[at] === null ? 'null' : 'found'}`).join(', ') + without(degraded)
+  }
+
+  /** Whether this viewer would see the marks of these posts. */
+  async function askAudience(viewer: Client['viewer'], process: FeedProcess, ids: readonly PostId[]): Promise<void> {
+    const since = checker.truths.tick()
+    const degraded: Degraded = new Set()
+    checker.checkAudience(viewer.id, ids, await process.maySee(viewer, ids, degraded), since, degraded)
   }
 
   return { lookUp, lookUpIds }

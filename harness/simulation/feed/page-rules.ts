@@ -93,7 +93,25 @@ export function makePageRules(truths: Truths, fail: Fail) {
     })
   }
 
-  return { belongs, checkPage, checkLookup }
+  /** The answers to the question whether this viewer may see the marks of these posts. */
+  function checkAudience(
+    viewer: ViewerId,
+    ids: readonly PostId[],
+    may: readonly (boolean | null)[],
+    since: number,
+    degraded: Degraded,
+  ): void {
+    ids.forEach((id, at) => {
+      const fact = truths.posts.get(id)
+      const isFor = fact !== undefined && truths.mayShow({ ...fact, deletedAt: undefined }, viewer, since)
+      if (may[at] === true && !isFor) fail(`audience: ${viewer} sees the marks of ${id}`, viewer)
+      if (may[at] === null && degraded.size === 0) fail(`the audience of ${id} is unknown, and no store is named`, viewer)
+      if (may[at] === false && isFor && fact.deletedAt === undefined && fact.landedAt <= since)
+        fail(`missing: the marks of ${nameOf(fact.post)} are hidden`, viewer)
+    })
+  }
+
+  return { belongs, checkPage, checkLookup, checkAudience }
 }
 
 function contentsOf({ author, text, media, source }: Post): string {

@@ -20,6 +20,7 @@ import { makeChangeFollows, type ChangeFollows } from '../../../subgraphs/feed/g
 import type { Counts } from '../../../subgraphs/feed/model/counts.ts'
 import type { PostId } from '../../../subgraphs/feed/packed/post-id.ts'
 import { startFeedJob } from '../../../subgraphs/feed/persist/job.ts'
+import { makePostAudience } from '../../../subgraphs/feed/read/audience.ts'
 import { makeContents } from '../../../subgraphs/feed/read/contents.ts'
 import { makeFreshness } from '../../../subgraphs/feed/read/freshness.ts'
 import { makePages, type Pages } from '../../../subgraphs/feed/read/page.ts'
@@ -29,6 +30,7 @@ import { makeSections } from '../../../subgraphs/feed/read/sections.ts'
 import { guardFeedStores } from '../../../subgraphs/feed/stores/guarded.ts'
 import type { FeedService } from '../../../subgraphs/feed/write/service.ts'
 import { makeFeedWritePath } from '../../../subgraphs/feed/write/write-path.ts'
+import { FOR_EVERYBODY, type Audience } from '../../../subgraphs/audience.ts'
 import type { FollowMarks } from '../../../subgraphs/follow-marks.ts'
 import { makeFollowMarks } from '../../../subgraphs/thumbup/follow-marks.ts'
 import { makeLikersRead } from '../../../subgraphs/thumbup/read/likers.ts'
@@ -41,6 +43,7 @@ import { startUntilJoined } from '../processes.ts'
 import type { Scheduler } from '../scheduler.ts'
 import type { DrawnFeedWorld } from './draws.ts'
 import {
+  plantInAudience,
   plantInCache,
   plantInContents,
   plantInFreshness,
@@ -57,6 +60,8 @@ export type FeedProcess = Role & {
   pages: Pages
   /** As the resolvers of a post: null for a post that this viewer may not see. */
   readPosts(viewer: Viewer, ids: readonly PostId[], degraded: Degraded): Promise<(Post | null)[]>
+  /** In order, as thumbup asks before it shows the marks of a post: `subgraphs/audience.ts`. True for a public post. */
+  maySee(viewer: Viewer, ids: readonly PostId[], degraded: Degraded): Promise<(boolean | null)[]>
   lists: FollowLists
   changeFollows: ChangeFollows
   follows: FollowMarks
@@ -97,7 +102,7 @@ export function startFeedProcess(
   const follows = makeFollowMarks(
     clock,
     { pipeline: marks, likers },
-    makeThumbupLoaders(() => sources),
+    makeThumbupLoaders(() => sources, FOR_EVERYBODY.maySeeMany),
   )
 
   const guarded = guardFeedStores(clock, { ...ports, hot: plantInReads(ports.hot, faults) }, guard, onError)
@@ -131,6 +136,7 @@ export function startFeedProcess(
   }
 
   const business = postBusinessOf(config) as Config['businesses'][number]
+  const audience = makePostAudience(clock, guarded, { business: business.number, regions })
   const { load } = makePostFields(business, regions)
   const nothing = <K>(keys: readonly K[]): Promise<null[]> => Promise.resolve(keys.map(() => null))
   const makeLoaders = makeFeedLoaders({
@@ -148,6 +154,7 @@ export function startFeedProcess(
   return {
     ...role,
     ...{ life, service, lists, follows },
+    maySee: askAudience(plantInAudience(audience, faults), business.number),
     pages: plantInPages(makePages(lists, freshness, sections, contents), faults),
     readPosts(viewer, ids, degraded) {
       const context = { viewer, degraded, loaders: makeLoaders(degraded) }
@@ -169,6 +176,15 @@ export function startFeedProcess(
       // Loads stay joinable for a moment.
       await sleep(clock, 3 * drawn.cacheOptions.nodePatienceMs + 1)
     },
+  }
+}
+
+function askAudience({ isRestricted, maySeeMany }: Audience, business: number): FeedProcess['maySee'] {
+  return async ({ id: viewer }, ids, degraded) => {
+    const keys = ids.map((oid) => ({ viewer, business, oid }))
+    const restricted = keys.filter(isRestricted)
+    const may = await maySeeMany(restricted, degraded)
+    return keys.map((key) => (isRestricted(key) ? (may[restricted.indexOf(key)] ?? null) : true))
   }
 }
 

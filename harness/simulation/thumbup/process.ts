@@ -9,6 +9,7 @@ import type { Random } from '../../../core/random.ts'
 import type { OwnerKey } from '../../../loaders/owner-likes.ts'
 import { getMarkMany, type ShownMark } from '../../../loaders/marks.ts'
 import type { MarkRecords } from '../../../subgraphs/thumbup/stores/record-store.ts'
+import { FOR_EVERYBODY } from '../../../subgraphs/audience.ts'
 import { makeThumbupBusinesses } from '../../../subgraphs/thumbup/businesses.ts'
 import type { ThumbupReads } from '../../../subgraphs/thumbup/context.ts'
 import { makeLikersRead, type LikersAsked } from '../../../subgraphs/thumbup/read/likers.ts'
@@ -79,7 +80,7 @@ export function startMarkProcess(
   )
   const journals = role.serves ? openModelJournals(machine, gate, life) : undefined
   const pipeline = makePipeline(clock, random, { hot, cache, log, records, events, journals }, options, onError)
-  const service = makeThumbupService(clock, makeThumbupBusinesses(businesses), () => pipeline, NO_QUOTAS)
+  const service = makeThumbupService(clock, makeThumbupBusinesses(businesses), () => pipeline, NO_QUOTAS, FOR_EVERYBODY)
   const { guarded, fills, counts, writes } = pipeline
   const { mayLack } = writes
   const sources = { ...guarded, fills, mayLack }

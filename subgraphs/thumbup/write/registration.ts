@@ -4,6 +4,7 @@ import { TidemarkError } from '../../../core/errors.ts'
 import { checkInputCount } from '../../../core/input-limits.ts'
 import { SCOPE_SUBJECTS_REGISTER, requireScope, type Viewer } from '../../../core/viewer.ts'
 import { subjectText } from '../../../loaders/counts.ts'
+import type { Audience } from '../../audience.ts'
 import type { ThumbupBusinesses } from '../businesses.ts'
 import { checkSubject, type RegisterSubjectInput } from '../inputs.ts'
 import type { Registration } from '../stores/record-store.ts'
@@ -14,6 +15,7 @@ import { orReject, type Rejected } from '../../user-errors.ts'
 export async function registerSubjects(
   businesses: ThumbupBusinesses,
   pipelineOf: (business: BusinessNumber) => Pick<Pipeline, 'guarded' | 'owners'>,
+  { isRestricted }: Pick<Audience, 'isRestricted'>,
   viewer: Viewer | undefined,
   business: string | undefined,
   inputs: readonly RegisterSubjectInput[],
@@ -21,7 +23,7 @@ export async function registerSubjects(
   requireScope(viewer, SCOPE_SUBJECTS_REGISTER)
   checkInputCount(inputs.length, 'subjects')
   const seen = new Set<string>()
-  const checked = inputs.map((input) => orReject(() => once(checkSubject(input, business, businesses), seen)))
+  const checked = inputs.map((input) => orReject(() => requirePublic(once(checkSubject(input, business, businesses), seen), isRestricted)))
   return answerByStores(pipelineOf, checked, async ({ guarded, owners }, registrations) => {
     const sums = await guarded.records.registerSubjects(registrations)
     // A cache that is down misses this sum. Sums have versions, so the next read gets the newer one.
@@ -29,6 +31,13 @@ export async function registerSubjects(
     owners.learn(sums)
     return registrations
   })
+}
+
+/** `likesReceived` is public, so it must not include likes of restricted subjects. */
+function requirePublic(registration: Registration, isRestricted: Audience['isRestricted']): Registration {
+  if (!isRestricted(registration)) return registration
+  const message = `subject "${registration.oid}" is for chosen viewers only, and its likes are in no public sum: register public subjects only`
+  throw new TidemarkError('POST_UNKNOWN', message, { path: ['id'] })
 }
 
 function once(registration: Registration, seen: Set<string>): Registration {

@@ -2,6 +2,7 @@
  * The service of thumbup. A mark goes through these steps:
  *
  *   inputs.ts        checks it
+ *   audience-check.ts  refuses it if the viewer may not see the subject
  *   quota-check.ts   checks the quotas of its business
  *   by-stores.ts     splits the batch per set of stores
  *   writes.ts        puts it into the hot store
@@ -18,8 +19,10 @@ import { type Degraded, noteOrThrow } from '../../../core/outage/degraded.ts'
 import type { BusinessNumber } from '../../../core/domain.ts'
 import { checkIds } from '../../../core/input-limits.ts'
 import { SCOPE_OPERATOR, requireScope, type Viewer } from '../../../core/viewer.ts'
+import type { Audience } from '../../audience.ts'
 import type { ThumbupBusinesses } from '../businesses.ts'
 import { checkMarks, type CheckedMark, type SetMarkInput, type RegisterSubjectInput } from '../inputs.ts'
+import { checkAudience } from './audience-check.ts'
 import { answerByStores } from './by-stores.ts'
 import { answerOf, type MarkAnswer } from './mark-answers.ts'
 import { makeMarkFigures, type ThumbupFigures } from './mark-figures.ts'
@@ -50,12 +53,13 @@ export function makeThumbupService(
   businesses: ThumbupBusinesses,
   pipelineOf: (business: BusinessNumber) => Pick<Pipeline, 'writes' | 'aggregate' | 'guarded' | 'fills' | 'owners'>,
   quotas: Pick<Quotas, 'admit' | 'fullFor'>,
+  audience: Audience,
 ): ThumbupService {
   const figures = makeMarkFigures()
 
   async function mark(viewer: Viewer, inputs: readonly SetMarkInput[], degraded: Degraded): Promise<MarkAnswer[]> {
     const now = clock.now()
-    const checked = checkMarks(inputs, viewer, businesses, now)
+    const checked = await checkAudience(checkMarks(inputs, viewer, businesses, now), audience, degraded)
     const admitted = await checkQuotas(checked, quotas, pipelineOf, degraded)
     const answers: MarkAnswer[] = await answerByStores(pipelineOf, admitted, async (pipeline, writes) => {
       const outcomes = await pipeline.writes.put(writes, now, degraded)
@@ -69,7 +73,7 @@ export function makeThumbupService(
 
   return {
     mark,
-    registerSubjects: (viewer, business, inputs) => registerSubjects(businesses, pipelineOf, viewer, business, inputs),
+    registerSubjects: (viewer, business, inputs) => registerSubjects(businesses, pipelineOf, audience, viewer, business, inputs),
     async reconcile(viewer, business, ids, degraded) {
       requireScope(viewer, SCOPE_OPERATOR)
       const { number } = businesses.byName(business)

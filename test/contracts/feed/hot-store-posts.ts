@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest'
 import { regionOf } from '../../../core/regions.ts'
 import { tombstoneOf } from '../../../subgraphs/feed/model/post-codec.ts'
-import { createdAtOf, postIdOf, regionOfPost, tickOf } from '../../../subgraphs/feed/packed/post-id.ts'
+import { createdAtOf, isRestrictedId, postIdOf, regionOfPost, tickOf } from '../../../subgraphs/feed/packed/post-id.ts'
 import { freshNamedViewer, freshViewer, later, numbered } from '../reports.ts'
 import { draftOf, optionsAt, outboxOf, postOf, publishOne, tickAt } from './posts.ts'
 import type { FeedStoreSubject } from './hot-store-subject.ts'
@@ -32,6 +32,17 @@ export function postsContract({ store, regions, reopen }: FeedStoreSubject): voi
     expect(createdAtOf(post.id)).toBe(now)
     expect(regionOfPost(post.id)).toBe(regionOf(author, regions()))
     expect(tickOf(post.id)).toBe(post.version)
+  })
+
+  it('the id of a restricted post says so, and that of a public post does not', async () => {
+    const author = freshViewer()
+    const now = later()
+    for (const audience of [undefined, ['1'], ['1'], undefined, undefined, [author]]) {
+      const { id, version } = await publishOne(store(), draftOf(author, { audience }), now)
+      expect(isRestrictedId(id)).toBe(audience !== undefined)
+      // The region's clock is not behind the id.
+      expect(await store().noteChange(author, 'anything', optionsAt(now))).toBeGreaterThan(version)
+    }
   })
 
   it('ids grow within a region, also if the clock stands or goes back', async () => {

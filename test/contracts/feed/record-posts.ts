@@ -1,7 +1,7 @@
 /** Posts of unused authors, so that the suites may run on a server with other data. */
 import { tombstoneOf } from '../../../subgraphs/feed/model/post-codec.ts'
 import type { Post } from '../../../subgraphs/feed/model/post.ts'
-import { postIdOf } from '../../../subgraphs/feed/packed/post-id.ts'
+import { postIdOf, postTick } from '../../../subgraphs/feed/packed/post-id.ts'
 import { regionOf } from '../../../core/regions.ts'
 import { freshViewer } from '../reports.ts'
 
@@ -12,14 +12,14 @@ export const REGIONS = 100
 let lastTick = 400_000 * 3_600_000 * 256
 
 export function nextTick(): number {
-  lastTick += 1
+  lastTick += 2
   return lastTick
 }
 
 /** A public post with a new id, unless `fields` says otherwise. */
 export function somePost(fields: Partial<Post> = {}): Post {
   const author = fields.author ?? freshViewer()
-  const tick = nextTick()
+  const tick = postTick(nextTick(), fields.audience !== undefined)
   return {
     id: postIdOf(tick, regionOf(author, REGIONS)),
     author,

@@ -17,6 +17,7 @@ import type { MarkStore } from '../../../subgraphs/thumbup/stores/hot-store.ts'
 import { openRedisHotStore } from '../../../subgraphs/history/stores/redis/hot-store.ts'
 import { openRedisMarkStore } from '../../../subgraphs/thumbup/stores/redis/hot-store.ts'
 import { makeHistoryService, type HistoryService } from '../../../subgraphs/history/write/service.ts'
+import { FOR_EVERYBODY } from '../../../subgraphs/audience.ts'
 import { makeThumbupBusinesses } from '../../../subgraphs/thumbup/businesses.ts'
 import { makeThumbupService, type ThumbupService } from '../../../subgraphs/thumbup/write/service.ts'
 import { makeMarkWrites } from '../../../subgraphs/thumbup/write/writes.ts'
@@ -90,7 +91,13 @@ function serveMarks(hot: MarkStore, flushed: MarkKey[] = []): ThumbupService {
   const capOf = () => 10
   const writes = makeMarkWrites({ hot, records, fills: makeFills(hot, records, capOf), capOf }, journaling)
   const pipeline = { writes, aggregate: (key: MarkKey) => flushed.push(key) } as never
-  return makeThumbupService(systemClock, thumbupBusinesses, () => pipeline, { admit: () => undefined, fullFor: () => undefined })
+  return makeThumbupService(
+    systemClock,
+    thumbupBusinesses,
+    () => pipeline,
+    { admit: () => undefined, fullFor: () => undefined },
+    FOR_EVERYBODY,
+  )
 }
 
 describe.skipIf(!(await redisIsHere()))('a report that is sent to Redis again', () => {

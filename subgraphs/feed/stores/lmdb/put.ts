@@ -3,12 +3,24 @@ import type { ViewerId } from '../../../../core/domain.ts'
 import { contentKey, headKey, inboxKey } from '../../model/cache-keys.ts'
 import { contentsHash, tombstoneOf } from '../../model/post-codec.ts'
 import type { FilterWords, Post, PostDraft } from '../../model/post.ts'
-import { POST_EPOCH_MS, TICKS_PER_MS, postIdOf, type PostId } from '../../packed/post-id.ts'
+import { POST_EPOCH_MS, TICKS_PER_MS, postIdOf, postTick, type PostId } from '../../packed/post-id.ts'
 import { hasId, insertId, packOne, placeOf, removeId } from '../../packed/vector.ts'
 import type { FeedStoreOptions, PublishOutcome } from '../hot-store.ts'
 import { INBOX, OUTBOX, clientKeyKey } from './keys.ts'
 import { decodeKnownKey, encodeKnownKey } from './values.ts'
-import { nextTick, note, putList, readList, readPost, readWords, regionOfViewer, replacePost, replaceWords, type FeedWork } from './work.ts'
+import {
+  clockOf,
+  nextTick,
+  note,
+  putList,
+  readList,
+  readPost,
+  readWords,
+  regionOfViewer,
+  replacePost,
+  replaceWords,
+  type FeedWork,
+} from './work.ts'
 
 export function publish(work: FeedWork, draft: PostDraft, { now }: FeedStoreOptions): PublishOutcome {
   const { author, clientKey, audience } = draft
@@ -23,7 +35,8 @@ export function publish(work: FeedWork, draft: PostDraft, { now }: FeedStoreOpti
     if (held !== undefined) return { status: 'repeated', post: held.content }
   }
   const region = regionOfViewer(work, author)
-  const version = nextTick(work, region, now)
+  const version = postTick(nextTick(work, region, now), audience !== undefined)
+  clockOf(work, region).last = version
   const id = postIdOf(version, region)
   const post: Post = { ...draft, id, version, deleted: false }
   replacePost(work, id, undefined, { dirtySince: now, content: post })

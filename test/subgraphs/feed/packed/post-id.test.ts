@@ -5,7 +5,9 @@ import {
   TICKS_PER_MS,
   createdAtOf,
   isPostId,
+  isRestrictedId,
   postIdOf,
+  postTick,
   regionOfPost,
   tickAfter,
   tickOf,
@@ -31,6 +33,16 @@ describe('a post id', () => {
     fc.assert(
       fc.property(tick, tick, region, region, (a, b, aRegion, bRegion) => {
         if (a < b) expect(BigInt(postIdOf(a, aRegion)) < BigInt(postIdOf(b, bRegion))).toBe(true)
+      }),
+    )
+  })
+
+  it('says whether the post is restricted, at the price of one tick at most', () => {
+    fc.assert(
+      fc.property(fc.nat({ max: 2 ** 48 }), region, fc.boolean(), (first, oneRegion, isRestricted) => {
+        const next = postTick(first, isRestricted)
+        expect([first, first + 1]).toContain(next)
+        expect(isRestrictedId(postIdOf(next, oneRegion))).toBe(isRestricted)
       }),
     )
   })

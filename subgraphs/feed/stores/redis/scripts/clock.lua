@@ -11,6 +11,11 @@ local function nextTick(changes, clock, above)
   return math.max(tonumber(redis.call('ZSCORE', changes, CLOCK) or '0') + 1, clock, above + 1)
 end
 
+-- The first tick from this one on that a post may have: even for a public post, odd for a restricted one.
+local function postTick(tick, isRestricted)
+  return (tick % 2 == 1) == isRestricted and tick or tick + 1
+end
+
 -- tick * 2^14 + region
 local function idOf(tick, region)
   return struct.pack('>I4I4', math.floor(tick / 2 ^ 18), (tick % 2 ^ 18) * 2 ^ 14 + region)

@@ -12,7 +12,7 @@ if known then
   if string.sub(known, 9) ~= ARGV[5] then return { 2, id } end
   return { 1, id, redis.call('GET', postKey(KEYS[6], id)) }
 end
-local tick = nextTick(KEYS[1], tonumber(ARGV[1]), 0)
+local tick = postTick(nextTick(KEYS[1], tonumber(ARGV[1]), 0), ARGV[8] == '')
 local id = idOf(tick, tonumber(ARGV[3]))
 redis.call('SET', postKey(KEYS[6], id), '\0' .. versioned(ARGV[6], tick))
 redis.call('HSET', KEYS[4], ARGV[4], id .. ARGV[5])
