@@ -16,6 +16,11 @@ export type SeenUser = { viewer: ViewerId | undefined; user: ViewerId }
 
 export type FeedLoaders = {
   feed: {
+    /**
+     * The moment of the request (`subgraphs/feed/read/freshness.ts`): its reads must know all changes from before. Undefined: those from
+     * before the read. A request sets it so when it writes, because its later reads must see that.
+     */
+    asOf: number | undefined
     /** Tombstones included. Undefined: there is no such post; null: no store that may know it answers. */
     posts: DataLoader<PostId, Post | undefined | null>
     counts: DataLoader<PostId, PostCounts | null>
@@ -29,7 +34,7 @@ export type FeedLoaders = {
 
 /** The batched reads. Each answers in the order of its keys. */
 export type FeedSources = {
-  posts(ids: readonly PostId[], degraded: Degraded): Promise<(Post | undefined | null)[]>
+  posts(ids: readonly PostId[], degraded: Degraded, asOf: number | undefined): Promise<(Post | undefined | null)[]>
   counts(ids: readonly PostId[], degraded: Degraded): Promise<(PostCounts | null)[]>
   postCounts(users: readonly ViewerId[], degraded: Degraded): Promise<(number | null)[]>
   follows(viewer: ViewerId, users: readonly ViewerId[], degraded: Degraded): Promise<(boolean | null)[]>
@@ -39,7 +44,8 @@ export type FeedSources = {
 
 const BATCH_MAX = 1_000
 
-export function makeFeedLoaders(sources: FeedSources): (degraded: Degraded, lasting?: boolean) => FeedLoaders {
+/** `moment`: the present one. */
+export function makeFeedLoaders(sources: FeedSources, moment: () => number): (degraded: Degraded, lasting?: boolean) => FeedLoaders {
   return (degraded, lasting = false) => {
     const options = { cache: !lasting, maxBatchSize: BATCH_MAX }
     const loaderOf = <K, V>(read: (keys: readonly K[], degraded: Degraded) => Promise<V[]>): DataLoader<K, V> =>
@@ -64,9 +70,10 @@ export function makeFeedLoaders(sources: FeedSources): (degraded: Degraded, last
         },
         { ...options, cacheKeyFn: textOf },
       )
-    return {
+    const loaders: FeedLoaders = {
       feed: {
-        posts: loaderOf(sources.posts),
+        asOf: lasting ? undefined : moment(),
+        posts: loaderOf((ids) => sources.posts(ids, degraded, loaders.feed.asOf)),
         counts: loaderOf(sources.counts),
         postCounts: loaderOf(sources.postCounts),
         follows: byViewer(async (viewer, users) =>
@@ -76,6 +83,7 @@ export function makeFeedLoaders(sources: FeedSources): (degraded: Degraded, last
         followingCounts: loaderOf(sources.followingCounts),
       },
     }
+    return loaders
   }
 }
 

@@ -5,6 +5,7 @@ import type { Viewer } from '../../core/viewer.ts'
 import type { FeedLoaders } from '../../loaders/feed.ts'
 import type { FollowMarks } from '../follow-marks.ts'
 import type { FilterWords } from './model/post.ts'
+import type { Moment } from './read/freshness.ts'
 import type { Pages } from './read/page.ts'
 import type { OpenWaiting } from './read/waiting.ts'
 
@@ -17,8 +18,8 @@ export type FeedContext = {
 }
 
 export type FeedReads = Pick<Pages, 'homeFeed' | 'userPosts'> & {
-  /** Null if no store answers. */
-  words(viewer: ViewerId, degraded: Degraded): Promise<FilterWords | null>
+  /** Null if no store answers. `asOf`: as of a page. */
+  words(viewer: ViewerId, degraded: Degraded, asOf: Moment | undefined): Promise<FilterWords | null>
   waiting: OpenWaiting
   /** Pages of follows. */
   follows: Pick<FollowMarks, 'following' | 'followers'>

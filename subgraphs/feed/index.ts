@@ -11,7 +11,7 @@ import { postBusinessOf, rememberMsOf } from '../../config/feed.ts'
 import type { Clock } from '../../core/clock.ts'
 import type { ViewerId } from '../../core/domain.ts'
 import type { Degraded, StoreName } from '../../core/outage/degraded.ts'
-import { guardMethods, type GuardOptions } from '../../core/outage/guard.ts'
+import type { GuardOptions } from '../../core/outage/guard.ts'
 import type { RecordReadsFigures } from '../../core/outage/record-reads.ts'
 import { makeFeedLoaders, type FeedLoaders, type PostCounts } from '../../loaders/feed.ts'
 import { makeOutageNotices, noticesOf, type Notices } from '../../writeback/notices.ts'
@@ -24,13 +24,13 @@ import { USERS } from './model/post-events.ts'
 import type { PostId } from './packed/post-id.ts'
 import { startFeedJob, type FeedJob } from './persist/job.ts'
 import { makeContents } from './read/contents.ts'
-import { makeFreshness } from './read/freshness.ts'
+import { makeFreshness, type Moment } from './read/freshness.ts'
 import { makePages } from './read/page.ts'
 import { makeSections } from './read/sections.ts'
 import { makeWaiting } from './read/waiting.ts'
 import { makeFeedResolvers } from './resolvers.ts'
 import { feedSdl } from './schema.ts'
-import { guardFeedStores, type GuardedFeedStores } from './stores/guarded.ts'
+import { guardFeedStores, guardLongsets, type GuardedFeedStores } from './stores/guarded.ts'
 import type { LongsetStore } from './stores/longset-store.ts'
 import type { FeedService, FeedServiceFigures } from './write/service.ts'
 import { makeFeedWritePath, type FeedWriteStores } from './write/write-path.ts'
@@ -84,26 +84,21 @@ export function makeFeedSubgraph(
   const guarded = guardFeedStores(clock, stores, guard, outages.opened)
   outages.follow(guarded)
 
-  const longsets = guardMethods(stores.longsets, guarded.breakers.hotStore.run, {
-    get: (viewer) => [viewer],
-    has: (viewer) => [viewer],
-    countMany: (viewers) => [...viewers],
-    beginBuild: (viewer) => [viewer],
-    put: (viewer) => [viewer],
-  })
+  const longsets = guardLongsets(stores.longsets, guarded.breakers.hotStore)
   const lists = makeFollowLists(longsets, marks, config.cache.ttlMs)
   const freshness = makeFreshness(guarded.hot, regions, clock, { rememberMs: rememberMsOf(config) }, onError)
   const contents = makeContents(guarded, stores.cache, clock)
   const sections = makeSections(guarded, stores.cache, clock, feed.keepMs)
   const pages = makePages(lists, freshness, sections, contents)
 
-  const posts = async (ids: readonly PostId[], degraded: Degraded) => contents.getMany(ids, await freshness.look(degraded), degraded)
+  const posts = async (ids: readonly PostId[], degraded: Degraded, asOf?: Moment) =>
+    contents.getMany(ids, await freshness.look(degraded, asOf), degraded)
   const { service, counters, steps, writeBack } = makeFeedWritePath(clock, stores, guarded, posts, config, guard, onError)
   const changeFollows = makeChangeFollows(lists, marks, feed)
 
-  async function words(viewer: ViewerId, degraded: Degraded) {
+  async function words(viewer: ViewerId, degraded: Degraded, asOf: Moment | undefined) {
     const own: Degraded = new Set()
-    const inbox = await sections.inbox(viewer, await freshness.look(own), own)
+    const inbox = await sections.inbox(viewer, await freshness.look(own, asOf), own)
     for (const store of own) degraded.add(store)
     return inbox.words.version === 0 && own.has('recordStore') ? null : inbox.words
   }
@@ -122,31 +117,34 @@ export function makeFeedSubgraph(
     sdl,
     schema: buildSubgraphSchema([{ typeDefs: parse(sdl), resolvers }]),
     service,
-    makeLoaders: makeFeedLoaders({
-      async posts(ids, degraded) {
-        const own: Degraded = new Set()
-        const found = await posts(ids, own)
-        for (const store of own) degraded.add(store)
-        return found.map((post) => post ?? (own.size > 0 ? null : undefined))
+    makeLoaders: makeFeedLoaders(
+      {
+        async posts(ids, degraded, asOf) {
+          const own: Degraded = new Set()
+          const found = await posts(ids, own, asOf)
+          for (const store of own) degraded.add(store)
+          return found.map((post) => post ?? (own.size > 0 ? null : undefined))
+        },
+        async counts(ids, degraded) {
+          const counts = await counters.getMany(
+            ids.map((oid) => ({ business: business.number, oid })),
+            degraded,
+          )
+          return counts as (PostCounts | null)[]
+        },
+        async postCounts(users, degraded) {
+          const counts = await counters.getMany(
+            users.map((oid) => ({ business: USERS, oid })),
+            degraded,
+          )
+          return counts.map((each) => each?.['post'] ?? null)
+        },
+        follows: lists.follows,
+        followerCounts: marks.followerCounts,
+        followingCounts: lists.followingCounts,
       },
-      async counts(ids, degraded) {
-        const counts = await counters.getMany(
-          ids.map((oid) => ({ business: business.number, oid })),
-          degraded,
-        )
-        return counts as (PostCounts | null)[]
-      },
-      async postCounts(users, degraded) {
-        const counts = await counters.getMany(
-          users.map((oid) => ({ business: USERS, oid })),
-          degraded,
-        )
-        return counts.map((each) => each?.['post'] ?? null)
-      },
-      follows: lists.follows,
-      followerCounts: marks.followerCounts,
-      followingCounts: lists.followingCounts,
-    }),
+      freshness.moment,
+    ),
     startJob: () => startFeedJob(clock, stores, steps, feed, onError, notices.parked),
     async drain() {
       await counters.settled()

@@ -49,6 +49,7 @@ export function makeFeedMutations(entity: string, service: FeedService, changeFo
     publishPost: (_: unknown, { input }: Input<PublishPostInput>, context: FeedContext) =>
       orUserErrors(
         async () => {
+          context.loaders.feed.asOf = undefined
           const { post, repeated } = await service.publish(requireViewer(context.viewer), input, context.degraded)
           noteLog(context)
           context.loaders.feed.posts.clear(post.id)
@@ -62,6 +63,7 @@ export function makeFeedMutations(entity: string, service: FeedService, changeFo
     deletePost: (_: unknown, { input }: Input<{ id: string }>, context: FeedContext) =>
       orUserErrors(
         async () => {
+          context.loaders.feed.asOf = undefined
           const { id, author } = await service.delete(requireViewer(context.viewer), input.id, context.degraded)
           noteLog(context)
           context.loaders.feed.posts.clear(id)
@@ -77,6 +79,7 @@ export function makeFeedMutations(entity: string, service: FeedService, changeFo
     setFilterWords: (_: unknown, { input }: Input<{ words: string[] }>, context: FeedContext) =>
       orUserErrors(
         async () => {
+          context.loaders.feed.asOf = undefined
           const { words } = await service.setWords(requireViewer(context.viewer), input.words)
           noteLog(context)
           return { filterWords: { words }, userErrors: [] }

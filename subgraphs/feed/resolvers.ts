@@ -28,10 +28,10 @@ export function makeFeedResolvers(
   const { load, fields } = makePostFields(business, regions)
 
   const query = {
-    async homeFeed(_: unknown, { first, after }: PageArgs, { viewer, degraded }: FeedContext) {
+    async homeFeed(_: unknown, { first, after }: PageArgs, { viewer, degraded, loaders }: FeedContext) {
       const { id } = requireViewer(viewer)
       checkFirst(first)
-      const page = await reads.homeFeed(id, { first, after: after ?? undefined }, degraded)
+      const page = await reads.homeFeed(id, { first, after: after ?? undefined, asOf: loaders.feed.asOf }, degraded)
       return page && postsOf(entity, page, typeof after === 'string')
     },
     posts(_: unknown, { ids }: { ids: string[] }, context: FeedContext) {
@@ -45,7 +45,8 @@ export function makeFeedResolvers(
       const known = id ?? viewer?.id
       return known === undefined ? null : { id: idFrom(known, 'id') }
     },
-    filterWords: (_: unknown, __: unknown, { viewer, degraded }: FeedContext) => reads.words(requireViewer(viewer).id, degraded),
+    filterWords: (_: unknown, __: unknown, { viewer, degraded, loaders }: FeedContext) =>
+      reads.words(requireViewer(viewer).id, degraded, loaders.feed.asOf),
   }
 
   const subscription = {

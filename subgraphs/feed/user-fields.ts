@@ -13,9 +13,9 @@ export type PageArgs = { first: number; after?: string | null }
 export function makeUserFields(entity: string, reads: Pick<FeedReads, 'userPosts' | 'follows'>) {
   return {
     __resolveReference: resolveReference<UserEntity>,
-    async posts(user: UserEntity, { first, after }: PageArgs, { degraded }: FeedContext) {
+    async posts(user: UserEntity, { first, after }: PageArgs, { degraded, loaders }: FeedContext) {
       checkFirst(first)
-      const page = await reads.userPosts(userId(user), { first, after: after ?? undefined }, degraded)
+      const page = await reads.userPosts(userId(user), { first, after: after ?? undefined, asOf: loaders.feed.asOf }, degraded)
       return page && postsOf(entity, page, typeof after === 'string')
     },
     async following(user: UserEntity, { first, after }: PageArgs, { viewer, degraded }: FeedContext) {

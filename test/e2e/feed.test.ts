@@ -174,6 +174,17 @@ describe('deleting', () => {
     expect(await posts(author, [id])).toEqual([null])
   })
 
+  test('each mutation of a request is seen by the reads of its payload', async () => {
+    const author = newViewer()
+    const ids: string[] = []
+    for (const text of ['1', '2', '3']) ids.push(await published(author, { text }))
+    const [first, second, third] = ids as [string, string, string]
+    const deletion = (id: string) => `deletePost(input: { id: "${id}" }) { author { posts(first: 5) { edges { node { id } } } } }`
+    const { a, b } = await data(author, `mutation { a: ${deletion(first)} b: ${deletion(second)} }`)
+    const idsOf = ({ author: { posts: page } }: any): string[] => page.edges.map(({ node }: any) => node.id)
+    expect([idsOf(a), idsOf(b)]).toEqual([[third, second], [third]])
+  })
+
   test('a deleted restricted post leaves the inboxes of its audience', async () => {
     const [author, friend] = [newViewer(), newViewer()]
     const id = await published(author, { text: 'secret', audience: [friend] })

@@ -81,6 +81,7 @@ for (const [name, faults, rule] of PLANTED_IN_SEEN) {
 const PLANTED_IN_FEED: [string, FeedFaults, RegExp][] = [
   ['a page that does not ask for changes', { asksNothing: true }, /^(missing|deleted|followed|words|scroll)/],
   ['a page that joins a question which began before it', { joinsQuestions: true }, /^(missing|deleted|followed|words|scroll)/],
+  ['a request that uses an answer from before it', { keepsAnswers: true }, /^(missing|deleted)/],
   ['a cached value with a version above its contents', { stampsHigh: true }, /^(missing|deleted|followed|words|scroll)/],
   ['tombstones of the hot store that are no answer', { ignoresTombstones: true }, /^deleted/],
   ['additions of the hot store that are not read', { ignoresAdditions: true }, /^(missing|scroll)/],

@@ -18,6 +18,8 @@ export type ProcessFaults = {
   asksNothing?: boolean
   /** A page joins a question that began before it. */
   joinsQuestions?: boolean
+  /** A request uses the answer of a question that began before it. */
+  keepsAnswers?: boolean
   /** A cached value has the highest version. */
   stampsHigh?: boolean
   /** A tombstone in the hot store is no answer. */
@@ -67,8 +69,9 @@ export function plantInRecords(records: FeedRecords, { hidesOutages }: ProcessFa
   }
 }
 
-export function plantInFreshness(freshness: Freshness, { asksNothing, joinsQuestions }: ProcessFaults): Freshness {
+export function plantInFreshness(freshness: Freshness, { asksNothing, joinsQuestions, keepsAnswers }: ProcessFaults): Freshness {
   if (asksNothing === true) return { ...freshness, look: () => Promise.resolve(freshness.floorOf) }
+  if (keepsAnswers === true) return { ...freshness, moment: () => freshness.moment() - 1 }
   if (joinsQuestions !== true) return freshness
   let question: Promise<unknown> | undefined
   return {

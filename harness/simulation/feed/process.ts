@@ -10,7 +10,6 @@ import { FOLLOW_BUSINESS, postBusinessOf } from '../../../config/feed.ts'
 import { sleep } from '../../../core/clock.ts'
 import { fixedValue, type LiveValue } from '../../../core/live-value.ts'
 import type { Degraded } from '../../../core/outage/degraded.ts'
-import { guardMethods } from '../../../core/outage/guard.ts'
 import type { Random } from '../../../core/random.ts'
 import type { Viewer } from '../../../core/viewer.ts'
 import { makeFeedLoaders } from '../../../loaders/feed.ts'
@@ -27,7 +26,7 @@ import { makePages, type Pages } from '../../../subgraphs/feed/read/page.ts'
 import type { Post } from '../../../subgraphs/feed/model/post.ts'
 import { makePostFields } from '../../../subgraphs/feed/post-fields.ts'
 import { makeSections } from '../../../subgraphs/feed/read/sections.ts'
-import { guardFeedStores } from '../../../subgraphs/feed/stores/guarded.ts'
+import { guardFeedStores, guardLongsets } from '../../../subgraphs/feed/stores/guarded.ts'
 import type { FeedService } from '../../../subgraphs/feed/write/service.ts'
 import { makeFeedWritePath } from '../../../subgraphs/feed/write/write-path.ts'
 import { FOR_EVERYBODY, type Audience } from '../../../subgraphs/audience.ts'
@@ -58,7 +57,7 @@ export type FeedProcess = Role & {
   life: Life
   service: FeedService
   pages: Pages
-  /** As the resolvers of a post: null for a post that this viewer may not see. */
+  /** As the resolvers of a post, in one request: null for a post that this viewer may not see. */
   readPosts(viewer: Viewer, ids: readonly PostId[], degraded: Degraded): Promise<(Post | null)[]>
   /** In order, as thumbup asks before it shows the marks of a post: `subgraphs/audience.ts`. True for a public post. */
   maySee(viewer: Viewer, ids: readonly PostId[], degraded: Degraded): Promise<(boolean | null)[]>
@@ -106,13 +105,7 @@ export function startFeedProcess(
   )
 
   const guarded = guardFeedStores(clock, { ...ports, hot: plantInReads(ports.hot, faults) }, guard, onError)
-  const longsets = guardMethods(ports.longsets, guarded.breakers.hotStore.run, {
-    get: (viewer) => [viewer],
-    has: (viewer) => [viewer],
-    countMany: (viewers) => [...viewers],
-    beginBuild: (viewer) => [viewer],
-    put: (viewer) => [viewer],
-  })
+  const longsets = guardLongsets(ports.longsets, guarded.breakers.hotStore)
   const lists = makeFollowLists(longsets, follows, drawn.setTtlMs)
   const freshness = plantInFreshness(
     makeFreshness(guarded.hot, regions, clock, { rememberMs: drawn.rememberMs, notesMax: drawn.notesMax }, onError),
@@ -122,7 +115,8 @@ export function startFeedProcess(
   const contents = plantInContents(makeContents(guarded, cache, clock), faults)
   const sections = makeSections(guarded, cache, clock, feed.keepMs, drawn.sizes)
 
-  const posts = async (ids: readonly PostId[], degraded: Degraded) => contents.getMany(ids, await freshness.look(degraded), degraded)
+  const posts = async (ids: readonly PostId[], degraded: Degraded, asOf?: number) =>
+    contents.getMany(ids, await freshness.look(degraded, asOf), degraded)
   const bare = { ...ports, hot: plantInPersist(ports.hot, faults) }
   const { service, counters, steps, writeBack } = makeFeedWritePath(clock, bare, guarded, posts, config, guard, onError)
   const job = role.persists ? startUntilJoined(clock, () => startFeedJob(clock, ports, steps, feed, onError), onError) : undefined
@@ -139,16 +133,19 @@ export function startFeedProcess(
   const audience = makePostAudience(clock, guarded, { business: business.number, regions })
   const { load } = makePostFields(business, regions)
   const nothing = <K>(keys: readonly K[]): Promise<null[]> => Promise.resolve(keys.map(() => null))
-  const makeLoaders = makeFeedLoaders({
-    async posts(ids, degraded) {
-      const own: Degraded = new Set()
-      const found = await posts(ids, own)
-      for (const store of own) degraded.add(store)
-      return found.map((post) => post ?? (own.size > 0 ? null : undefined))
+  const makeLoaders = makeFeedLoaders(
+    {
+      async posts(ids, degraded, asOf) {
+        const own: Degraded = new Set()
+        const found = await posts(ids, own, asOf)
+        for (const store of own) degraded.add(store)
+        return found.map((post) => post ?? (own.size > 0 ? null : undefined))
+      },
+      ...{ counts: nothing, postCounts: nothing, followerCounts: nothing, followingCounts: nothing },
+      follows: lists.follows,
     },
-    ...{ counts: nothing, postCounts: nothing, followerCounts: nothing, followingCounts: nothing },
-    follows: lists.follows,
-  })
+    freshness.moment,
+  )
   const countsOf = async (number: number, oid: string, degraded: Degraded): Promise<Counts> =>
     (await counters.getMany([{ business: number, oid }], degraded))[0] ?? {}
   return {
@@ -156,9 +153,12 @@ export function startFeedProcess(
     ...{ life, service, lists, follows },
     maySee: askAudience(plantInAudience(audience, faults), business.number),
     pages: plantInPages(makePages(lists, freshness, sections, contents), faults),
-    readPosts(viewer, ids, degraded) {
+    async readPosts(viewer, ids, degraded) {
       const context = { viewer, degraded, loaders: makeLoaders(degraded) }
-      return Promise.all(ids.map((id) => load(id, context)))
+      const found: (Post | null)[] = []
+      // One after the other, as a post and its source.
+      for (const id of ids) found.push(await load(id, context))
+      return found
     },
     changeFollows: makeChangeFollows(lists, follows, feed),
     postCounts: (id, degraded) => countsOf(business.number, id, degraded),

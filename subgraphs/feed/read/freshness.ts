@@ -4,7 +4,8 @@
  * than the noted one is stale, in whichever pool it is. So pools may be late, lost or wrong.
  *
  *   1. A page begins. It joins the next question, or begins one if none is under way. It never uses a question that began before itself:
- *      that one may have missed a change which was acknowledged before the page began.
+ *      that one may have missed a change which was acknowledged before the page began. Reads of one request share a question: any that
+ *      began after the request (`moment`) will do.
  *   2. The question asks all regions for the changes above the tick of their last answer, in one round trip.
  *   3. The changed keys are noted. The page's values must have at least the noted versions.
  *
@@ -34,14 +35,22 @@ export type FreshnessOptions = {
   lookEveryMs?: number
 }
 
+/** The number of questions that have begun. */
+export type Moment = number
+
 /** The lowest acceptable version of a cached value; 0 if no change is known. */
 export type VersionFloor = (key: string) => number
 
 export type ChangesListener = (answers: readonly RegionChanges[]) => void
 
 export type Freshness = {
-  /** Resolves with a function that knows all changes from before the call, unless `degraded` names the hot store. */
-  look(degraded: Degraded): Promise<VersionFloor>
+  /**
+   * Resolves with a function that knows all changes from before a moment, by default that of the call, unless `degraded` names the hot
+   * store.
+   */
+  look(degraded: Degraded, asOf?: Moment): Promise<VersionFloor>
+  /** The present moment. */
+  moment(): Moment
   /** What is known now, without a question. */
   floorOf: VersionFloor
   /** Calls the listener with all changes from now on, at most about `lookEveryMs` late. Returns the function that ends it. */
@@ -70,15 +79,14 @@ export function makeFreshness(
   )
   const worker = makeWorker(
     clock,
-    () => ask(),
+    () => ask(questions),
     () => (listeners.size > 0 ? lookEveryMs : undefined),
     onError,
   )
   let questions = 0
 
   /** Resolves with true if a part of the store is down. */
-  async function question(): Promise<boolean> {
-    questions++
+  async function question(number: number): Promise<boolean> {
     const horizon = Math.max(0, (clock.now() - rememberMs - POST_EPOCH_MS) * TICKS_PER_MS)
     for (const [region, tick] of answered) if (tick < horizon) answered.set(region, horizon)
     const { answers, isLacking } = await listWithOutages(hot, answered)
@@ -88,22 +96,26 @@ export function makeFreshness(
       answered.set(region, Math.max(version, answered.get(region) ?? 0))
     }
     if (answers.length > 0) for (const listener of listeners) listener(answers)
+    last = { number, isLacking }
     return isLacking
   }
 
+  let last = { number: 0, isLacking: false }
   let current: Promise<boolean> | undefined
   let next: Promise<boolean> | undefined
 
-  /** Joins the question that begins next: at once, or after the one under way. */
-  function ask(): Promise<boolean> {
+  /** The answer of a question that began after this moment: the last one, the one under way, or the one that begins next. */
+  async function ask(asOf: Moment): Promise<boolean> {
+    if (last.number > asOf) return last.isLacking
     if (current === undefined) return begin()
+    if (questions > asOf) return current
     next ??= current.then(begin, begin)
     return next
   }
 
   function begin(): Promise<boolean> {
     next = undefined
-    const own = question().finally(() => {
+    const own = question(++questions).finally(() => {
       if (current === own) current = undefined
     })
     current = own
@@ -117,10 +129,11 @@ export function makeFreshness(
   }
 
   return {
-    async look(degraded) {
-      if (await ask()) degraded.add('hotStore')
+    async look(degraded, asOf = questions) {
+      if (await ask(asOf)) degraded.add('hotStore')
       return floorOf
     },
+    moment: () => questions,
     floorOf,
     follow(listener) {
       listeners.add(listener)

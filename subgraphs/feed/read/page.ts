@@ -17,7 +17,7 @@ import { maySee, type Post } from '../model/post.ts'
 import { makeWordFilter } from '../packed/filter-words.ts'
 import type { PostId } from '../packed/post-id.ts'
 import type { Contents } from './contents.ts'
-import type { Freshness } from './freshness.ts'
+import type { Freshness, Moment } from './freshness.ts'
 import type { Sections } from './sections.ts'
 import { makeWalk, type WalkAsked, type Walked } from './walk.ts'
 
@@ -28,8 +28,11 @@ export type PostPage = {
   endCursor: string | undefined
 }
 
-/** `first`: 1 to 100. `after`: a cursor of the same list. */
-export type PageAsked = { first: number; after: string | undefined }
+/** `first`: 1 to 100. `after`: a cursor of the same list. `asOf`: the page knows all changes from before; by default, from before the call. */
+export type PageAsked = { first: number; after: string | undefined; asOf?: Moment | undefined }
+
+/** A list as a page reads it. */
+type Range = Omit<WalkAsked, 'isShown'> & { asOf?: Moment | undefined }
 
 /** The part of the follow graph that pages need. */
 export type FollowList = {
@@ -49,8 +52,8 @@ export type Pages = {
 export function makePages(graph: FollowList, freshness: Pick<Freshness, 'look'>, sections: Sections, contents: Contents): Pages {
   const walk = makeWalk(sections, contents)
 
-  async function walkHome(viewer: ViewerId, range: Omit<WalkAsked, 'isShown'>, degraded: Degraded): Promise<Walked | null> {
-    const [floorOf, authors] = await Promise.all([freshness.look(degraded), graph.following(viewer, degraded)])
+  async function walkHome(viewer: ViewerId, range: Range, degraded: Degraded): Promise<Walked | null> {
+    const [floorOf, authors] = await Promise.all([freshness.look(degraded, range.asOf), graph.following(viewer, degraded)])
     if (authors === null) return null
     const [inbox, heads] = await Promise.all([sections.inbox(viewer, floorOf, degraded), sections.heads(authors, floorOf, degraded)])
     const hasFilterWord = makeWordFilter(inbox.words.words)
@@ -59,8 +62,8 @@ export function makePages(graph: FollowList, freshness: Pick<Freshness, 'look'>,
     return walk(lists, { ...range, isShown }, floorOf, degraded)
   }
 
-  async function walkUser(author: ViewerId, range: Omit<WalkAsked, 'isShown'>, degraded: Degraded): Promise<Walked> {
-    const floorOf = await freshness.look(degraded)
+  async function walkUser(author: ViewerId, range: Range, degraded: Degraded): Promise<Walked> {
+    const floorOf = await freshness.look(degraded, range.asOf)
     const heads = await sections.heads([author], floorOf, degraded)
     const isShown = (post: Post): boolean => maySee(post, undefined)
     return walk({ authors: [author], heads }, { ...range, isShown }, floorOf, degraded)
@@ -68,12 +71,12 @@ export function makePages(graph: FollowList, freshness: Pick<Freshness, 'look'>,
 
   async function page(
     list: PostListName,
-    { first, after }: PageAsked,
+    { first, after, asOf }: PageAsked,
     degraded: Degraded,
-    read: (range: Omit<WalkAsked, 'isShown'>, degraded: Degraded) => Promise<Walked | null>,
+    read: (range: Range, degraded: Degraded) => Promise<Walked | null>,
   ): Promise<PostPage | null> {
     const before = after === undefined ? undefined : decodePostCursor(list, after)
-    const walked = await orNull(degraded, (own) => read({ before, wanted: first + 1 }, own))
+    const walked = await orNull(degraded, (own) => read({ before, wanted: first + 1, asOf }, own))
     return walked === null ? null : pageOf(list, first, walked)
   }
 

@@ -10,6 +10,7 @@ import { guardLog } from '../../../writeback/guarded-log.ts'
 import type { Log } from '../../../writeback/log.ts'
 import { regionOfPost } from '../packed/post-id.ts'
 import type { FeedHotStore } from './hot-store.ts'
+import type { LongsetStore } from './longset-store.ts'
 import type { FeedRecords } from './record-store.ts'
 
 export type FeedStores = { hot: FeedHotStore; log: Log; records: FeedRecords }
@@ -41,6 +42,17 @@ export function guardFeedStores(
       for (const breaker of Object.values(breakers)) breaker.stop()
     },
   }
+}
+
+/** Longsets are in the hot store. Writers of marks forget sets without this guard (`cli/stores/follow-changes.ts`). */
+export function guardLongsets(longsets: LongsetStore, { run }: PartBreaker): LongsetStore {
+  return guardMethods(longsets, run, {
+    get: (viewer) => [viewer],
+    has: (viewer) => [viewer],
+    countMany: (viewers) => [...viewers],
+    beginBuild: (viewer) => [viewer],
+    put: (viewer) => [viewer],
+  })
 }
 
 function guardHot(hot: FeedHotStore, { run }: PartBreaker): FeedHotStore {

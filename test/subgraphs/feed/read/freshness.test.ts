@@ -76,6 +76,33 @@ describe('freshness', () => {
     expect(hot.asked).toHaveLength(2)
   })
 
+  it('answers all reads of a request by one question that began after the request', async () => {
+    const { hot, freshness, lookWith, nowTick } = open()
+    await lookWith()
+    const asOf = freshness.moment()
+    const reads = [freshness.look(new Set(), asOf), freshness.look(new Set(), asOf)]
+    expect(hot.asked).toHaveLength(2)
+    hot.answer(changes(1, nowTick(), headKey('5')))
+    for (const floorOf of await Promise.all(reads)) expect(floorOf(headKey('5'))).toBe(nowTick())
+    await freshness.look(new Set(), asOf)
+    expect(hot.asked).toHaveLength(2)
+    void freshness.look(new Set(), freshness.moment())
+    expect(hot.asked).toHaveLength(3)
+  })
+
+  it('names the hot store for each read of a request whose question it did not answer', async () => {
+    const { hot, freshness } = open()
+    const asOf = freshness.moment()
+    const degraded: Degraded[] = [new Set(), new Set()]
+    for (const own of degraded) {
+      const looked = freshness.look(own, asOf)
+      hot.fail(new TidemarkError('HOT_STORE_UNAVAILABLE', 'down'))
+      await looked
+    }
+    expect(degraded).toStrictEqual([new Set(['hotStore']), new Set(['hotStore'])])
+    expect(hot.asked).toHaveLength(1)
+  })
+
   it('asks each region from its last answer on, and a new process for the time that values live', async () => {
     const { hot, lookWith, clock, nowTick } = open()
     const start = nowTick() - REMEMBER_MS * TICKS_PER_MS
