@@ -13,7 +13,6 @@ import type { CacheLayout } from '../../config/cache.ts'
 import { startMemcachedNodes, type MemcachedNode } from '../../harness/deployment/memcached-nodes.ts'
 import { makeSocialGraph } from '../../harness/samples/social/graph.ts'
 import { makeTraffic, type Visit } from '../../harness/samples/social/traffic.ts'
-import { ask } from '../../scripts/servers/ask.ts'
 import type { BenchOptions, Measure } from '../support/report.ts'
 import { makeDataset, type Dataset } from './dataset.ts'
 import { runOpenLoop, type Answered, type Timed } from './open-loop.ts'
@@ -159,10 +158,9 @@ async function watch(phases: readonly Phase[], nodes: readonly MemcachedNode[], 
 /** Keys that each node has looked up since its start. */
 async function lookups(nodes: readonly MemcachedNode[]): Promise<number[]> {
   return Promise.all(
-    nodes.map(async ({ port }) => {
-      const answer = (await ask(port, 'stats\r\n', (bytes) => bytes.toString('latin1').endsWith('END\r\n')))?.toString() ?? ''
-      const of = (name: string): number => Number(new RegExp(`STAT ${name} (\\d+)`).exec(answer)?.[1])
-      return of('get_hits') + of('get_misses')
+    nodes.map(async (node) => {
+      const { hits, misses } = await node.lookups()
+      return hits + misses
     }),
   )
 }

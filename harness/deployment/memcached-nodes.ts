@@ -3,6 +3,7 @@ import { mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { ask } from '../../scripts/servers/ask.ts'
 import { makeMemcached } from '../../scripts/servers/memcached.ts'
 import { findProgram } from '../../scripts/servers/packages.ts'
 import { lastOutput, runningPid } from '../../scripts/servers/processes.ts'
@@ -20,6 +21,8 @@ export type MemcachedNode = {
   /** It answers no request and ends no connection until it is thawed. Resolves when it has stopped (Linux). */
   freeze(): Promise<void>
   thaw(): void
+  /** The keys that it has looked up since its start. */
+  lookups(): Promise<{ hits: number; misses: number }>
 }
 
 export type MemcachedNodes = { nodes: MemcachedNode[]; stop(): Promise<void> }
@@ -80,6 +83,11 @@ function makeNode(folder: string, port: number, settings: readonly string[]): Me
       while (!isStopped(found)) await sleep(1)
     },
     thaw: () => void process.kill(pid(), 'SIGCONT'),
+    async lookups() {
+      const answer = (await ask(port, 'stats\r\n', (bytes) => bytes.toString('latin1').endsWith('END\r\n')))?.toString() ?? ''
+      const of = (name: string): number => Number(new RegExp(`STAT ${name} (\\d+)`).exec(answer)?.[1])
+      return { hits: of('get_hits'), misses: of('get_misses') }
+    },
   }
 }
 
