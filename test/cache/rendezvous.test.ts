@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { makeRendezvous } from '../../cache/rendezvous.ts'
+import { randomBelow, seededRandom } from '../../core/random.ts'
 
 const KEYS = Array.from({ length: 100_000 }, (_, at) => `h${1_000_000_000 + at * 7}`)
 const members = (count: number) => Array.from({ length: count }, (_, at) => ({ name: `10.0.0.${at}:11211`, weight: 1 }))
@@ -39,6 +40,28 @@ describe('rendezvous hashing', () => {
     const all = members(10)
     const replaced = all.map((node, at) => (at === 4 ? { ...node, name: '10.0.1.1:11211' } : node))
     expect(moved(placesOf(all), placesOf(replaced)) / (KEYS.length / 10)).toBeLessThan(1.2 * 2)
+  })
+
+  test('over 100 changes of a node or of a weight, 0.95 to 1.05 times as many keys move as must', () => {
+    const random = seededRandom(100)
+    let pool = members(4)
+    let [moves, leastMoves, places] = [0, 0, placesOf(pool)]
+    for (let change = 0; change < 100; change++) {
+      const [at, weight] = [randomBelow(random, pool.length), 1 + randomBelow(random, 4)]
+      const kind = random() < 1 / 3 ? 'weight' : pool.length < 2 + randomBelow(random, 8) ? 'add' : 'remove'
+      const next = pool.map((node, index) => (kind === 'weight' && index === at ? { ...node, weight } : node))
+      if (kind === 'add') next.push({ name: `10.0.1.${change}:11211`, weight })
+      if (kind === 'remove') next.splice(at, 1)
+      const now = placesOf(next)
+      moves += moved(places, now)
+      // Nodes whose share grows must get the difference.
+      const shareIn = (nodes: typeof pool, name: string): number =>
+        (nodes.find((node) => node.name === name)?.weight ?? 0) / nodes.reduce((sum, node) => sum + node.weight, 0)
+      leastMoves += KEYS.length * next.reduce((sum, { name }) => sum + Math.max(0, shareIn(next, name) - shareIn(pool, name)), 0)
+      ;[pool, places] = [next, now]
+    }
+    expect(moves / leastMoves).toBeGreaterThan(0.95)
+    expect(moves / leastMoves).toBeLessThan(1.05)
   })
 
   test('the order of the nodes does not matter', () => {
