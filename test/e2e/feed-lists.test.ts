@@ -1,38 +1,10 @@
 /** Follows, home feeds and counts from the view of a client: the real command, over HTTP. */
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { makeServiceFolder, startService, type Service } from '../../harness/deployment/service.ts'
-import {
-  DELETE,
-  FOLLOW,
-  UNFOLLOW,
-  WORDS,
-  COUNT,
-  HOME,
-  USER_POSTS,
-  newViewer,
-  newKey,
-  makeFeedClient,
-  type Variables,
-} from '../support/feed-client.ts'
+import { describe, expect, test } from 'vitest'
+import { DELETE, FOLLOW, UNFOLLOW, WORDS, COUNT, HOME, USER_POSTS, newViewer, newKey, type Variables } from '../support/feed-client.ts'
+import { useFeedService } from '../support/feed-service.ts'
 import { followHomeFeed } from '../support/home-feed-events.ts'
 
-const { folder, remove } = makeServiceFolder()
-let service: Service
-
-beforeAll(async () => {
-  service = await startService({
-    folder,
-    settings: {
-      feed: { followsMax: 4, flushAgeMaxMs: 100, sweepAfterMs: 1_000, sweepEveryMs: 200, noticeEveryMs: 20, countsWindowMs: 50 },
-    },
-  })
-})
-afterAll(async () => {
-  expect(await service.stop()).toBe(0)
-  remove()
-})
-
-const { data, codesOf, published, follow, home, posts, follower } = makeFeedClient(() => service.url)
+const { urlOf, data, codesOf, published, follow, home, posts, follower } = useFeedService()
 
 describe('following', () => {
   test('a followed user is in both lists and both counts at once, and leaves them with the follow', async () => {
@@ -232,7 +204,7 @@ describe('homeFeedChanged', () => {
     const author = newViewer()
     const viewer = await follower(author)
     const seen = await published(author, { text: 'seen' })
-    const feed = await followHomeFeed(service.url, viewer, seen)
+    const feed = await followHomeFeed(urlOf(), viewer, seen)
     try {
       const first = await published(author, { text: 'a' })
       expect(await feed.next()).toEqual({ waiting: 1, newest: first })
@@ -248,7 +220,7 @@ describe('homeFeedChanged', () => {
   test('a place that is no post is refused', async () => {
     const headers = { 'content-type': 'application/json', accept: 'text/event-stream', 'x-viewer-id': '7' }
     const query = 'subscription { homeFeedChanged(since: "anna") { waiting } }'
-    const response = await fetch(service.url, { method: 'POST', headers, body: JSON.stringify({ query }) })
+    const response = await fetch(urlOf(), { method: 'POST', headers, body: JSON.stringify({ query }) })
     expect(await response.text()).toContain('ID_INVALID')
   })
 })

@@ -1,25 +1,9 @@
 /** Posts from the view of a client: the real command, over HTTP. */
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { makeServiceFolder, startService, type Service } from '../../harness/deployment/service.ts'
-import { DELETE, PUBLISH, USER_POSTS, POST, newViewer, newKey, makeFeedClient } from '../support/feed-client.ts'
+import { describe, expect, test } from 'vitest'
+import { DELETE, PUBLISH, USER_POSTS, POST, newViewer, newKey } from '../support/feed-client.ts'
+import { useFeedService } from '../support/feed-service.ts'
 
-const { folder, remove } = makeServiceFolder()
-let service: Service
-
-beforeAll(async () => {
-  service = await startService({
-    folder,
-    settings: {
-      feed: { followsMax: 4, flushAgeMaxMs: 100, sweepAfterMs: 1_000, sweepEveryMs: 200, noticeEveryMs: 20, countsWindowMs: 50 },
-    },
-  })
-})
-afterAll(async () => {
-  expect(await service.stop()).toBe(0)
-  remove()
-})
-
-const { data, codesOf, publish, published, refusal, home, posts, follower } = makeFeedClient(() => service.url)
+const { data, codesOf, publish, published, refusal, home, posts, follower } = useFeedService()
 
 describe('publishing', () => {
   test('a post is in the home feed of a follower at once, and in the posts of its author', async () => {
