@@ -41,8 +41,8 @@ describe.skipIf(servers.includes(undefined))('tidemark layout on a deployment', 
     })
     const { published, follower } = makeFeedClient(() => url(0))
     authors = Array.from({ length: AUTHORS }, newViewer)
-    ids = []
-    for (const author of authors) ids.unshift(await published(author, { text: `of ${author}` }))
+    const posts = await Promise.all(authors.map((author) => published(author, { text: `of ${author}` })))
+    ids = posts.toSorted((one, other) => (BigInt(one) < BigInt(other) ? 1 : -1))
     viewer = await follower(...authors)
   })
   afterAll(async () => {
