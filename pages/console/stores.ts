@@ -9,7 +9,8 @@ const SERVERS: Readonly<Record<string, { name: string; server: string; whileDown
   hotStore: {
     name: 'hot store',
     server: 'Redis',
-    whileDown: 'Reports and marks are accepted into the journal, reads show persisted data only, and feeds may repeat served subjects.',
+    whileDown:
+      'Reports, marks and follows are accepted into the journal, posts are refused, reads show persisted data only, and feeds may repeat served subjects.',
   },
   log: { name: 'log', server: 'Kafka', whileDown: 'Reads and writes work as usual, and flushes are persisted directly.' },
   recordStore: {
