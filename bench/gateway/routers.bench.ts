@@ -1,5 +1,5 @@
 /**
- * Other gateways in front of our subgraphs, and whether they answer as our gateway does. The three subgraphs run alone, beside the example partner's.
+ * Other gateways in front of our subgraphs, and whether they answer as our gateway does. The four subgraphs run alone, beside the example partner's.
  * Each gateway gets the same operations (routers/operations.ts), and at the end 40 equal queries of two viewers at once. Every answer is
  * compared with the answer of our gateway in front of the same processes. A table on standard error shows the answers of each gateway. The
  * figures count equal answers, and have a target for the configurations that docs/gateway/your-router.md recommends.

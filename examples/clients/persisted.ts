@@ -33,6 +33,8 @@ function callById(name: string, variables: object) {
 assert.equal((await callById('Report', { id: ID, position: 60_000 })).errors, undefined)
 const { data } = (await callById('Resume', { ids: [ID] })) as { data: Resume }
 assert.equal(data.subjects[0]?.viewerProgress?.position, 60_000)
+const feed = (await callById('HomeFeed', {})) as { data: { homeFeed: { edges: unknown[]; pageInfo: { endCursor: string | null } } } }
+assert.deepEqual(feed.data.homeFeed, { edges: [], pageInfo: { hasNextPage: false, endCursor: null } })
 console.log('fetch: done')
 
 /** With Apollo Client. */

@@ -36,6 +36,13 @@ export const OPERATIONS: readonly Operation[] = [
     query: `mutation ${ID} { recordPlayed(input: { business: "video", ids: [$id] }) { recordedCount subjects { id viewerSeen likeCount } } }`,
   },
   {
+    name: 'publish',
+    caller: 'viewer',
+    query: `mutation {
+      publishPost(input: { clientKey: "one", text: "Hello" }) { post { text restricted likeCount viewerMark viewerSeen author { name postCount } } repeated userErrors { code path } }
+    }`,
+  },
+  {
     name: 'mistake',
     caller: 'viewer',
     query: `mutation ${ID} { setMark(input: { business: "none", id: $id, mark: LIKE }) { outcome userErrors { code path } subject { id } } }`,
@@ -63,6 +70,14 @@ export const OPERATIONS: readonly Operation[] = [
     name: 'unseen',
     caller: 'viewer',
     query: `query ${ID} { unseen(business: "video", candidates: ["another", $id]) { ids subjects { id likeCount } } }`,
+  },
+  {
+    name: 'posts',
+    caller: 'viewer',
+    query: `query {
+      feedUser { postCount posts(first: 5) { edges { node { text likeCount viewerMark viewerSeen author { name followerCount } } } } }
+      homeFeed(first: 5) { edges { node { text } } }
+    }`,
   },
   { name: 'anonymous', caller: 'anonymous', query: `query ${ID} { video(id: $id) { author { name } likeCount viewerMark } }` },
   { name: 'no scope', caller: 'viewer', query: `query ${ID} { reconcile(business: "video", ids: [$id]) { checked } }` },

@@ -1,6 +1,6 @@
 /**
- * Our three subgraphs, each alone in a process of production, and the example partner's subgraph. Every gateway of the benchmark stands
- * before the same four processes. Clients have tokens signed by a key of this run. The subgraphs publish no authorization directives, for a
+ * Our four subgraphs, each alone in a process of production, and the example partner's subgraph. Every gateway of the benchmark stands
+ * before the same five processes. Clients have tokens signed by a key of this run. The subgraphs publish no authorization directives, for a
  * gateway that composes by itself.
  */
 import { spawn } from 'node:child_process'

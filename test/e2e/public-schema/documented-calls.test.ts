@@ -103,7 +103,7 @@ test('each operation of the pages that need more than one server is valid', () =
     ...Array.from(read('docs/start/web.md').matchAll(/-d '\{"query": "(subscription [^"]*)"\}'/g), ([, text = '']) => text),
     ...Array.from(read('gateway/pages/graphiql.ts').matchAll(/`(# [^`]*)`/g), ([, text = '']) => text),
   ]
-  expect(operations).toHaveLength(5 + 1 + 1 + 7)
+  expect(operations).toHaveLength(8 + 2 + 1 + 7)
   for (const operation of operations)
     expect(
       validate(schema, parse(operation)).map(({ message }) => message),

@@ -8,7 +8,7 @@ import { ApolloServer } from '@apollo/server'
 import { startStandaloneServer } from '@apollo/server/standalone'
 import { identityHeader } from './sign-identity.mjs'
 
-const OURS = ['history', 'thumbup', 'feed-existence']
+const OURS = ['history', 'thumbup', 'feed-existence', 'feed']
 
 class SigningSource extends RemoteGraphQLDataSource {
   willSendRequest({ request, context }) {

@@ -9,7 +9,7 @@ import { unifiedGraphHandler } from '@graphql-hive/router-runtime'
 import * as http from '@graphql-mesh/transport-http'
 import { identityHeader } from './sign-identity.mjs'
 
-const OURS = ['history', 'thumbup', 'feed-existence']
+const OURS = ['history', 'thumbup', 'feed-existence', 'feed']
 
 const gateway = createGatewayRuntime({
   supergraph: readFileSync(process.env.SUPERGRAPH, 'utf8'),
