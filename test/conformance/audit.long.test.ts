@@ -9,6 +9,7 @@ import { PATIENT_CHECKS, PROMPT_CHECKS } from '../../conformance/suite.ts'
 import { FAULTS } from './audit-faults.ts'
 import { startServer } from '../support/front-schema.ts'
 import { startFaultyProxy, type FaultyProxy } from './faulty-proxy.ts'
+import { runCommand } from '../../harness/deployment/command.ts'
 import { ask, makeServiceFolder, startService, type Service } from '../../harness/deployment/service.ts'
 
 const SECRET = 'an audit signs tokens with this key'
@@ -89,9 +90,13 @@ describe('a service that keeps its promises', () => {
     expect(ok).toBe(true)
   })
 
-  test('passes every check with its own tokens', async () => {
-    const { lines } = await run({ identity: signed })
+  test('passes every check of the command, with tokens that it signs', async () => {
+    const args = ['audit', first.url, '--second', second.url, '--secret', SECRET, '--wait', '30']
+    const { status, out } = await runCommand(folder, args, { maxMs: 170_000 })
+    const lines = out.trimEnd().split('\n')
     expect(lines.filter((line) => /^(skipped|FAILED)/.test(line))).toEqual([])
+    expect(lines.at(-1)).toMatch(new RegExp(`^${CHECKS.length} checks in .* s: ${CHECKS.length} ok, 0 failed, 0 skipped$`))
+    expect(status).toBe(0)
   })
 
   test('passes for a business with the rule furthest and without glances', async () => {
