@@ -115,6 +115,8 @@ const WAIT_MAX_MS = 10_000
 const SENTENCES: Readonly<Record<string, string>> = {
   TOKEN_EXPIRED: 'The token has expired: paste a new one above.',
   UNAUTHENTICATED: 'This server needs a signed token: paste one above.',
+  GRAPHQL_VALIDATION_FAILED:
+    'This server does not have a part of the API that this page needs. The home feed needs a business of posts (feed.business).',
   PERSISTED_QUERY_NOT_IN_LIST:
     'This server accepts only registered operations (persisted.mode: enforce), and those of this page are not registered. Open the page on a server with persisted.mode off, apq or report.',
 }
@@ -131,7 +133,7 @@ export function needsIdentity({ code }: CallFailed): boolean {
 
 /** True if a repetition of the call cannot succeed. */
 export function isRefusal(failure: CallFailed): boolean {
-  return needsIdentity(failure) || failure.code === 'PERSISTED_QUERY_NOT_IN_LIST'
+  return needsIdentity(failure) || ['PERSISTED_QUERY_NOT_IN_LIST', 'GRAPHQL_VALIDATION_FAILED'].includes(failure.code)
 }
 
 /** The server closes a socket with a reason such as `TOKEN_EXPIRED: …`. */

@@ -285,6 +285,23 @@ test('a post that was sent while the server was down is published once, after it
   }
 })
 
+test('on a server without posts, the page names the setting and stops trying, and the videos work', async () => {
+  const own = await openPages({ businesses: [{ number: 1, name: 'video', entity: 'Video' }] })
+  try {
+    const page = await own.open('/demo?viewer=rosa')
+    await page.getByText('The home feed needs a business of posts (feed.business).').waitFor()
+    let calls = 0
+    page.on('request', () => (calls += 1))
+    await page.waitForTimeout(3_000)
+    expect(calls).toBe(0)
+    await page.getByRole('link', { name: 'Videos' }).click()
+    await page.locator('[data-feed] .card').nth(7).waitFor()
+    expect(own.complaints).toEqual([])
+  } finally {
+    await own.close()
+  }
+})
+
 test('no page logged an error or called another machine', () => {
   expect(pages.complaints).toEqual([])
 })
