@@ -15,6 +15,7 @@ import type {
   FeedHotStore,
   FeedStoreOptions,
   ListChanges,
+  PublishOptions,
   PublishOutcome,
   RegionChanges,
 } from '../../../subgraphs/feed/stores/hot-store.ts'
@@ -61,12 +62,13 @@ function makeWriting(model: Model) {
     lists.set(key, listOf(model, key).set(id, removedAt))
   }
 
-  function publish(draft: PostDraft, { now }: FeedStoreOptions): PublishOutcome {
+  function publish(draft: PostDraft, { now, repeatsOnly = false }: PublishOptions): PublishOutcome {
     const name = JSON.stringify([draft.author, draft.clientKey])
     const hash = contentsHash(draft).toString('hex')
     const known = clientKeys.get(name)
     if (known !== undefined && known.hash !== hash) return { status: 'conflict', id: known.id }
     if (known !== undefined) return { status: 'repeated', post: (posts.get(known.id) as Held<Post>).content }
+    if (repeatsOnly) return { status: 'unknown' }
     const version = postTick(nextTick(draft.author, now), draft.audience !== undefined)
     stateOf(model, draft.author).last = version
     const id = postIdOf(version, regionFor(model, draft.author))

@@ -55,7 +55,7 @@ export function openModelFeedStore(world: FeedWorldState, gate: Gate): FeedHotSt
   function publish(...[draft, options]: Parameters<FeedStoreState['publish']>): PublishOutcome {
     const clientKey = faults.forgetsKeys === true ? `${draft.clientKey} ${++world.keys}` : draft.clientKey
     const outcome = state.publish({ ...draft, clientKey }, options)
-    if (outcome.status === 'conflict') return outcome
+    if (outcome.status === 'conflict' || outcome.status === 'unknown') return outcome
     const post = { ...outcome.post, clientKey: draft.clientKey }
     if (outcome.status === 'published') observer.published(post)
     return { ...outcome, post }

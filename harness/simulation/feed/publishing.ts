@@ -28,9 +28,11 @@ export function makePublishing(
     const { source } = input
     const { sentAt: _, ...sent } = input
     const since = truths.tick()
+    const isKnown = truths.idsOfKeys.has(truths.keyText({ author: id, clientKey: input.clientKey }))
     const degraded: Degraded = new Set()
     const outcome = await process.service.publish(client.viewer, sent, degraded).catch((error: unknown) => {
-      const isSourceGone = ['POST_UNKNOWN', 'SOURCE_RESTRICTED'].includes(codeOf(error) ?? '') && !mayShare(source, id, since)
+      // A repetition has its post, whatever has become of the source.
+      const isSourceGone = !isKnown && ['POST_UNKNOWN', 'SOURCE_RESTRICTED'].includes(codeOf(error) ?? '') && !mayShare(source, id, since)
       if (!isSourceGone) throw error
       return undefined
     })

@@ -26,6 +26,8 @@ export type PublishOutcome =
   | { status: 'repeated'; post: Post }
   /** The author's client key already has this post, with other contents. Nothing changed. */
   | { status: 'conflict'; id: PostId }
+  /** The client key has no post, and only a repetition was asked for. Nothing changed. */
+  | { status: 'unknown' }
 
 /** The recent changes of a list of posts. */
 export type ListChanges = {
@@ -57,12 +59,17 @@ export type FeedStoreOptions = {
   keepMs: number
 }
 
+export type PublishOptions = FeedStoreOptions & {
+  /** Publishes nothing new. Default false. */
+  repeatsOnly?: boolean
+}
+
 export interface FeedHotStore {
   /**
    * Assigns id and version, stores the post, adds the id to the outbox of its author if everybody may see it, remembers the client key, and
    * marks the post dirty. Atomic. Contents are equal if text, media, source and audience are.
    */
-  publish(draft: PostDraft, options: FeedStoreOptions): Promise<PublishOutcome>
+  publish(draft: PostDraft, options: PublishOptions): Promise<PublishOutcome>
   /**
    * Adds the post to the inboxes of these viewers, unless it was removed there: a removal is final. An inbox that changes forgets its entries
    * of posts and removals from before `keepMs`. Atomic per viewer.

@@ -5,7 +5,8 @@
  * A publication goes through these steps:
  *
  *   inputs.ts       checks it
- *   the source      must be readable by the author, and public: a share of a restricted post would show it to others
+ *   the source      must be readable by the author, and public: a share of a restricted post would show it to others. Otherwise only a
+ *                   repetition of an accepted publication succeeds
  *   hot store       stores the post and puts it into the outbox, in one step
  *   inboxes         of the audience, region by region
  *   counters        the public posts of the author, and the shares of the source
@@ -18,7 +19,7 @@
  */
 import type { Clock } from '../../../core/clock.ts'
 import type { BusinessNumber, ViewerId } from '../../../core/domain.ts'
-import { TidemarkError } from '../../../core/errors.ts'
+import { isTidemarkError, TidemarkError } from '../../../core/errors.ts'
 import { checkId } from '../../../core/keys.ts'
 import { saysDown, UNAVAILABLE, type Degraded } from '../../../core/outage/degraded.ts'
 import { requireScope, SCOPE_COUNTS_WRITE, type Viewer } from '../../../core/viewer.ts'
@@ -77,11 +78,18 @@ export function makeFeedService(clock: Clock, parts: FeedServiceParts, { busines
     throw new TidemarkError(UNAVAILABLE[missing], `post ${id} may be in the ${missing}, which does not answer: try again`)
   }
 
-  async function checkSource(id: PostId, author: ViewerId, degraded: Degraded): Promise<void> {
-    const source = await find(id, 'source', degraded)
-    if (!maySee(source, author)) throw unknownPost(id, 'source')
-    if (source.audience === undefined) return
-    throw new TidemarkError('SOURCE_RESTRICTED', `post "${id}" is for chosen viewers only: share a public post`, { path: ['source'] })
+  /** Undefined: the post can be shared. */
+  async function refusalOf(id: PostId, author: ViewerId, degraded: Degraded): Promise<TidemarkError | undefined> {
+    let source: Post
+    try {
+      source = await find(id, 'source', degraded)
+    } catch (error) {
+      if (isTidemarkError(error) && error.code === 'POST_UNKNOWN') return error
+      throw error
+    }
+    if (!maySee(source, author)) return unknownPost(id, 'source')
+    if (source.audience === undefined) return undefined
+    return new TidemarkError('SOURCE_RESTRICTED', `post "${id}" is for chosen viewers only: share a public post`, { path: ['source'] })
   }
 
   /** The persist step counts events that fail here. */
@@ -98,8 +106,10 @@ export function makeFeedService(clock: Clock, parts: FeedServiceParts, { busines
   return {
     async publish({ id: author }, input, degraded) {
       const draft = checkPublish(input, author)
-      if (draft.source !== undefined) await checkSource(draft.source, author, degraded)
-      const outcome = await hot.publish(draft, options())
+      const refusal = draft.source === undefined ? undefined : await refusalOf(draft.source, author, degraded)
+      // The source of a repetition may have been deleted since.
+      const outcome = await hot.publish(draft, { ...options(), repeatsOnly: refusal !== undefined })
+      if (outcome.status === 'unknown') throw refusal ?? new Error('a post was neither published nor repeated')
       if (outcome.status === 'conflict') {
         const message = `clientKey "${draft.clientKey.slice(0, 16)}" was used for post ${outcome.id} with other contents: send another key`
         throw new TidemarkError('CLIENT_KEY_REUSED', message, { path: ['clientKey'] })

@@ -64,6 +64,16 @@ export function postsContract({ store, regions, reopen }: FeedStoreSubject): voi
     expect(await postOf(store(), post.id)).toEqual(post)
   })
 
+  it('a publication that may only be a repetition finds the post of its client key, and publishes nothing new', async () => {
+    const draft = draftOf(freshViewer())
+    const repeatsOnly = { ...optionsAt(), repeatsOnly: true }
+    expect(await store().publish(draft, repeatsOnly)).toEqual({ status: 'unknown' })
+    expect((await outboxOf(store(), draft.author))?.added).toEqual([])
+    const post = await publishOne(store(), draft)
+    expect(await store().publish(draft, repeatsOnly)).toEqual({ status: 'repeated', post })
+    expect(await store().publish({ ...draft, text: 'x' }, repeatsOnly)).toEqual({ status: 'conflict', id: post.id })
+  })
+
   it('two authors may use one client key', async () => {
     const first = await publishOne(store(), draftOf(freshViewer(), { clientKey: 'same' }))
     const second = await publishOne(store(), draftOf(freshViewer(), { clientKey: 'same' }))

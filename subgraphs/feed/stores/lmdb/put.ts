@@ -5,7 +5,7 @@ import { contentsHash, tombstoneOf } from '../../model/post-codec.ts'
 import type { FilterWords, Post, PostDraft } from '../../model/post.ts'
 import { POST_EPOCH_MS, TICKS_PER_MS, postIdOf, postTick, type PostId } from '../../packed/post-id.ts'
 import { hasId, insertId, packOne, placeOf, removeId } from '../../packed/vector.ts'
-import type { FeedStoreOptions, PublishOutcome } from '../hot-store.ts'
+import type { FeedStoreOptions, PublishOptions, PublishOutcome } from '../hot-store.ts'
 import { INBOX, OUTBOX, clientKeyKey } from './keys.ts'
 import { decodeKnownKey, encodeKnownKey } from './values.ts'
 import {
@@ -22,7 +22,7 @@ import {
   type FeedWork,
 } from './work.ts'
 
-export function publish(work: FeedWork, draft: PostDraft, { now }: FeedStoreOptions): PublishOutcome {
+export function publish(work: FeedWork, draft: PostDraft, { now, repeatsOnly = false }: PublishOptions): PublishOutcome {
   const { author, clientKey, audience } = draft
   const { viewers } = work.tables
   const hash = contentsHash(draft)
@@ -34,6 +34,7 @@ export function publish(work: FeedWork, draft: PostDraft, { now }: FeedStoreOpti
     // A key is forgotten together with its post.
     if (held !== undefined) return { status: 'repeated', post: held.content }
   }
+  if (repeatsOnly) return { status: 'unknown' }
   const region = regionOfViewer(work, author)
   const version = postTick(nextTick(work, region, now), audience !== undefined)
   clockOf(work, region).last = version

@@ -13,7 +13,7 @@ import { contentsHash, encodePost, encodeWords, tombstoneOf } from '../../model/
 import type { FilterWords, Post, PostDraft } from '../../model/post.ts'
 import { postIdOf, tickOf, type PostId } from '../../packed/post-id.ts'
 import { unpackIds } from '../../packed/vector.ts'
-import type { FeedStoreOptions, PublishOutcome } from '../hot-store.ts'
+import type { FeedStoreOptions, PublishOptions, PublishOutcome } from '../hot-store.ts'
 import { packMember, packPostId, type FeedLayout } from './keys.ts'
 import { SCRIPTS } from './scripts.ts'
 import { decodeStoredPost, tickOfTime } from './values.ts'
@@ -45,16 +45,17 @@ export function makeFeedWriting(connection: Connection, layout: FeedLayout) {
   }
 
   return {
-    async publish(draft: PostDraft, { now }: FeedStoreOptions): Promise<PublishOutcome> {
+    async publish(draft: PostDraft, { now, repeatsOnly = false }: PublishOptions): Promise<PublishOutcome> {
       const { author, clientKey, audience } = draft
       const region = layout.regionOf(author)
       const keys = [layout.changes(region), layout.held(region), layout.dirty(region)]
       keys.push(layout.clientKeys(region, author), layout.outbox(region, author), layout.posts(region))
       const message = Buffer.from(encodePost({ ...draft, version: 0, deleted: false }))
       const head = audience === undefined ? headKey(author) : ''
-      const args = [tickOfTime(now), now, region, clientKey, contentsHash(draft), message, author, head]
+      const args = [tickOfTime(now), now, region, clientKey, contentsHash(draft), message, author, head, repeatsOnly ? 1 : 0]
       const answer = await run(scriptCommand(SCRIPTS.publish, keys, args))
       const [outcome, packed, held] = answer as [number, Buffer, Buffer | undefined]
+      if (outcome === 3) return { status: 'unknown' }
       const [id] = unpackIds(packed) as [PostId]
       if (outcome === 2) return { status: 'conflict', id }
       if (held !== undefined) return { status: 'repeated', post: decodeStoredPost(id, held) }

@@ -57,7 +57,7 @@ export const lost = (name: string) => new TidemarkError('HOT_STORE_UNAVAILABLE',
 export async function publish({ hot, adjust }: Stores, draft: PostDraft, steps = 3, now = NOW): Promise<Post | undefined> {
   const options = { now, keepMs: KEEP_MS }
   const outcome = await hot.publish(draft, options)
-  if (outcome.status === 'conflict') return undefined
+  if (!('post' in outcome)) return undefined
   const { post } = outcome
   if (steps > 1 && post.audience !== undefined) await hot.addToInboxes(post.id, recipientsOf(post), options)
   if (steps > 2) await adjust(eventsOfPost(post, POSTS))

@@ -106,6 +106,16 @@ describe('publishing', () => {
     await expect(publish(draft({ source: olderThan(post.id) }))).rejects.toMatchObject({ code: 'RECORD_STORE_UNAVAILABLE' })
     expect((await publish(draft({ source: post.id }))).post.source).toBe(post.id)
   })
+
+  it('a repeated share has its first post, also if its source was deleted since, and a new share of it is refused', async () => {
+    const { post: source } = await publish(draft())
+    const input = draft({ source: source.id })
+    const { post } = await publish(input)
+    await service.delete(author, source.id, new Set())
+    expect(await publish(input)).toEqual({ post, repeated: true })
+    await expect(publish({ ...input, text: 'other' })).rejects.toMatchObject({ code: 'CLIENT_KEY_REUSED' })
+    await expect(publish(draft({ source: source.id }))).rejects.toMatchObject({ code: 'POST_UNKNOWN' })
+  })
 })
 
 describe('deleting', () => {
