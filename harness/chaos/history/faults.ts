@@ -21,6 +21,8 @@ export type FaultOptions = {
   /** Milliseconds that a cut lasts. */
   cutMinMs: number
   cutMaxMs: number
+  /** Faults of other servers. */
+  more?: readonly Fault[]
 }
 
 export type FaultFigures = {
@@ -41,7 +43,7 @@ export type Faults = {
 const RECOVERY_MS = 5_000
 const STARTS_MAX = 5
 
-type Fault = { target: string; strike(): Promise<void> }
+export type Fault = { target: string; strike(): Promise<void> }
 
 export function makeFaults(deployment: Deployment, random: Random, options: FaultOptions): Faults {
   const { servers } = deployment
@@ -132,7 +134,8 @@ function planFaults({ gateways, jobs, links }: Deployment, random: Random, optio
     killJob,
   ]
   const kills = Array.from({ length: options.kills }, (_, index) => (inTurn[index % inTurn.length] as () => Fault)())
-  const faults = [...kills, ...Array.from({ length: options.cuts }, () => kinds.cutLink(pick(links)))]
+  const cuts = Array.from({ length: options.cuts }, () => kinds.cutLink(pick(links)))
+  const faults = [...kills, ...cuts, ...(options.more ?? [])]
   for (let last = faults.length - 1; last > 0; last--) {
     const other = randomBelow(random, last + 1)
     ;[faults[last], faults[other]] = [faults[other] as Fault, faults[last] as Fault]

@@ -38,6 +38,8 @@ export type Stage = {
 /** The parts of a run that its capability defines. */
 export type Run<Found> = {
   writers: { stop(): Promise<void> }
+  /** The faults begin after it. */
+  ready?: Promise<unknown>
   /** The writers wait for it before they stop. */
   last?: Promise<unknown>
   /** A text about the acknowledged writes so far. */
@@ -76,9 +78,10 @@ export async function runUnderFaults<Found>(
       wrong.push(sentence)
       progress(sentence)
     }
-    const { writers, last, acknowledged, look } = (run = await begin({ deployment, faults, tally, onWrong, progress }))
+    const { writers, ready, last, acknowledged, look } = (run = await begin({ deployment, faults, tally, onWrong, progress }))
     let figures: FaultFigures
     try {
+      await ready
       figures = await faults.run((text) =>
         progress(`${text}; ${acknowledged()} acknowledged, ${tally.errorCount()} errors, ${wrong.length} wrong answers`),
       )
