@@ -260,6 +260,11 @@ describe('the end', () => {
       ],
       posts: posts.map((id) => ({ id, repostCount: id === first ? 1 : 0, commentCount: id === first ? 1 : 0, readCount: 0 })),
       storedPosts: new Map([...posts, second].map((id) => [id, { ...stored(id), deleted: id === second }])),
+      storedOutboxes: new Map([
+        [ANN, [third, first]],
+        [BOB, [shared]],
+      ]),
+      storedInboxes: new Map([[CAT, [secret]]]),
       storedCounts: new Map(posts.map((id) => [id, id === first ? { repost: 1, comment: 1, read: 0 } : none])),
       storedPostCounts: new Map([
         [ANN, 2],
@@ -281,6 +286,8 @@ describe('the end', () => {
     ['a post that is stored as deleted', (end, post) => void Object.assign(end.storedPosts.get(post) as object, { deleted: true })],
     ['a deletion that is not stored', (end) => end.storedPosts.forEach((post) => Object.assign(post, { deleted: false }))],
     ['a stored post with another audience', (end, post) => void Object.assign(end.storedPosts.get(post) as object, { audience: [BOB] })],
+    ['a restricted post in a stored outbox', (end) => void end.storedOutboxes.get(ANN)?.push('104')],
+    ['a restricted post that left a stored inbox', (end) => end.storedInboxes.clear()],
     ['an acknowledged follow that is not stored', (end) => end.storedFollows.clear()],
     ['an event that is stored twice', (end, post) => void Object.assign(end.storedCounts.get(post) as object, { comment: 2 })],
     ['a share that is not counted', (end) => end.posts.forEach((post) => (post.repostCount = 0))],

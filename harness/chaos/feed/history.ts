@@ -66,6 +66,9 @@ export type EndState = {
   users: UserFigures[]
   posts: PostFigures[]
   storedPosts: Map<PostId, StoredPost>
+  /** The public posts of each user, and the restricted posts for each user, in any order. */
+  storedOutboxes: Map<ViewerId, PostId[]>
+  storedInboxes: Map<ViewerId, PostId[]>
   storedCounts: Map<PostId, StoredCounts>
   storedPostCounts: Map<ViewerId, number>
   /** By viewer and user. */

@@ -5,7 +5,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { FOLLOW_BUSINESS, postBusinessOf } from '../../../config/feed.ts'
 import type { OpenStores } from '../../../cli/stores/history.ts'
+import type { ViewerId } from '../../../core/domain.ts'
 import { chunked } from '../../../stores/chunks.ts'
+import { unpackIds } from '../../../subgraphs/feed/packed/vector.ts'
+import type { PostId } from '../../../subgraphs/feed/packed/post-id.ts'
+import type { FeedRecords, ListPart } from '../../../subgraphs/feed/stores/record-store.ts'
 import type { Deployment } from '../../deployment/deployment.ts'
 import { makeDevice, type Device, type FeedWriterOptions } from './device.ts'
 import { makeFacts, maySee, type PostFact } from './facts.ts'
@@ -41,6 +45,8 @@ export async function readEnd(
     users: await readUsers(device, history.users),
     posts: await readFigures(device, posts),
     storedPosts: new Map(),
+    storedOutboxes: await storedLists(feed.records.listOutboxMany, history.users, posts.length),
+    storedInboxes: await storedLists(feed.records.listInboxMany, history.users, posts.length),
     storedCounts: new Map(),
     storedPostCounts: new Map(),
     storedFollows: await storedFollows(marks, history),
@@ -112,6 +118,12 @@ async function readFigures({ ask }: Device, posts: readonly PostFact[]): Promise
       figures.push(...data.posts.filter((post) => post !== null))
     }
   return figures
+}
+
+/** `max`: of one list. */
+async function storedLists(list: FeedRecords['listInboxMany'], users: readonly ViewerId[], max: number): Promise<Map<ViewerId, PostId[]>> {
+  const lists = await list(users, undefined, 1 + max)
+  return new Map(users.map((user, at) => [user, unpackIds((lists[at] as ListPart).ids)]))
 }
 
 async function storedFollows({ records }: OpenStores['marks'], { follows }: FeedHistory): Promise<Map<string, boolean>> {

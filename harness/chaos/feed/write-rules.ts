@@ -73,6 +73,26 @@ export function checkEnd(end: EndState, facts: Facts, fail: Fail): void {
   for (const { user, postCount, followerCount, followingCount } of end.users) {
     const posts = facts.outbox(user).filter(isLiving).length
     equal(`the shown number of posts of ${user}`, postCount, posts)
+    equal(
+      `the stored outbox of ${user}`,
+      idsOf(end.storedOutboxes.get(user) ?? []),
+      idsOf(
+        facts
+          .outbox(user)
+          .filter(isLiving)
+          .map(({ id }) => id),
+      ),
+    )
+    equal(
+      `the stored inbox of ${user}`,
+      idsOf(end.storedInboxes.get(user) ?? []),
+      idsOf(
+        facts
+          .inbox(user)
+          .filter(isLiving)
+          .map(({ id }) => id),
+      ),
+    )
     equal(`the stored number of posts of ${user}`, end.storedPostCounts.get(user), posts)
     equal(`the shown number of followers of ${user}`, followerCount, facts.users.filter((viewer) => follows(viewer, user)).length)
     equal(`the shown number of users that ${user} follows`, followingCount, facts.users.filter((each) => follows(user, each)).length)
@@ -107,4 +127,8 @@ function checkStored(post: PostFact, { storedPosts }: EndState, equal: (what: st
 
 function triple(...counts: (number | null | undefined)[]): string {
   return counts.map(String).join(', ')
+}
+
+function idsOf(ids: readonly string[]): string {
+  return ids.toSorted().join(' ')
 }
