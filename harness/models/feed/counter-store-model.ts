@@ -1,5 +1,6 @@
 /** The stores of counters as documented in their ports, in plain maps. The hot one remembers events for ever. */
 import type { Subject } from '../../../core/domain.ts'
+import { compareIds } from '../../../core/keys.ts'
 import { regionOf } from '../../../core/regions.ts'
 import { versionAfter } from '../../../core/version.ts'
 import type { CountEvent, Counts, VersionedCounts } from '../../../subgraphs/feed/model/counts.ts'
@@ -14,6 +15,11 @@ export function makeCountersState(): CountersState {
 }
 
 const nameOf = ({ business, oid }: Subject): string => `${business}:${oid}`
+
+function subjectOf(name: string): Subject {
+  const at = name.indexOf(':')
+  return { business: Number(name.slice(0, at)), oid: name.slice(at + 1) }
+}
 
 export type RunCounters<Port> = <T>(name: keyof Port, args: readonly unknown[], act: () => T) => Promise<T>
 
@@ -89,6 +95,14 @@ export function openModelCounterRecords(state: CounterRecordsState, run: RunCoun
         }
       }),
     getTotalsMany: (subjects) => run('getTotalsMany', [subjects], () => subjects.map((subject) => state.get(nameOf(subject)))),
+    listTotals: (business, after, limit) =>
+      run('listTotals', [business, after, limit], () => {
+        const rows = [...state].map(([name, totals]) => ({ subject: subjectOf(name), ...totals }))
+        const ours = rows.filter(
+          ({ subject: { business: of, oid } }) => of === business && (after === undefined || compareIds(oid, after) > 0),
+        )
+        return ours.sort((a, b) => compareIds(a.subject.oid, b.subject.oid)).slice(0, limit)
+      }),
     countSubjects: () => run('countSubjects', [], () => state.size),
     check: () => run('check', [], () => undefined),
     close: () => Promise.resolve(),

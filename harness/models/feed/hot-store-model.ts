@@ -8,7 +8,7 @@ import { regionOf } from '../../../core/regions.ts'
 import { contentKey, headKey, inboxKey } from '../../../subgraphs/feed/model/cache-keys.ts'
 import type { DirtyKey, DirtyWalk } from '../../../subgraphs/feed/model/dirty-keys.ts'
 import { contentsHash, tombstoneOf } from '../../../subgraphs/feed/model/post-codec.ts'
-import type { FilterWords, Post, PostDraft } from '../../../subgraphs/feed/model/post.ts'
+import { names, withoutViewer, type FilterWords, type Post, type PostDraft } from '../../../subgraphs/feed/model/post.ts'
 import { POST_EPOCH_MS, TICKS_PER_MS, postIdOf, postTick, tickAfter, tickOf, type PostId } from '../../../subgraphs/feed/packed/post-id.ts'
 import { packIds } from '../../../subgraphs/feed/packed/vector.ts'
 import type {
@@ -97,6 +97,16 @@ function makeWriting(model: Model) {
     return content
   }
 
+  function removeFromAudience(post: Post, viewer: ViewerId, { now }: FeedStoreOptions): Post {
+    const held = posts.get(post.id)
+    const stored = held?.content ?? post
+    if (!names(stored, viewer)) return stored
+    const content = { ...withoutViewer(stored, viewer), version: nextTick(post.author, now, stored.version) }
+    posts.set(post.id, { key: { viewer: post.author, post: post.id }, content, dirtySince: held?.dirtySince || now })
+    stateOf(model, post.author).notes.set(contentKey(post.id), content.version)
+    return content
+  }
+
   function changeInboxes(id: PostId, viewers: readonly ViewerId[], isRemoval: boolean, { now, keepMs }: FeedStoreOptions): void {
     const ticks = new Map<number, number>()
     const oldTick = (now - keepMs - POST_EPOCH_MS) * TICKS_PER_MS
@@ -124,7 +134,7 @@ function makeWriting(model: Model) {
     return tick
   }
 
-  return { publish, deletePost, changeInboxes, setWords, noteChange }
+  return { publish, deletePost, removeFromAudience, changeInboxes, setWords, noteChange }
 }
 
 function makeReading(model: Model) {
@@ -216,6 +226,7 @@ export function makeFeedStoreModel(regions: number): FeedHotStore {
     addToInboxes: async (id, viewers, options) => state.changeInboxes(id, viewers, false, options),
     removeFromInboxes: async (id, viewers, options) => state.changeInboxes(id, viewers, true, options),
     delete: async (post, options) => state.deletePost(post, options),
+    removeFromAudience: async (post, viewer, options) => state.removeFromAudience(post, viewer, options),
     setWords: async (viewer, words, options) => state.setWords(viewer, words, options),
     getWords: async (viewer) => state.getWords(viewer),
     getPostMany: async (ids) => ids.map(state.getPost),

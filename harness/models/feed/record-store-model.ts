@@ -53,6 +53,17 @@ export function openModelFeedRecords(state: FeedRecordsState, run: RunFeedRecord
     return some.length
   }
 
+  /** At most `limit` values in the order of their ids. */
+  function after<V>(map: ReadonlyMap<string, V>, last: string | undefined, limit: number, belongs: (value: V) => boolean): [string, V][] {
+    const all = [...map].filter(([id, value]) => belongs(value) && (last === undefined || compareIds(id, last) > 0))
+    return structuredClone(all.sort(([a], [b]) => compareIds(a, b)).slice(0, limit))
+  }
+
+  function listPosts(last: PostId | undefined, limit: number, author: ViewerId | undefined): Post[] {
+    const belongs = (post: Post): boolean => !post.deleted && (author === undefined || post.author === author)
+    return after(state.posts, last, limit, belongs).map(([, post]) => post)
+  }
+
   return {
     putPosts: (posts) => run('putPosts', [posts], () => posts.forEach(put)),
     putWords: (rows) => run('putWords', [rows], () => rows.forEach(({ viewer, words }) => putWords(viewer, words))),
@@ -66,6 +77,9 @@ export function openModelFeedRecords(state: FeedRecordsState, run: RunFeedRecord
       run('listInboxMany', [viewers, before, limit], () =>
         viewers.map((viewer) => listPart((post) => recipientsOf(post).includes(viewer), before, limit)),
       ),
+    listPosts: (last, limit, author) => run('listPosts', [last, limit, author], () => listPosts(last, limit, author)),
+    listWords: (last, limit) =>
+      run('listWords', [last, limit], () => after(state.words, last, limit, () => true).map(([viewer, words]) => ({ viewer, words }))),
     purgeDeleted: (versionBelow, limit) => run('purgeDeleted', [versionBelow, limit], () => purge(versionBelow, limit)),
     countPosts: () => run('countPosts', [], () => [...state.posts.values()].filter(({ deleted }) => !deleted).length),
     check: () => run('check', [], () => undefined),

@@ -91,6 +91,10 @@ export function openModelFeedStore(world: FeedWorldState, gate: Gate): FeedHotSt
         observer.deleted(post.id)
         return tombstone
       }),
+    removeFromAudience: (post, viewer, options) =>
+      once('removeFromAudience', regionOfViewer(post.author), [{ viewer: post.author, post: post.id }], () =>
+        state.removeFromAudience(post, viewer, options),
+      ),
     setWords: (viewer, words, options) =>
       once('setWords', regionOfViewer(viewer), [{ viewer }, words], () => {
         observer.wordsSet(viewer, words)

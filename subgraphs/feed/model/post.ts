@@ -36,6 +36,15 @@ export function maySee(
   return viewer !== undefined && (viewer === author || audience.includes(viewer))
 }
 
+/** Whether the post is restricted to viewers of which this one is named. */
+export function names({ audience = [], deleted }: Pick<Post, 'audience' | 'deleted'>, viewer: ViewerId): boolean {
+  return !deleted && audience.includes(viewer)
+}
+
+export function withoutViewer<P extends Pick<Post, 'audience'>>(post: P, viewer: ViewerId): P {
+  return { ...post, audience: post.audience?.filter((each) => each !== viewer) }
+}
+
 /** The viewers whose inboxes get the post: its audience without its author. */
 export function recipientsOf({ author, audience = [] }: Pick<Post, 'author' | 'audience'>): ViewerId[] {
   return audience.filter((viewer) => viewer !== author)

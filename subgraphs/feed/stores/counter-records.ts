@@ -4,7 +4,7 @@
  *
  * Every adapter passes `test/contracts/feed/counter-records.ts`. Failures surface as in the record store of the feed.
  */
-import type { Subject } from '../../../core/domain.ts'
+import type { BusinessNumber, Subject } from '../../../core/domain.ts'
 import type { CountRow, VersionedCounts } from '../model/counts.ts'
 
 export interface CounterRecords {
@@ -17,6 +17,8 @@ export interface CounterRecords {
    * schema of a business may change.
    */
   getTotalsMany(subjects: readonly Subject[]): Promise<(VersionedCounts | undefined)[]>
+  /** The totals of a business in an order of the store, after the subject `after`, at most `limit`; none = done. For operators. */
+  listTotals(business: BusinessNumber, after: string | undefined, limit: number): Promise<CountRow[]>
   /** For operators and tests; may be slow. */
   countSubjects(): Promise<number>
   check(): Promise<void>

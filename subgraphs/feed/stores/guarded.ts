@@ -61,6 +61,7 @@ function guardHot(hot: FeedHotStore, { run }: PartBreaker): FeedHotStore {
     addToInboxes: (_, viewers) => [...viewers],
     removeFromInboxes: (_, viewers) => [...viewers],
     delete: ({ author }) => [author],
+    removeFromAudience: ({ author }) => [author],
     setWords: (viewer) => [viewer],
     getWords: (viewer) => [viewer],
     // A viewer whose id is the number of a region belongs to that region.

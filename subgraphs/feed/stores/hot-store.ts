@@ -83,6 +83,11 @@ export interface FeedHotStore {
    * source can be corrected.
    */
   delete(post: Post, options: FeedStoreOptions): Promise<Post>
+  /**
+   * Removes a viewer from the audience of a restricted post and marks it dirty. Atomic. The store's own post counts, if it has the post.
+   * Returns the post as stored. A tombstone, and a post without this viewer, stay as they are. The inbox is the caller's.
+   */
+  removeFromAudience(post: Post, viewer: ViewerId, options: FeedStoreOptions): Promise<Post>
 
   /** Replaces the viewer's filter words and marks them dirty. Atomic. Returns them as stored. */
   setWords(viewer: ViewerId, words: readonly string[], options: FeedStoreOptions): Promise<FilterWords>

@@ -38,6 +38,13 @@ export interface FeedRecords {
   /** The newest ids of each inbox, as `listOutboxMany`. */
   listInboxMany(viewers: readonly ViewerId[], before: PostId | undefined, limit: number): Promise<ListPart[]>
 
+  /**
+   * Posts that are not deleted, in an order of the store, after the post `after`, at most `limit`; none = done. With an author: only theirs,
+   * restricted ones included. For operators; may be slow.
+   */
+  listPosts(after: PostId | undefined, limit: number, author?: ViewerId): Promise<Post[]>
+  /** Filter words of all viewers, alike. A list of words may be empty. */
+  listWords(after: ViewerId | undefined, limit: number): Promise<WordsRow[]>
   /** Removes up to `limit` tombstones with a version below this tick. Returns the number removed; 0 = done. */
   purgeDeleted(versionBelow: number, limit: number): Promise<number>
   /** Posts that are not deleted. For operators and tests; may be slow. */

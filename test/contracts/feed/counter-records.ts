@@ -2,6 +2,7 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { openModelCounterRecords } from '../../../harness/models/feed/counter-store-model.ts'
+import type { CountRow } from '../../../subgraphs/feed/model/counts.ts'
 import type { CounterRecords } from '../../../subgraphs/feed/stores/counter-records.ts'
 import { describeStore, type OpenedStore } from '../opened-store.ts'
 import { numbered } from '../reports.ts'
@@ -49,6 +50,19 @@ export function counterRecordsContract(name: string, open: () => Promise<OpenedS
       const found = await store().getTotalsMany(rows.map(({ subject }) => subject))
       expect(found.map((each) => each?.counts['read'])).toEqual(rows.map(({ counts }) => counts.read))
       expect(await store().countSubjects()).toBe(before + 3_000)
+    })
+
+    it('the totals of a business are listed once each, in pages of any size', async () => {
+      const business = 60_000 + Math.floor(Math.random() * 5_000)
+      const subjects = numbered(25).map((_, at) => ({ ...freshSubject(at % 2 === 0), business }))
+      await store().putTotals(subjects.map((subject, at) => ({ subject, counts: { read: at + 1 }, version: at + 1 })))
+      await store().putTotals([{ subject: { business: business + 1, oid: '1' }, counts: { read: 1 }, version: 1 }])
+      const found: CountRow[] = []
+      for (let page: CountRow[] | undefined; page === undefined || page.length > 0; found.push(...page))
+        page = await store().listTotals(business, found.at(-1)?.subject.oid, 4)
+      expect(found.toSorted((a, b) => a.version - b.version)).toEqual(
+        subjects.map((subject, at) => ({ subject, counts: { read: at + 1 }, version: at + 1 })),
+      )
     })
 
     it('any order and repetition of versions ends as in the model', { timeout: 60_000 }, async () => {

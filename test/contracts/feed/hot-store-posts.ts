@@ -4,7 +4,8 @@ import { regionOf } from '../../../core/regions.ts'
 import { tombstoneOf } from '../../../subgraphs/feed/model/post-codec.ts'
 import { createdAtOf, isRestrictedId, postIdOf, regionOfPost, tickOf } from '../../../subgraphs/feed/packed/post-id.ts'
 import { freshNamedViewer, freshViewer, later, numbered } from '../reports.ts'
-import { draftOf, optionsAt, outboxOf, postOf, publishOne, tickAt } from './posts.ts'
+import { contentKey } from '../../../subgraphs/feed/model/cache-keys.ts'
+import { clean, draftOf, keyOfPost, optionsAt, outboxOf, postOf, publishOne, tickAt } from './posts.ts'
 import type { FeedStoreSubject } from './hot-store-subject.ts'
 
 const FULL = {
@@ -78,6 +79,49 @@ export function postsContract({ store, regions, reopen }: FeedStoreSubject): voi
     const first = await publishOne(store(), draftOf(freshViewer(), { clientKey: 'same' }))
     const second = await publishOne(store(), draftOf(freshViewer(), { clientKey: 'same' }))
     expect(first.id).not.toBe(second.id)
+  })
+
+  it('a viewer who is taken out of an audience leaves the others, and every field stays', async () => {
+    const [author, gone, stays] = [freshNamedViewer(), freshViewer(), freshNamedViewer()]
+    const post = await publishOne(store(), draftOf(author, { ...FULL, audience: [gone, stays] }))
+    await clean(store(), post)
+    const since = new Map([[regionOf(author, regions()), post.version]])
+    const narrow = await store().removeFromAudience(post, gone, optionsAt())
+    expect(narrow).toEqual({ ...post, audience: [stays], version: narrow.version })
+    expect(narrow.version).toBeGreaterThan(post.version)
+    expect(await postOf(await reopen(), post.id)).toEqual(narrow)
+    expect(await store().readDirty([keyOfPost(post)])).toEqual([narrow])
+    const [changes] = await store().listChanges(since)
+    expect(changes?.changed).toContainEqual({ key: contentKey(post.id), version: narrow.version })
+    // The second one had read the post before the first change.
+    const empty = await store().removeFromAudience(post, stays, optionsAt())
+    expect(empty.audience).toEqual([])
+    expect(await store().removeFromAudience(post, stays, optionsAt())).toEqual(empty)
+  })
+
+  it('a post that the store does not hold is stored with its smaller audience; one without this viewer is not', async () => {
+    const [author, viewer] = [freshViewer(), freshViewer()]
+    const id = postIdOf(tickAt(later()), regionOf(author, regions()))
+    const post = { ...draftOf(author, { audience: [viewer] }), id, version: tickAt(later()), deleted: false }
+    expect(await store().removeFromAudience(post, freshViewer(), optionsAt())).toEqual(post)
+    expect(await postOf(store(), id)).toBeUndefined()
+    const narrow = await store().removeFromAudience(post, viewer, optionsAt())
+    expect(narrow).toEqual({ ...post, audience: [], version: narrow.version })
+    expect(narrow.version).toBeGreaterThan(post.version)
+  })
+
+  it('the audience of a tombstone stays as it is', async () => {
+    const viewer = freshViewer()
+    const post = await publishOne(store(), draftOf(freshViewer(), { audience: [viewer] }))
+    const tombstone = await store().delete(post, optionsAt())
+    expect(await store().removeFromAudience(post, viewer, optionsAt())).toEqual(tombstone)
+  })
+
+  it('concurrent removals from one audience are all kept', async () => {
+    const viewers = [freshViewer(), freshViewer(), freshViewer(), freshViewer()]
+    const post = await publishOne(store(), draftOf(freshViewer(), { audience: viewers }))
+    await Promise.all(viewers.slice(1).map((viewer) => store().removeFromAudience(post, viewer, optionsAt())))
+    expect((await postOf(store(), post.id))?.audience).toEqual([viewers[0]])
   })
 
   it('the repetition of a deleted post returns the tombstone', async () => {

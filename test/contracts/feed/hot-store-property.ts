@@ -22,6 +22,7 @@ type Operation =
   | { kind: 'publish'; viewer: number; clientKey: string; text: string; audience: number[] | undefined }
   | { kind: 'delete'; place: number }
   | { kind: 'add' | 'remove'; place: number; viewers: number[] }
+  | { kind: 'narrow'; place: number; viewer: number }
   | { kind: 'words'; viewer: number; words: string[] }
   | { kind: 'note'; viewer: number }
   | { kind: 'persist'; count: number }
@@ -46,6 +47,7 @@ const operation: fc.Arbitrary<Operation> = fc.oneof(
   },
   { weight: 3, arbitrary: fc.record({ kind: kind('delete'), place }) },
   { weight: 5, arbitrary: fc.record({ kind: fc.constantFrom('add', 'remove'), place, viewers }) },
+  { weight: 3, arbitrary: fc.record({ kind: kind('narrow'), place, viewer }) },
   { weight: 2, arbitrary: fc.record({ kind: kind('words'), viewer, words: fc.array(fc.constantFrom('x', 'y'), { maxLength: 2 }) }) },
   { weight: 1, arbitrary: fc.record({ kind: kind('note'), viewer }) },
   { weight: 3, arbitrary: fc.record({ kind: kind('persist'), count: fc.nat({ max: 4 }) }) },
@@ -107,6 +109,8 @@ function makeSide(store: FeedHotStore, names: readonly string[], regions: number
         return post && store.addToInboxes(post.id, step.viewers.map(nameOf), options)
       case 'remove':
         return post && store.removeFromInboxes(post.id, step.viewers.map(nameOf), options)
+      case 'narrow':
+        return post && store.removeFromAudience(post, nameOf(step.viewer), options)
       case 'words':
         return store.setWords(nameOf(step.viewer), step.words, options)
       case 'note':

@@ -1,6 +1,8 @@
 /** Contract of the record store of the feed: posts and filter words by key, versions, tombstones. */
 import { expect, it } from 'vitest'
 import { unpackIds } from '../../../subgraphs/feed/packed/vector.ts'
+import type { Post } from '../../../subgraphs/feed/model/post.ts'
+import type { WordsRow } from '../../../subgraphs/feed/stores/record-store.ts'
 import { postIdOf } from '../../../subgraphs/feed/packed/post-id.ts'
 import { freshNamedViewer, freshViewer, numbered } from '../reports.ts'
 import { nextTick, somePost, deletedPost } from './record-posts.ts'
@@ -36,6 +38,35 @@ export function feedRowsContract({ store, another, reopen }: FeedRecordsSubject)
     expect(await store().getPostMany(asked.map(({ id }) => id))).toEqual(asked)
     await reopen()
     expect(await store().getPostMany(asked.map(({ id }) => id))).toEqual(asked)
+  })
+
+  it('all posts and all filter words are listed once each, tombstones left out, in pages of any size', async () => {
+    const [author, viewers] = [freshNamedViewer(), [freshViewer(), freshNamedViewer(), freshViewer()]]
+    const posts = numbered(7).map((_, place) => somePost({ ...(place % 2 === 0 && { author }), ...(place > 4 && { audience: viewers }) }))
+    await store().putPosts([...posts, deletedPost(somePost({ author }))])
+    await store().putWords(viewers.map((viewer, place) => ({ viewer, words: { words: place === 1 ? [] : ['w'], version: 5 } })))
+    const ids = new Set(posts.map(({ id }) => id))
+    for (const limit of [3, 200, 100_000]) {
+      const found: Post[] = []
+      for (let page: Post[] | undefined, last: string | undefined; page === undefined || page.length > 0; last = page.at(-1)?.id) {
+        page = await store().listPosts(last, limit)
+        expect(page.length).toBeLessThanOrEqual(limit)
+        found.push(...page)
+      }
+      const byId = (some: readonly Post[]) => some.toSorted((a, b) => (BigInt(a.id) < BigInt(b.id) ? -1 : 1))
+      expect(byId(found.filter(({ id }) => ids.has(id)))).toEqual(byId(posts))
+      expect(found.every(({ deleted }) => !deleted)).toBe(true)
+      expect(byId(await store().listPosts(undefined, 100, author))).toEqual(byId(posts.filter((post) => post.author === author)))
+    }
+    const words: WordsRow[] = []
+    for (let page: WordsRow[] | undefined; page === undefined || page.length > 0; words.push(...page))
+      page = await store().listWords(words.at(-1)?.viewer, 2)
+    expect(
+      words
+        .filter(({ viewer }) => viewers.includes(viewer))
+        .map(({ words: { words: list } }) => list.length)
+        .sort(),
+    ).toEqual([0, 1, 1])
   })
 
   it('a missing post is a miss in its place, and so are words that were never set', async () => {

@@ -5,6 +5,7 @@ import { makeFeedRecordsState, openModelFeedRecords } from '../../../harness/mod
 import type { Post } from '../../../subgraphs/feed/model/post.ts'
 import { freshNamedViewer, freshViewer } from '../reports.ts'
 import { nextTick, somePost } from './record-posts.ts'
+import type { FeedRecords } from '../../../subgraphs/feed/stores/record-store.ts'
 import type { FeedRecordsSubject } from './record-store-subject.ts'
 
 const PEOPLE = 4
@@ -50,6 +51,7 @@ export function feedSequencesContract({ store }: FeedRecordsSubject): void {
         expect(await store().getPostMany(ids)).toEqual(await model.getPostMany(ids))
         expect(await store().getWordsMany(people)).toEqual(await model.getWordsMany(people))
         expect((await store().countPosts()) - before).toBe(await model.countPosts())
+        for (const author of people) expect(byId(await allPostsOf(store(), author))).toEqual(byId(await allPostsOf(model, author)))
         for (const place of [undefined, ids[4], ids[1]]) {
           expect(await store().listOutboxMany(people, place, limit)).toEqual(await model.listOutboxMany(people, place, limit))
           expect(await store().listInboxMany(people, place, limit)).toEqual(await model.listInboxMany(people, place, limit))
@@ -58,4 +60,16 @@ export function feedSequencesContract({ store }: FeedRecordsSubject): void {
       { numRuns: 100 },
     )
   })
+}
+
+/** In pages of four. */
+async function allPostsOf(store: FeedRecords, author: string): Promise<Post[]> {
+  const all: Post[] = []
+  for (let page: Post[] | undefined; page === undefined || page.length > 0; all.push(...page))
+    page = await store.listPosts(all.at(-1)?.id, 4, author)
+  return all
+}
+
+function byId(posts: readonly Post[]): Post[] {
+  return posts.toSorted((a, b) => (BigInt(a.id) < BigInt(b.id) ? -1 : 1))
 }

@@ -11,7 +11,7 @@ import { POST_EPOCH_MS, TICKS_PER_MS, isPostId } from '../../packed/post-id.ts'
 import type { FeedHotStore } from '../hot-store.ts'
 import { clearDirty, readDirty } from './persist.ts'
 import { purgeOld } from './purge.ts'
-import { changeInboxes, deletePost, noteChange, publish, setWords } from './put.ts'
+import { changeInboxes, deletePost, noteChange, publish, removeFromAudience, setWords } from './put.ts'
 import { listChanges, readInbox, readOutbox } from './read.ts'
 import { beginFeed, openFeedTables, readPost, readWords, settleFeed, type FeedWork } from './work.ts'
 
@@ -43,6 +43,7 @@ export function openLmdbFeedStore(environment: Environment): FeedHotStore {
       if (viewers.length > 0) await writing((work) => changeInboxes(work, id, viewers, true, options))
     },
     delete: (post, options) => writing((work) => deletePost(work, post, options)),
+    removeFromAudience: (post, viewer, options) => writing((work) => removeFromAudience(work, post, viewer, options)),
     setWords: (viewer, words, options) => writing((work) => setWords(work, viewer, words, options)),
     noteChange: (viewer, key, options) => writing((work) => noteChange(work, viewer, key, options)),
 

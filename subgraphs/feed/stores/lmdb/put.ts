@@ -2,7 +2,7 @@
 import type { ViewerId } from '../../../../core/domain.ts'
 import { contentKey, headKey, inboxKey } from '../../model/cache-keys.ts'
 import { contentsHash, tombstoneOf } from '../../model/post-codec.ts'
-import type { FilterWords, Post, PostDraft } from '../../model/post.ts'
+import { names, withoutViewer, type FilterWords, type Post, type PostDraft } from '../../model/post.ts'
 import { POST_EPOCH_MS, TICKS_PER_MS, postIdOf, postTick, type PostId } from '../../packed/post-id.ts'
 import { hasId, insertId, packOne, placeOf, removeId } from '../../packed/vector.ts'
 import type { FeedStoreOptions, PublishOptions, PublishOutcome } from '../hot-store.ts'
@@ -64,6 +64,18 @@ export function deletePost(work: FeedWork, post: Post, { now }: FeedStoreOptions
   }
   note(work, region, contentKey(id), tombstone.version)
   return tombstone
+}
+
+export function removeFromAudience(work: FeedWork, post: Post, viewer: ViewerId, { now }: FeedStoreOptions): Post {
+  const { id, author } = post
+  const held = readPost(work, id)
+  const stored = held?.content ?? post
+  if (!names(stored, viewer)) return stored
+  const region = regionOfViewer(work, author)
+  const content = { ...withoutViewer(stored, viewer), version: nextTick(work, region, now, stored.version) }
+  replacePost(work, id, held, { dirtySince: held?.dirtySince || now, content })
+  note(work, region, contentKey(id), content.version)
+  return content
 }
 
 /** A removal is final: a late repetition of the addition changes nothing. */

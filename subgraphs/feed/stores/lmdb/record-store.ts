@@ -5,6 +5,7 @@
  */
 import { setImmediate } from 'node:timers/promises'
 import type { ViewerId } from '../../../../core/domain.ts'
+import { unpackId } from '../../../../core/keys.ts'
 import { countEntries } from '../../../../stores/lmdb/scan.ts'
 import type { Bytes, Environment } from '../../../../stores/lmdb/environment.ts'
 import { failingAs } from '../../../../stores/lmdb/failures.ts'
@@ -30,6 +31,8 @@ import {
 const REMOVED_PER_WRITE = 2_000
 /** Lists that are read before others have their turn: about a millisecond. */
 const LISTS_PER_TURN = 64
+/** Posts that an operator's listing decodes before others have their turn. */
+const POSTS_PER_TURN = 1_000
 
 /** The environment stays open when the store is closed, since others may use it. */
 export function openLmdbFeedRecords(environment: Environment): FeedRecords {
@@ -54,6 +57,21 @@ export function openLmdbFeedRecords(environment: Environment): FeedRecords {
     getWordsMany: (viewers) => reading(() => viewers.map((viewer) => readWords(tables, viewer))),
     listOutboxMany: (authors, before, limit) => calling(() => listMany(tables.outboxes, authors, before, limit)),
     listInboxMany: (viewers, before, limit) => calling(() => listMany(tables.inboxes, viewers, before, limit)),
+    listPosts: (after, limit, author) =>
+      calling(async () => {
+        const found: Post[] = []
+        for (let last = after; found.length < limit; await setImmediate()) {
+          const some = environment.read(() => postsAfter(tables, last))
+          if (some.length === 0) break
+          last = some.at(-1)?.id
+          found.push(...some.filter((post) => !post.deleted && (author === undefined || post.author === author)))
+        }
+        return found.slice(0, limit)
+      }),
+    listWords: (after, limit) =>
+      reading(() =>
+        Array.from(tables.words.getRange({ ...keysAfter(after === undefined ? undefined : wordsKey(after)), limit }), wordsRow),
+      ),
     purgeDeleted: (versionBelow, limit) =>
       calling(() => environment.writeToFree(() => purgeDeleted(tables, versionBelow, Math.min(limit, REMOVED_PER_WRITE)))),
     countPosts: () => reading(() => countEntries(tables.posts) - countEntries(tables.deleted)),
@@ -70,6 +88,20 @@ function readPost(tables: FeedRecordTables, id: PostId): Post | undefined {
 function readWords(tables: FeedRecordTables, viewer: ViewerId): FilterWords | undefined {
   const value = tables.words.getBinaryFast(wordsKey(viewer))
   return value === undefined ? undefined : decodeWords(value.subarray(0, value.length))
+}
+
+/** Some posts with higher ids, tombstones included. */
+function postsAfter(tables: FeedRecordTables, after: PostId | undefined): Post[] {
+  const range = { ...keysAfter(after === undefined ? undefined : postKey(after)), limit: POSTS_PER_TURN }
+  return Array.from(tables.posts.getRange(range), ({ key, value }) => decodePost(unpackId(key, 0), value))
+}
+
+function keysAfter(start: Buffer | undefined) {
+  return start === undefined ? {} : { start, exclusiveStart: true }
+}
+
+function wordsRow({ key, value }: { key: Buffer; value: Buffer }): WordsRow {
+  return { viewer: unpackId(key, 0), words: decodeWords(value) }
 }
 
 function putPost(tables: FeedRecordTables, post: Post): void {

@@ -3,6 +3,7 @@
  * of thousands of authors leaves connections for other reads.
  */
 import type { ViewerId } from '../../../../core/domain.ts'
+import { unpackId } from '../../../../core/keys.ts'
 import type { Database } from '../../../../stores/mysql/database.ts'
 import { idLiteral } from '../../../../stores/mysql/literals.ts'
 import { KEYS_MAX, placed } from '../../../../stores/mysql/tuples.ts'
@@ -12,18 +13,30 @@ import type { FilterWords, Post } from '../../model/post.ts'
 import type { PostId } from '../../packed/post-id.ts'
 import type { FeedRecords, ListPart } from '../record-store.ts'
 import { postKeyTuple } from './put.ts'
-import { COUNT_POSTS, selectInboxes, selectOutboxes, selectPosts, selectWords } from './statements.ts'
+import {
+  COUNT_POSTS,
+  selectAllPosts,
+  selectAllWords,
+  selectInboxes,
+  selectOutboxes,
+  selectPosts,
+  selectPostsOf,
+  selectWords,
+} from './statements.ts'
 
 /** Lists per statement. Parsing takes longer per list in larger ones. */
 const LISTS_MAX = 64
 /** Statements of a call that are under way at once: half of the default connections. */
 const LANES = 4
-/** Counts are for operators, who can wait. */
+/** Counts and lists of all are for operators, who can wait. */
 const COUNT_TIMEOUT_MS = 600_000
 
 type SelectLists = typeof selectOutboxes
 
-type FeedReads = Pick<FeedRecords, 'getPostMany' | 'getWordsMany' | 'listOutboxMany' | 'listInboxMany' | 'countPosts'>
+type FeedReads = Pick<
+  FeedRecords,
+  'getPostMany' | 'getWordsMany' | 'listOutboxMany' | 'listInboxMany' | 'listPosts' | 'listWords' | 'countPosts'
+>
 
 export function makeFeedReads(database: Database): FeedReads {
   /** Reads one entry more than the limit, to find out whether the list goes on. */
@@ -67,6 +80,17 @@ export function makeFeedReads(database: Database): FeedReads {
 
     listOutboxMany: (authors, before, limit) => listMany(selectOutboxes, authors, before, limit),
     listInboxMany: (viewers, before, limit) => listMany(selectInboxes, viewers, before, limit),
+
+    async listPosts(after, limit, author) {
+      const place = after === undefined ? undefined : postKeyTuple(after)
+      const select = author === undefined ? selectAllPosts(place, limit) : selectPostsOf(author, after, limit)
+      return (await database.send(select, COUNT_TIMEOUT_MS)).rows.map(([id, post]) => decodePost(unpackId(id as Buffer, 0), post as Buffer))
+    },
+
+    async listWords(after, limit) {
+      const { rows } = await database.send(selectAllWords(after, limit))
+      return rows.map(([viewer, words]) => ({ viewer: unpackId(viewer as Buffer, 0), words: decodeWords(words as Buffer) }))
+    },
 
     async countPosts() {
       return Number((await database.send(COUNT_POSTS, COUNT_TIMEOUT_MS)).rows[0]?.[0])

@@ -75,6 +75,27 @@ function selectLists(owners: readonly ViewerId[], rowsOf: (owner: string) => str
   return owners.map((owner, place) => `(SELECT ${place} AS i, id FROM ${rowsOf(idLiteral(owner))}${end})`).join(' UNION ALL ')
 }
 
+/** Posts that are not deleted, in the order of the primary key, after `after`: (region, id). Columns: id, post. */
+export function selectAllPosts(after: Tuple | undefined, limit: number): string {
+  const [region, id] = after ?? []
+  // A comparison of rows is not a range of the index for every optimizer.
+  const place = after === undefined ? '' : ` AND (region > ${region} OR (region = ${region} AND id > ${id}))`
+  return `SELECT id, post FROM feed_posts FORCE INDEX (PRIMARY) WHERE deleted IS NULL${place} ORDER BY region, id LIMIT ${numberLiteral(limit)}`
+}
+
+/** The same of one author, whose posts are in one region. */
+export function selectPostsOf(author: ViewerId, after: PostId | undefined, limit: number): string {
+  const place = after === undefined ? '' : ` AND id > ${idLiteral(after)}`
+  const posts = `feed_posts FORCE INDEX (feed_outbox) WHERE author = ${idLiteral(author)} AND deleted IS NULL`
+  return `SELECT id, post FROM ${posts}${place} ORDER BY id LIMIT ${numberLiteral(limit)}`
+}
+
+/** Columns: viewer, words. */
+export function selectAllWords(after: ViewerId | undefined, limit: number): string {
+  const place = after === undefined ? '' : ` WHERE viewer > ${idLiteral(after)}`
+  return `SELECT viewer, words FROM feed_words${place} ORDER BY viewer LIMIT ${numberLiteral(limit)}`
+}
+
 /** In the order of the index, so that two purges lock in one order, and no other rows are read. */
 export function deleteTombstones(versionBelow: number, limit: number): string {
   return `DELETE FROM feed_posts WHERE deleted < ${numberLiteral(versionBelow)} ORDER BY deleted LIMIT ${numberLiteral(limit)}`
@@ -111,6 +132,11 @@ export function samplePostStatements(): string[] {
     selectOutboxes(['1', 'a'], '99', 33),
     selectInboxes(['1', 'a'], '99', 33),
     deleteTombstones(2 ** 49, 1_000),
+    selectAllPosts(undefined, 100),
+    selectAllPosts(['7', one], 100),
+    selectPostsOf('a', '99', 100),
+    selectAllWords(undefined, 100),
+    selectAllWords('a', 100),
     COUNT_POSTS,
   ]
 }

@@ -42,6 +42,7 @@ export function openRedisFeedStore(options: RedisFeedStoreOptions): FeedHotStore
     addToInboxes: verify(port.addToInboxes),
     removeFromInboxes: verify(port.removeFromInboxes),
     delete: verify(port.delete),
+    removeFromAudience: verify(port.removeFromAudience),
     setWords: verify(port.setWords),
     getWords: verify(port.getWords),
     getPostMany: verify(port.getPostMany),

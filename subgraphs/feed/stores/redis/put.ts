@@ -10,7 +10,7 @@ import { scriptCommand, type Command, type Connection } from '../../../../stores
 import { groupByRegion, type RegionBatch } from '../../../../stores/redis/grouping.ts'
 import { contentKey, headKey, inboxKey } from '../../model/cache-keys.ts'
 import { contentsHash, encodePost, encodeWords, tombstoneOf } from '../../model/post-codec.ts'
-import type { FilterWords, Post, PostDraft } from '../../model/post.ts'
+import { names, withoutViewer, type FilterWords, type Post, type PostDraft } from '../../model/post.ts'
 import { postIdOf, tickOf, type PostId } from '../../packed/post-id.ts'
 import { unpackIds } from '../../packed/vector.ts'
 import type { FeedStoreOptions, PublishOptions, PublishOutcome } from '../hot-store.ts'
@@ -71,6 +71,21 @@ export function makeFeedWriting(connection: Connection, layout: FeedLayout) {
       const head = audience === undefined ? headKey(author) : ''
       const args = [tickOfTime(now), now, version, packPostId(id), message, author, contentKey(id), head]
       return decodeStoredPost(id, (await run(scriptCommand(SCRIPTS.deletePost, keys, args))) as Buffer)
+    },
+
+    /** The new audience is made here, so the script changes the version that it was made of, or answers with the stored post. */
+    async removeFromAudience(post: Post, viewer: ViewerId, { now }: FeedStoreOptions): Promise<Post> {
+      const { id, author } = post
+      const region = layout.regionOf(author)
+      const keys = [layout.changes(region), layout.held(region), layout.dirty(region), layout.post(region, id)]
+      for (let stored = post; ;) {
+        const next = names(stored, viewer) ? Buffer.from(encodePost({ ...withoutViewer(stored, viewer), version: 0 })) : ''
+        const args = [tickOfTime(now), now, stored.version, packPostId(id), next, author, contentKey(id)]
+        const answer = (await run(scriptCommand(SCRIPTS.replacePost, keys, args))) as Buffer | null
+        if (answer === null) return stored
+        stored = decodeStoredPost(id, answer)
+        if (!names(stored, viewer)) return stored
+      }
     },
 
     addToInboxes: (id: PostId, viewers: readonly ViewerId[], options: FeedStoreOptions): Promise<void> =>

@@ -6,6 +6,7 @@ const read = (name: string) => readScript(new URL('./scripts/', import.meta.url)
 export const SCRIPTS = {
   publish: read('publish'),
   deletePost: read('delete-post'),
+  replacePost: read('replace-post'),
   changeInboxes: read('change-inboxes'),
   setWords: read('set-words'),
   noteChange: read('note-change'),

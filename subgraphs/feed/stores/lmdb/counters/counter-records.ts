@@ -3,12 +3,12 @@
  *
  *     feed-count-records  u16 business · packed oid  →  f64 version · counts as JSON
  */
-import type { Subject } from '../../../../../core/domain.ts'
-import { PACKED_ID_BYTES_MAX, packId } from '../../../../../core/keys.ts'
+import type { BusinessNumber, Subject } from '../../../../../core/domain.ts'
+import { PACKED_ID_BYTES_MAX, packId, unpackId } from '../../../../../core/keys.ts'
 import type { Environment } from '../../../../../stores/lmdb/environment.ts'
 import { failingAs } from '../../../../../stores/lmdb/failures.ts'
 import { countEntries } from '../../../../../stores/lmdb/scan.ts'
-import type { VersionedCounts } from '../../../model/counts.ts'
+import type { CountRow, VersionedCounts } from '../../../model/counts.ts'
 import type { CounterRecords } from '../../counter-records.ts'
 import { decodeCounts, encodeCounts } from '../../counts-codec.ts'
 
@@ -21,7 +21,7 @@ export function openLmdbCounterRecords(environment: Environment): CounterRecords
 
   function read(subject: Subject): VersionedCounts | undefined {
     const value = table.getBinary(subjectKey(subject))
-    return value && { version: value.readDoubleBE(0), counts: decodeCounts(value.subarray(VERSION_BYTES)) }
+    return value && totalsOf(value)
   }
 
   return {
@@ -38,6 +38,14 @@ export function openLmdbCounterRecords(environment: Environment): CounterRecords
       )
     },
     getTotalsMany: (subjects) => calling(() => environment.read(() => subjects.map(read))),
+    listTotals: (business, after, limit) =>
+      calling(() =>
+        environment.read(() => {
+          const start = after === undefined ? businessKey(business) : subjectKey({ business, oid: after })
+          const range = table.getRange({ start, end: businessKey(business, 0xff), exclusiveStart: true, limit })
+          return Array.from(range, ({ key, value }): CountRow => ({ subject: { business, oid: unpackId(key, 2) }, ...totalsOf(value) }))
+        }),
+      ),
     countSubjects: () => calling(() => environment.read(() => countEntries(table))),
     check: () => calling(() => environment.read(() => undefined)),
     close: () => Promise.resolve(),
@@ -47,4 +55,13 @@ export function openLmdbCounterRecords(environment: Environment): CounterRecords
 export function subjectKey({ business, oid }: Subject): Buffer {
   const key = Buffer.allocUnsafe(2 + PACKED_ID_BYTES_MAX)
   return key.subarray(0, packId(oid, key, key.writeUInt16BE(business, 0)))
+}
+
+/** Before all subjects of the business, or behind them: no packed id begins with 0xff. */
+function businessKey(business: BusinessNumber, ...rest: number[]): Buffer {
+  return Buffer.from([business >> 8, business & 0xff, ...rest])
+}
+
+function totalsOf(value: Buffer): VersionedCounts {
+  return { version: value.readDoubleBE(0), counts: decodeCounts(value.subarray(VERSION_BYTES)) }
 }

@@ -4,6 +4,7 @@
  */
 import { type Clock, systemClock } from '../../../../../core/clock.ts'
 import { type CheckedOptions, openCheckedDatabase } from '../../../../../stores/mysql/checked-database.ts'
+import { unpackId } from '../../../../../core/keys.ts'
 import { asLiteral, bytesLiteral, idLiteral, numberLiteral, packedHex } from '../../../../../stores/mysql/literals.ts'
 import { PING } from '../../../../../stores/mysql/statements.ts'
 import { KEYS_MAX, byOrder, placed, type Tuple } from '../../../../../stores/mysql/tuples.ts'
@@ -13,7 +14,7 @@ import { makeWriteWindow, type MysqlFigures, type WriteWindowOptions } from '../
 import type { CountRow, VersionedCounts } from '../../../model/counts.ts'
 import type { CounterRecords } from '../../counter-records.ts'
 import { decodeCounts, encodeCounts } from '../../counts-codec.ts'
-import { COUNT_SUBJECTS, selectTotals, upsertTotals } from './statements.ts'
+import { COUNT_SUBJECTS, selectTotals, selectTotalsOf, upsertTotals } from './statements.ts'
 
 export type MysqlCounterRecords = CounterRecords & { figures(): Omit<MysqlFigures, 'retries'> }
 
@@ -54,6 +55,15 @@ export async function openMysqlCounterRecords(
         return found
       }
       return (await Promise.all(chunked(subjects, KEYS_MAX).map(read))).flat()
+    },
+
+    async listTotals(business, after, limit) {
+      const { rows } = await database.send(selectTotalsOf(business, after, limit))
+      return rows.map(([oid, version, counts]) => ({
+        subject: { business, oid: unpackId(oid as Buffer, 0) },
+        version: Number(version),
+        counts: decodeCounts(counts as Buffer),
+      }))
     },
 
     async countSubjects() {
