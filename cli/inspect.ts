@@ -64,4 +64,5 @@ function printViewer(data: ViewerData, print: (line: string) => void): void {
   for (const { business, id, markedAt } of data.likes) print(`${new Date(markedAt).toISOString()}  liked ${business}/${id}`)
   for (const { business, id, markedAt } of data.dislikes) print(`${new Date(markedAt).toISOString()}  disliked ${business}/${id}`)
   for (const line of data.seen.length === 0 ? ['nothing seen'] : data.seen) print(line)
+  for (const line of data.feed.length === 0 ? ['nothing in the feed'] : data.feed) print(line)
 }

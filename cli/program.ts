@@ -252,6 +252,16 @@ function addData(program: Command): void {
       if (!(await (await import('./business-left.ts')).businessLeft(name, flags, console.log))) process.exitCode = 1
     })
 
+  program
+    .command('erase-feed')
+    .description(
+      'Erase the posts, filter words, inbox and follows of a viewer, in the lists of others too. May run beside the service, and may be repeated',
+    )
+    .argument('<viewer>', "the viewer's id")
+    .option(...DATA)
+    .option(...CONFIG)
+    .action(async (viewer: string, flags) => (await import('./feed-data/erase.ts')).eraseFeed(viewer, flags, console.log))
+
   addMigratePlayed(program)
 }
 

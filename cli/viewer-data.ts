@@ -7,6 +7,7 @@ import { regionOf } from '../core/regions.ts'
 import type { ViewerData } from '../pages/console/answer.ts'
 import { readTimeline } from '../subgraphs/history/read/timeline.ts'
 import { readLikes } from '../subgraphs/thumbup/read/likes.ts'
+import { feedLines } from './feed-data/lines.ts'
 import { seenLines } from './inspect-seen.ts'
 import type { OpenStores } from './stores/history.ts'
 
@@ -34,6 +35,7 @@ export async function readViewer(stores: OpenStores, viewer: ViewerId, config: C
     likes,
     dislikes,
     seen: await seenLines(stores.seen, viewer, businesses),
+    feed: await feedLines(stores, viewer, regions, LINES_MAX),
   }
 }
 

@@ -19,7 +19,12 @@ export type FollowMarks = {
   put(viewer: ViewerId, users: readonly ViewerId[], follows: boolean, degraded: Degraded): Promise<FollowChange[]>
   /** All users that this user follows, latest first. Null if no store answers. */
   all(user: ViewerId, degraded: Degraded): Promise<ViewerId[] | null>
-  /** The same, as a page. Throws CURSOR_INVALID. */
+  /**
+   * The users who follow a user, follows that are not counted yet included, in pages. Some may have ended lately. For operators: it reads
+   * all waiting marks. Rejects with the code of a store that does not answer.
+   */
+  allFollowers(user: ViewerId): AsyncIterable<ViewerId[]>
+  /** The same as `all`, as a page. Throws CURSOR_INVALID. */
   following(user: ViewerId, asked: FollowPageAsked, degraded: Degraded): Promise<FollowPage | null>
   /** A page of the users who follow a user, as `viewer` sees it. Throws CURSOR_INVALID. */
   followers(user: ViewerId, viewer: ViewerId | undefined, asked: FollowPageAsked, degraded: Degraded): Promise<FollowPage | null>

@@ -78,4 +78,6 @@ export type ViewerData = {
   dislikes: readonly MarkedSubject[]
   /** Served and played subjects and filters, as sentences. */
   seen: readonly string[]
+  /** Sentences about the viewer's posts, inbox, filter words and follows. */
+  feed: readonly string[]
 }

@@ -33,7 +33,7 @@ export function Viewer({ identity }: { identity: Identity }) {
 }
 
 function Found({ data }: { data: ViewerData }) {
-  const { viewer, region, regions, paused, cleared, entries, hasMoreEntries, likes, dislikes, seen } = data
+  const { viewer, region, regions, paused, cleared, entries, hasMoreEntries, likes, dislikes, seen, feed } = data
   return html`<div data-viewer=${viewer}>
     <p>
       Viewer <strong>${viewer}</strong>, region ${region} of ${regions}, history ${paused ? 'paused' : 'on'}.
@@ -76,6 +76,10 @@ function Found({ data }: { data: ViewerData }) {
     <h3>Feeds</h3>
     <ul>
       ${(seen.length === 0 ? ['Nothing was served or played.'] : seen).map((line) => html`<li>${line}</li>`)}
+    </ul>
+    <h3>Posts and follows</h3>
+    <ul>
+      ${(feed.length === 0 ? ['No posts and no follows.'] : feed).map((line) => html`<li>${line}</li>`)}
     </ul>
   </div>`
 }

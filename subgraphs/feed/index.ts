@@ -32,6 +32,7 @@ import { makeFeedResolvers } from './resolvers.ts'
 import { feedSdl } from './schema.ts'
 import { guardFeedStores, guardLongsets, type GuardedFeedStores } from './stores/guarded.ts'
 import type { LongsetStore } from './stores/longset-store.ts'
+import { eraseViewer, type Erased } from './write/erasure.ts'
 import type { FeedService, FeedServiceFigures } from './write/service.ts'
 import { makeFeedWritePath, type FeedWriteStores } from './write/write-path.ts'
 
@@ -48,6 +49,8 @@ export type FeedSubgraph = {
   service: FeedService
   /** Makes the loaders of one request. They note each store that is down in the request's collector. */
   makeLoaders(degraded: Degraded, lasting?: boolean): FeedLoaders
+  /** Erases what the feed has of a viewer (`write/erasure.ts`). For operators. */
+  erase(viewer: ViewerId): Promise<Erased>
   /** Starts a job on the same stores; a process may serve, persist, or both. */
   startJob(): Promise<FeedJob>
   /** Sends everything aggregated to the log and waits until it is there. */
@@ -145,6 +148,7 @@ export function makeFeedSubgraph(
       },
       freshness.moment,
     ),
+    erase: (viewer) => eraseViewer(clock, viewer, { ...stores, service, writeBack, follows: marks }, { regions, keepMs: feed.keepMs }),
     startJob: () => startFeedJob(clock, stores, steps, feed, onError, notices.parked),
     async drain() {
       await counters.settled()

@@ -5,7 +5,7 @@
  */
 import { makeBusinesses } from '../../config/businesses.ts'
 import type { Clock } from '../../core/clock.ts'
-import type { MarkPlace, ViewerId } from '../../core/domain.ts'
+import type { MarkKey, MarkPlace, ViewerId } from '../../core/domain.ts'
 import type { FollowMarks, FollowPage, FollowPageAsked } from '../follow-marks.ts'
 import type { Degraded } from '../../core/outage/degraded.ts'
 import type { ThumbupLoaders } from '../../loaders/thumbup.ts'
@@ -16,16 +16,20 @@ import { encodeMarkCursor, type MarkList } from './model/places.ts'
 import type { Part } from './parts.ts'
 import { readLikes, type MarkPage } from './read/likes.ts'
 import { makeShownCounts } from './read/shown-counts.ts'
+import type { DirtyWalk } from './stores/hot-store.ts'
 import { makeThumbupService } from './write/service.ts'
 
 /** Entries of one read while a whole list is read. */
 const READ_MAX = 1_000
+/** Dirty marks have the time of their process, whose clock may be ahead. */
+const AHEAD_MS = 3_600_000
 
 /** `part`: the common stores. */
 export function makeFollowMarks(
   clock: Clock,
   { pipeline, likers }: Pick<Part, 'pipeline' | 'likers'>,
   makeLoaders: (degraded: Degraded) => ThumbupLoaders,
+  regions: number,
 ): FollowMarks {
   const business = FOLLOWS.number
   const { guarded, fills, writes, counts } = pipeline
@@ -37,10 +41,17 @@ export function makeFollowMarks(
     { admit: () => undefined, fullFor: () => undefined },
     FOR_EVERYBODY,
   )
+  const everyRegion = [...Array(regions).keys()]
   const { shownCount } = makeShownCounts(counts)
   const sources = { ...guarded, fills, mayLack: writes.mayLack }
   const likes = (user: ViewerId, before: MarkPlace | undefined, first: number, degraded: Degraded) =>
     readLikes(sources, user, business, before, first, degraded)
+
+  /** Followers whose follow has not ended in the hot store. */
+  async function notEnded(keys: readonly MarkKey[]): Promise<ViewerId[]> {
+    const marks = keys.length === 0 ? [] : await guarded.hot.getMarkMany(keys)
+    return keys.flatMap(({ viewer }, at) => (marks[at]?.undone === true ? [] : [viewer]))
+  }
 
   return {
     async put(viewer, users, follows, degraded) {
@@ -59,6 +70,20 @@ export function makeFollowMarks(
         found.push(...page.entries.map(({ id }) => id))
         before = page.entries.at(-1)
         if (!page.hasNextPage || before === undefined) return [...new Set(found)]
+      }
+    },
+    async *allFollowers(user) {
+      const walk: DirtyWalk = {}
+      for (let keys: MarkKey[] | undefined; keys === undefined || keys.length > 0;) {
+        keys = await guarded.hot.listDirtyMarks(everyRegion, clock.now() + AHEAD_MS, READ_MAX, walk)
+        yield notEnded(keys.filter((key) => key.business === business && key.oid === user))
+      }
+      // After the waiting marks: a mark is in the record store before it waits no more.
+      for (let before: MarkPlace | undefined; ;) {
+        const page = await guarded.records.listLikers({ business, oid: user }, before, READ_MAX)
+        before = page.at(-1)
+        if (before === undefined) return
+        yield notEnded(page.map(({ id: viewer }) => ({ viewer, business, oid: user })))
       }
     },
     async following(user, asked, degraded) {

@@ -109,7 +109,7 @@ export function makeThumbupSubgraph(
     sdl,
     schema: buildSubgraphSchema([{ typeDefs: parse(sdl), resolvers }]),
     service,
-    follows: makeFollowMarks(clock, common, makeLoaders),
+    follows: makeFollowMarks(clock, common, makeLoaders, config.stores.regions),
     makeLoaders,
     async lookAtTenants() {
       await Promise.all(own.map(({ pipeline }) => pipeline.guarded.look()))

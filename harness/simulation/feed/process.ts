@@ -102,6 +102,7 @@ export function startFeedProcess(
     clock,
     { pipeline: marks, likers },
     makeThumbupLoaders(() => sources, FOR_EVERYBODY.maySeeMany),
+    regions,
   )
 
   const guarded = guardFeedStores(clock, { ...ports, hot: plantInReads(ports.hot, faults) }, guard, onError)
