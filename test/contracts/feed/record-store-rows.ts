@@ -65,7 +65,7 @@ export function feedRowsContract({ store, another, reopen }: FeedRecordsSubject)
       words
         .filter(({ viewer }) => viewers.includes(viewer))
         .map(({ words: { words: list } }) => list.length)
-        .sort(),
+        .toSorted((a, b) => a - b),
     ).toEqual([0, 1, 1])
   })
 
