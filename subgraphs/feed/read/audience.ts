@@ -2,8 +2,9 @@
  * The audiences of restricted posts, for subgraphs that know only the id of a post. Bit 14 of the id says that a post is restricted, so public
  * posts need no lookup (`packed/post-id.ts`).
  *
- * An audience never changes, and the tombstone of a post keeps it. So a process remembers the audiences that it has read. A post that the
- * stores do not have is not remembered: it may be published later, under that id.
+ * An audience changes only if a viewer is erased (`write/erasure.ts`), and the tombstone of a post keeps it. So a process remembers the
+ * audiences that it has read, and reads them again after a minute. A post that the stores do not have is not remembered: it may be
+ * published later, under that id.
  */
 import type { Clock } from '../../../core/clock.ts'
 import type { BusinessNumber, MarkKey, ViewerId } from '../../../core/domain.ts'
@@ -14,6 +15,7 @@ import { isPostId, isRestrictedId, type PostId } from '../packed/post-id.ts'
 import { readPosts, type PostStores } from './contents.ts'
 import { noteLacks } from './values.ts'
 
+const REMEMBER_MS = 60_000
 const REMEMBERED = { entriesMax: 8_192, bytesMax: 8 * 1024 * 1024 }
 /** Bytes of an entry and of an id in it, besides its characters. */
 const ENTRY_BYTES = 100
@@ -45,6 +47,7 @@ export function makePostAudience(
         id,
         viewers,
         viewers.reduce((sum, viewer) => sum + ID_BYTES + viewer.length, ENTRY_BYTES),
+        REMEMBER_MS,
       )
     }
     return found
