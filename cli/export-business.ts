@@ -4,15 +4,20 @@
  *     {"kind":"mark","viewer":"7","id":"42","mark":"LIKE","markedAt":1700000000000}      by viewer, then by id
  *     {"kind":"owner","id":"42","owner":"9"}                                             by id
  *
+ * The business of the posts also has the lines of the feed (`feed-data/export.ts`). `import-business` reads the export.
+ *
  * The export has the content of the record store: marks that a job has not persisted yet (`thumbup.windowMs`) are missing. If a service
  * writes meanwhile, the pages are of different moments. A file is written as a whole or not at all.
  */
 import type { Writable } from 'node:stream'
 import { systemClock } from '../core/clock.ts'
 import type { BusinessConfig } from '../config/config.ts'
+import { FOLLOW_BUSINESS, postBusinessOf } from '../config/feed.ts'
 import type { BusinessNumber, MarkKey } from '../core/domain.ts'
 import { TidemarkError } from '../core/errors.ts'
 import type { MarkRecords } from '../subgraphs/thumbup/stores/record-store.ts'
+import { feedExport } from './feed-data/export.ts'
+import { openFeedRecords } from './stores/feed.ts'
 import { openMarkRecords } from './stores/thumbup.ts'
 import { businessOf } from './business-of.ts'
 import { requireDataFolder } from './process/data-folder.ts'
@@ -32,23 +37,28 @@ export async function exportBusiness(
   const business = businessOf(config, name)
   requireDataFolder(config)
   const stores = await openMarkRecords(config, systemClock)
+  const feed = postBusinessOf(config) === business ? await openFeedRecords(config, systemClock) : undefined
   try {
     const records = stores.of(business.number)
-    const { marks, owners } =
-      flags.out === undefined ? await writeAll(records, business.number, out) : await writeFile(records, business, flags.out)
-    say(`${name}: ${marks} marks and ${owners} owners of subjects`)
+    const sources: Sources = { records, feed: feed && feedExport(feed, stores.of(FOLLOW_BUSINESS), business.number) }
+    const { marks, owners, more } =
+      flags.out === undefined ? await writeAll(sources, business.number, out) : await writeFile(sources, business, flags.out)
+    say(`${name}: ${marks} marks and ${owners} owners of subjects${feed === undefined ? '' : `, and ${more} lines of the feed`}`)
   } finally {
+    await feed?.close()
     await stores.close()
   }
 }
 
-type Written = { marks: number; owners: number }
+type Sources = { records: MarkRecords; feed: AsyncIterable<object[]> | undefined }
+/** `more`: lines of the feed. */
+type Written = { marks: number; owners: number; more: number }
 
 /**
  * The file may hold the last copy of a business that was or is being removed. An empty export, or the rest that a removal left, must not
  * replace it.
  */
-async function writeFile(records: MarkRecords, { name, number, thumbup }: BusinessConfig, path: string): Promise<Written> {
+async function writeFile(sources: Sources, { name, number, thumbup }: BusinessConfig, path: string): Promise<Written> {
   const hasData = (await bytesIn(path)) > 0
   if (hasData && thumbup.deleted) {
     throw new TidemarkError(
@@ -57,8 +67,8 @@ async function writeFile(records: MarkRecords, { name, number, thumbup }: Busine
     )
   }
   return writeWholeFile(path, async (out) => {
-    const written = await writeAll(records, number, out)
-    if (!hasData || written.marks + written.owners > 0) return written
+    const written = await writeAll(sources, number, out)
+    if (!hasData || written.marks + written.owners + written.more > 0) return written
     throw new TidemarkError(
       'CONFIG_INVALID',
       `${path} is left as it was: business "${name}" has no marks and no owners to replace it with; name another file with --out`,
@@ -66,8 +76,8 @@ async function writeFile(records: MarkRecords, { name, number, thumbup }: Busine
   })
 }
 
-async function writeAll(records: MarkRecords, business: BusinessNumber, out: Writable): Promise<Written> {
-  const written: Written = { marks: 0, owners: 0 }
+async function writeAll({ records, feed }: Sources, business: BusinessNumber, out: Writable): Promise<Written> {
+  const written: Written = { marks: 0, owners: 0, more: 0 }
   for (let after: MarkKey | undefined, more = true; more;) {
     const page = await records.exportMarks(business, after, PAGE)
     await write(
@@ -87,6 +97,10 @@ async function writeAll(records: MarkRecords, business: BusinessNumber, out: Wri
     written.owners += page.length
     after = page.at(-1)?.oid
     more = page.length > 0
+  }
+  for await (const lines of feed ?? []) {
+    await write(out, lines)
+    written.more += lines.length
   }
   return written
 }

@@ -233,13 +233,26 @@ function addData(program: Command): void {
 
   program
     .command('export-business')
-    .description('Print the marks and the owners of a business as JSONL')
+    .description(
+      'Print the marks and the owners of a business as JSONL; for the business of posts, also posts, follows, filter words and counters',
+    )
     .argument('<name>', 'name of the business')
     .option('--out <file>', 'write to this file')
     .option(...DATA)
     .option(...CONFIG)
     .action(async (name: string, flags) =>
       (await import('./export-business.ts')).exportBusiness(name, flags, process.stdout, console.error),
+    )
+
+  program
+    .command('import-business')
+    .description('Read an export of a business into an installation that has no data of it and is not running. May be repeated')
+    .argument('<name>', 'name of the business')
+    .argument('<file>', 'file of `export-business`')
+    .option(...DATA)
+    .option(...CONFIG)
+    .action(async (name: string, file: string, flags) =>
+      (await import('./feed-data/import.ts')).importBusiness(name, file, flags, console.log),
     )
 
   program

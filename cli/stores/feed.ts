@@ -1,7 +1,7 @@
 /** Configuration → the stores of the feed, on the servers or in the data folder of history (`history.ts`). */
 import type { Clock } from '../../core/clock.ts'
 import type { Config } from '../../config/config.ts'
-import type { Environment } from '../../stores/lmdb/environment.ts'
+import { openEnvironment, type Environment } from '../../stores/lmdb/environment.ts'
 import type { CounterStores } from '../../subgraphs/feed/counters/guarded.ts'
 import { counterSchemasOf } from '../../subgraphs/feed/counters/schemas.ts'
 import type { FeedStores as GuardableStores } from '../../subgraphs/feed/stores/guarded.ts'
@@ -10,6 +10,8 @@ import { openLmdbCounterStore } from '../../subgraphs/feed/stores/lmdb/counters/
 import { openLmdbFeedStore } from '../../subgraphs/feed/stores/lmdb/hot-store.ts'
 import { openLmdbLongsets } from '../../subgraphs/feed/stores/lmdb/longsets.ts'
 import { openLmdbFeedRecords } from '../../subgraphs/feed/stores/lmdb/record-store.ts'
+import type { CounterRecords } from '../../subgraphs/feed/stores/counter-records.ts'
+import type { FeedRecords } from '../../subgraphs/feed/stores/record-store.ts'
 import type { LongsetStore } from '../../subgraphs/feed/stores/longset-store.ts'
 import { openMysqlCounterRecords } from '../../subgraphs/feed/stores/mysql/counters/counter-records.ts'
 import { openMysqlFeedRecords } from '../../subgraphs/feed/stores/mysql/record-store.ts'
@@ -74,5 +76,21 @@ export async function openDistributedFeed(
       ),
     )
     return { feed: { hot, longsets, log, records, counters } }
+  })
+}
+
+/** The record stores alone, for exports and imports. */
+export type FeedRecordStores = { posts: FeedRecords; counters: CounterRecords; close(): Promise<void> }
+
+export async function openFeedRecords(config: Config, clock: Clock): Promise<FeedRecordStores> {
+  const { data, regions, sizeMaxGb, mysql } = config.stores
+  if (mysql === undefined) {
+    const environment = openEnvironment(data, { regions, sizeMaxGb })
+    const [posts, counters] = [openLmdbFeedRecords(environment), openLmdbCounterRecords(environment)]
+    return { posts, counters, close: () => closeAll([counters, posts, environment]) }
+  }
+  return openTogether(async (keep) => {
+    const posts = await keep(openMysqlFeedRecords({ ...mysql, regions }, clock))
+    return { posts, counters: await keep(openMysqlCounterRecords({ ...mysql, regions }, clock)) }
   })
 }

@@ -22,6 +22,7 @@ const EXPLAINED: Readonly<Record<string, readonly [title: string, path: string]>
   journal: ['The journal', '../operating/journal.md'],
   reconcile: ['Tenants', '../operating/tenants.md#check-counts'],
   'erase-feed': ['Data of the feed', '../operating/feed-data.md#erase-the-feed-of-a-viewer'],
+  'import-business': ['Data of the feed', '../operating/feed-data.md#export-and-import'],
   'export-business': ['Tenants', '../operating/tenants.md#remove-a-business'],
   'business-left': ['Tenants', '../operating/tenants.md#remove-a-business'],
   'migrate-played': ['Migration from sorted sets', '../operating/migration.md'],

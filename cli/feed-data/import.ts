@@ -1,0 +1,128 @@
+/**
+ * `tidemark import-business` reads an export of `export-business` into the record stores. The installation must have no data of the business
+ * and must not run: caches and the hot store do not learn of the rows. The business of the posts brings its feed with it.
+ *
+ * Rows keep their ids, times and versions, so a repetition changes nothing. An import that ended early is run again.
+ */
+import { createReadStream } from 'node:fs'
+import { createInterface } from 'node:readline'
+import { FOLLOW_BUSINESS, postBusinessOf } from '../../config/feed.ts'
+import { systemClock } from '../../core/clock.ts'
+import type { BusinessNumber } from '../../core/domain.ts'
+import { TidemarkError } from '../../core/errors.ts'
+import { regionOf } from '../../core/regions.ts'
+import { USERS } from '../../subgraphs/feed/model/post-events.ts'
+import { isPostId, isRestrictedId, regionOfPost } from '../../subgraphs/feed/packed/post-id.ts'
+import type { MarkRow } from '../../subgraphs/thumbup/stores/record-store.ts'
+import { businessOf } from '../business-of.ts'
+import { readSettings, type Flags } from '../process/settings.ts'
+import { openFeedRecords, type FeedRecordStores } from '../stores/feed.ts'
+import { openMarkRecords, type OpenMarkRecords } from '../stores/thumbup.ts'
+import { exportLine, type ExportLine } from './export-lines.ts'
+
+type Targets = { business: BusinessNumber; name: string; marks: OpenMarkRecords; feed: FeedRecordStores | undefined }
+
+const LINES_AT_ONCE = 1_000
+/** Any later mark of the same time wins over a mark of an import. */
+const NO_VERSION = 0
+
+/** `say` gets a sentence with the number of lines. Throws CONFIG_INVALID with the number of a wrong line. */
+export async function importBusiness(name: string, file: string, flags: Flags, say: (line: string) => void): Promise<void> {
+  const config = readSettings(flags)
+  const business = businessOf(config, name)
+  const marks = await openMarkRecords(config, systemClock)
+  const feed = postBusinessOf(config) === business ? await openFeedRecords(config, systemClock) : undefined
+  try {
+    let count = 0
+    for await (const lines of readLines(file, config.stores.regions)) {
+      await put(lines, { business: business.number, name, marks, feed })
+      count += lines.length
+    }
+    say(`${name}: ${count} lines imported`)
+  } finally {
+    await feed?.close()
+    await marks.close()
+  }
+}
+
+/** Lines of one kind, in the order of the file. */
+async function* readLines(file: string, regions: number): AsyncGenerator<ExportLine[]> {
+  let lines: ExportLine[] = []
+  let number = 0
+  try {
+    for await (const text of createInterface({ input: createReadStream(file), crlfDelay: Infinity })) {
+      number++
+      const next = parse(text, `${file}:${number}`, regions)
+      if (lines.length === LINES_AT_ONCE || (lines[0] !== undefined && lines[0].kind !== next.kind)) {
+        yield lines
+        lines = []
+      }
+      lines.push(next)
+    }
+  } catch (error) {
+    if (!(error instanceof Error) || !('syscall' in error)) throw error
+    throw new TidemarkError('CONFIG_INVALID', `${file} cannot be read: ${error.message}; name another file`, { cause: error })
+  }
+  if (lines.length > 0) yield lines
+}
+
+function parse(text: string, place: string, regions: number): ExportLine {
+  const parsed = exportLine.safeParse(jsonOf(text, place))
+  if (!parsed.success) {
+    const [issue] = parsed.error.issues
+    const mistake = `${issue?.path.join('.')} ${issue?.message}`
+    throw new TidemarkError('CONFIG_INVALID', `${place} is not a line of an export: ${mistake}; correct the line`)
+  }
+  const found = parsed.data
+  if (found.kind !== 'post') return found
+  const { id, author, audience } = found
+  if (!isPostId(id, regions) || regionOfPost(id) !== regionOf(author, regions)) {
+    const advice = 'import it with the stores.regions of its export'
+    throw new TidemarkError('CONFIG_INVALID', `${place}: post ${id} is of another number of regions: ${advice}`)
+  }
+  if (isRestrictedId(id) === (audience !== undefined)) return found
+  throw new TidemarkError(
+    'CONFIG_INVALID',
+    `${place}: the audience of post ${id} was ${audience === undefined ? 'removed' : 'added'}: undo it`,
+  )
+}
+
+function jsonOf(text: string, place: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch (error) {
+    throw new TidemarkError('CONFIG_INVALID', `${place} is not JSON: correct the line`, { cause: error })
+  }
+}
+
+/** `lines`: of one kind. */
+async function put(lines: readonly ExportLine[], { business, name, marks, feed }: Targets): Promise<void> {
+  const rows = <K extends ExportLine['kind']>(kind: K) =>
+    lines.filter((each): each is Extract<ExportLine, { kind: K }> => each.kind === kind)
+  const [first] = lines
+  if (first === undefined) return
+  if (first.kind === 'mark' || first.kind === 'owner') {
+    const own = marks.of(business)
+    const liked = rows('mark').map((row) => markRow(row, business, row.mark))
+    if (liked.length > 0) await own.applyMarks(liked, [])
+    const owners = rows('owner').map(({ id: oid, owner }) => ({ business, oid, owner }))
+    if (owners.length > 0) await own.registerSubjects(owners)
+    return
+  }
+  if (feed === undefined) {
+    const message = `the file has a line of the feed (${first.kind}), and "${name}" is not the business of posts: name that of feed.business`
+    throw new TidemarkError('CONFIG_INVALID', message)
+  }
+  await feed.posts.putPosts(
+    rows('post').map(({ kind: _, ...post }) => ({ source: undefined, audience: undefined, ...post, deleted: false })),
+  )
+  await feed.posts.putWords(rows('words').map(({ viewer, words, version }) => ({ viewer, words: { words, version } })))
+  const follows = rows('follow').map((row) => markRow(row, FOLLOW_BUSINESS, 'LIKE'))
+  if (follows.length > 0) await marks.of(FOLLOW_BUSINESS).applyMarks(follows, [])
+  const totals = [...rows('count').map((row) => ({ ...row, of: business })), ...rows('user-count').map((row) => ({ ...row, of: USERS }))]
+  await feed.counters.putTotals(totals.map(({ id: oid, of, counts, version }) => ({ subject: { business: of, oid }, counts, version })))
+}
+
+function markRow(row: { viewer: string; id: string; markedAt: number }, business: BusinessNumber, mark: 'LIKE' | 'DISLIKE'): MarkRow {
+  return { key: { viewer: row.viewer, business, oid: row.id }, record: { mark, markedAt: row.markedAt, version: NO_VERSION } }
+}
