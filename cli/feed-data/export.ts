@@ -26,7 +26,7 @@ export async function* feedExport(
   yield* pages(
     (after: string | undefined) => posts.listPosts(after, PAGE),
     ({ id }) => id,
-    ({ deleted: _, ...post }) => ({ kind: 'post', ...post }),
+    (post) => ({ kind: 'post', ...post, deleted: undefined }),
   )
   yield* pages(
     (after: string | undefined) => posts.listWords(after, PAGE),

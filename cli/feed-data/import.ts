@@ -113,9 +113,7 @@ async function put(lines: readonly ExportLine[], { business, name, marks, feed }
     const message = `the file has a line of the feed (${first.kind}), and "${name}" is not the business of posts: name that of feed.business`
     throw new TidemarkError('CONFIG_INVALID', message)
   }
-  await feed.posts.putPosts(
-    rows('post').map(({ kind: _, ...post }) => ({ source: undefined, audience: undefined, ...post, deleted: false })),
-  )
+  await feed.posts.putPosts(rows('post').map((post) => ({ source: undefined, audience: undefined, ...post, deleted: false })))
   await feed.posts.putWords(rows('words').map(({ viewer, words, version }) => ({ viewer, words: { words, version } })))
   const follows = rows('follow').map((row) => markRow(row, FOLLOW_BUSINESS, 'LIKE'))
   if (follows.length > 0) await marks.of(FOLLOW_BUSINESS).applyMarks(follows, [])
