@@ -63,16 +63,16 @@ export function makeReplyParser(handler: ReplyHandler): (chunk: Buffer) => void 
 
   /** VALUE key flags bytes unique */
   function parseValue(bytes: Buffer, begin: number): number {
-    const header = bytes.indexOf(CR, begin)
+    const header = find(bytes, CR, begin, bytes.length)
     if (header === -1 || header + 1 >= bytes.length) {
       if (bytes.length - begin > LINE_MAX) throw new Error(`a line of more than ${LINE_MAX} bytes is no reply of Memcached`)
       return -1
     }
     const keyFrom = begin + 6
-    const keyTo = bytes.indexOf(SPACE, keyFrom)
-    const flagsTo = bytes.indexOf(SPACE, keyTo + 1)
-    const sizeTo = bytes.indexOf(SPACE, flagsTo + 1)
-    if (bytes[keyFrom - 1] !== SPACE || keyTo === -1 || flagsTo === -1 || sizeTo === -1 || sizeTo > header || bytes[header + 1] !== LF)
+    const keyTo = find(bytes, SPACE, keyFrom, header)
+    const flagsTo = find(bytes, SPACE, keyTo + 1, header)
+    const sizeTo = find(bytes, SPACE, flagsTo + 1, header)
+    if (bytes[keyFrom - 1] !== SPACE || keyTo === -1 || flagsTo === -1 || sizeTo === -1 || bytes[header + 1] !== LF)
       throw malformed(bytes, begin)
     const size = parseNumber(bytes, flagsTo + 1, sizeTo)
     const flags = parseNumber(bytes, keyTo + 1, flagsTo)
@@ -88,6 +88,12 @@ export function makeReplyParser(handler: ReplyHandler): (chunk: Buffer) => void 
     handler.onValue(bytes, keyFrom, keyTo, from, to, flags, unique)
     return to + 2
   }
+}
+
+/** As `indexOf`, up to `to`. For the few bytes of a header, a call of the engine would take longer than this loop. */
+function find(bytes: Buffer, wanted: number, from: number, to: number): number {
+  for (let at = from; at < to; at++) if (bytes[at] === wanted) return at
+  return -1
 }
 
 /** NaN if there is anything but digits, or none. */

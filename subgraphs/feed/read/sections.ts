@@ -105,10 +105,10 @@ export function makeSections(
     return { value: encodeInbox({ section: { ...section, lacks }, words }), version: stampOf(lacks, version, floor) }
   }
 
-  async function noted(sections: Promise<readonly Section[]>, degraded: Degraded): Promise<Section[]> {
+  async function noted(sections: Promise<Section[]>, degraded: Degraded): Promise<Section[]> {
     const all = await sections
     for (const { lacks } of all) if (lacks !== 0) noteLacks(lacks, degraded)
-    return [...all]
+    return all
   }
 
   const rest = async (reads: ListReads, owners: readonly ViewerId[], before: PostId): Promise<Section[]> =>
