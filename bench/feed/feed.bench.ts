@@ -24,6 +24,7 @@ import { countEqualPages } from './page-equality.ts'
 import { fillFanOut } from './peers/fan-out.ts'
 import { PAGE_SIZE } from './peers/page.ts'
 import { startPeer } from './peers/server.ts'
+import { watchCommands } from './redis-commands.ts'
 import { fillSql } from './peers/sql.ts'
 import { startDistributed, startEmbedded, type Product } from './product.ts'
 import { measurePublications, startPublishing, type FanOutStore } from './publications.ts'
@@ -119,6 +120,7 @@ async function measurePages(
   const pageLoad = makePageLoad(dataset.follows.map(({ viewer }) => viewer))
   progress('warming up')
   for (const service of services) await pageLoad.warmUp(service, 4, warmUpSeconds)
+  const commands = await Promise.all(products.flatMap(({ redis }) => (redis === undefined ? [] : [watchCommands(redis)])))
   const before = await Promise.all(products.map((product) => product.metrics()))
   const publishing = products.map((product) => startPublishing(product, dataset, PUBLISHED_PER_SECOND))
   const measured = await pageLoad.measure(services, load, progress)
@@ -133,6 +135,7 @@ async function measurePages(
       const pages = pagesOf(measured.get(service))
       return lookupMeasures(service.name, before[at] as Map<string, number>, after[at] as Map<string, number>, pages, cachesCounters)
     }),
+    ...(await Promise.all(commands.map((watched) => watched.measures('distributed')))).flat(),
     ...[embedded, distributed].flatMap((ours) => [sql, fanOut].flatMap((peer) => ratioMeasures(measured, ours, peer))),
   ]
 }

@@ -25,6 +25,8 @@ export function lookupMeasures(name: string, before: Series, after: Series, page
   if (cachesCounters) {
     classes.push({ of: 'counters', hits: grown('tidemark_feed_counter_hits_total'), misses: grown('tidemark_feed_counter_misses_total') })
   }
+  const [filters, loads] = [grown('tidemark_filter_reads_total'), grown('tidemark_filter_loads_total')]
+  classes.push({ of: 'existence', hits: filters - loads, misses: loads })
   classes.push({ of: 'graph', hits: grown('tidemark_feed_longset_hits_total'), misses: grown('tidemark_feed_longset_misses_total') })
   const lookups = classes.reduce((sum, { hits, misses }) => sum + hits + misses, 0)
   const used = classes.filter(({ hits, misses }) => hits + misses > 0)
@@ -33,12 +35,14 @@ export function lookupMeasures(name: string, before: Series, after: Series, page
     ...used.map(({ of, hits, misses }): Measure => {
       return { metric: `${name}: hits, class ${of}`, value: hits / (hits + misses), unit: `of ${hits + misses}`, target: HIT_RATIO_MIN }
     }),
-    ...requestMeasures(name, grown),
+    ...requestMeasures(name, grown, pages),
   ]
 }
 
-function requestMeasures(name: string, grown: (series: string) => number): Measure[] {
-  return CLASSES.flatMap((of) => {
+function requestMeasures(name: string, grown: (series: string) => number, pages: number): Measure[] {
+  const hotCalls = grown('tidemark_feed_hot_store_calls_total')
+  const hotMs = (grown('tidemark_feed_hot_store_seconds_total') * 1_000) / hotCalls
+  const ofClasses = CLASSES.flatMap((of): Measure[] => {
     const calls = grown(`tidemark_feed_cache_calls_total{class="${of}"}`)
     const seconds = grown(`tidemark_feed_cache_seconds_total{class="${of}"}`)
     if (calls === 0) return []
@@ -52,4 +56,10 @@ function requestMeasures(name: string, grown: (series: string) => number): Measu
       },
     ]
   })
+  return [
+    { metric: `${name}: questions for changes`, value: grown('tidemark_feed_questions_total') / pages, unit: 'per page' },
+    { metric: `${name}: calls of the hot store by the feed`, value: hotCalls / pages, unit: 'per page' },
+    { metric: `${name}: average call of the hot store by the feed`, value: hotMs, unit: 'ms', target: REQUEST_MAX_MS, atMost: true },
+    ...ofClasses,
+  ]
 }

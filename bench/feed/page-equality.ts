@@ -5,7 +5,7 @@ import type { PeerPage, PeerPost } from './peers/page.ts'
 
 type OwnPage = { data: { homeFeed: { edges: { node: Omit<PeerPost, 'viewerSeen'> & { viewerSeen: string | null } }[] } } }
 
-/** The number of viewers whose pages are equal on all services. */
+/** The number of viewers whose pages are equal on all services. Throws if a page is not whole: such a page proves nothing. */
 export async function countEqualPages(services: readonly PageService[], viewers: readonly Pick<Facts, 'viewer'>[]): Promise<number> {
   let equal = 0
   for (const { viewer } of viewers) {
@@ -16,13 +16,15 @@ export async function countEqualPages(services: readonly PageService[], viewers:
 }
 
 /** The fields that all services answer, as one text. */
-async function pageOf({ url, body }: PageService, viewer: string): Promise<string> {
+async function pageOf({ url, body, check }: PageService, viewer: string): Promise<string> {
   const response = await fetch(url, {
     method: 'POST',
     headers: { 'content-type': 'application/json', 'x-viewer-id': viewer },
     body: new Uint8Array(body),
   })
-  const answer = (await response.json()) as PeerPage | OwnPage
+  const text = await response.text()
+  check(text)
+  const answer = JSON.parse(text) as PeerPage | OwnPage
   const posts: readonly (PeerPost | OwnPage['data']['homeFeed']['edges'][number]['node'])[] =
     'posts' in answer ? answer.posts : answer.data.homeFeed.edges.map(({ node }) => node)
   return JSON.stringify(

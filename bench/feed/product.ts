@@ -27,6 +27,8 @@ export type Product = {
   pid: number
   /** The processes of its servers, but for Memcached. */
   servers: readonly number[]
+  /** The address of its Redis, if it has one. */
+  redis?: string
   /** `/metrics` of the process that answers: values by series, such as `name{class="head"}`. */
   metrics(): Promise<Map<string, number>>
   remove(): Promise<void>
@@ -88,6 +90,7 @@ export async function startDistributed(dataset: Dataset, cacheOf: (folder: strin
       folder,
       pid: gateway.pid() as number,
       servers: ['redis', 'mariadb'].map((name) => runningPid(join(folder, name)) as number),
+      redis: `redis://127.0.0.1:${deployment.servers.redis.port}`,
       metrics: () => metricsAt(gateway.url),
       remove,
     }

@@ -36,6 +36,11 @@ export function addExistenceMetrics(registry: Registry, { figures }: ExistenceSu
       () => figures().samples.dropped,
     ],
     tidemark_filter_drops_unknown_total: ['Candidates of this sample that history does not know.', () => figures().samples.unknown],
+    tidemark_filter_reads_total: ["Reads of a viewer's filters.", () => figures().cache.hits + figures().cache.misses],
+    tidemark_filter_loads_total: [
+      'Loads of filters from the record store, because the memory of this process had none, or older ones. Waiting reads share a load.',
+      () => figures().cache.loads,
+    ],
     tidemark_existence_rewards_total: ['First plays and issues of a day that were sent to the log.', () => figures().rewards],
     tidemark_filters_unreadable_total: ['Filters that could not be read.', () => figures().repairs.unreadable],
     tidemark_filters_repaired_total: ['Unreadable filters that this process rebuilt.', () => figures().repairs.repaired],

@@ -65,6 +65,7 @@ export type FeedSubgraphFigures = Omit<WriteBackFigures, 'journal'> & {
   cache: CacheFigures
   freshness: { questions: number; notes: number; followers: number }
   recordReads: RecordReadsFigures
+  hotCalls: { calls: number; ms: number }
   outages: Record<StoreName, { isDown: boolean; count: number }>
 }
 
@@ -164,6 +165,7 @@ export function makeFeedSubgraph(
       cache: stores.cache.figures(),
       freshness: freshness.figures(),
       recordReads: guarded.recordReads(),
+      hotCalls: guarded.hotCalls(),
       outages: outagesOf(guarded),
     }),
   }

@@ -3,6 +3,7 @@
  * (`core/outage/guard.ts` has the details). The job uses the ports without breakers.
  */
 import type { Clock } from '../../../core/clock.ts'
+import type { ViewerId } from '../../../core/domain.ts'
 import { guardMethods, makeStoreBreakers, type GuardOptions, type StoreBreakers } from '../../../core/outage/guard.ts'
 import type { PartBreaker } from '../../../core/outage/part-breaker.ts'
 import { makeRecordReads, type RecordReads, type RecordReadsFigures } from '../../../core/outage/record-reads.ts'
@@ -18,6 +19,8 @@ export type FeedStores = { hot: FeedHotStore; log: Log; records: FeedRecords }
 export type GuardedFeedStores = FeedStores & {
   breakers: StoreBreakers
   recordReads(): RecordReadsFigures
+  /** Calls of the hot store, longsets and counters included, and the sum of their durations in ms. */
+  hotCalls(): { calls: number; ms: number }
   /** Ends the checks; the stores stay open. */
   stop(): void
 }
@@ -30,7 +33,18 @@ export function guardFeedStores(
   onDown: (error: unknown) => void,
 ): GuardedFeedStores {
   const { hot, log, records } = stores
-  const breakers = makeStoreBreakers(clock, stores, options, onDown)
+  const { hotStore, ...others } = makeStoreBreakers(clock, stores, options, onDown)
+  const hotCalls = { calls: 0, ms: 0 }
+  async function run<T>(viewers: readonly ViewerId[], task: () => Promise<T>): Promise<T> {
+    const begun = clock.now()
+    try {
+      return await hotStore.run(viewers, task)
+    } finally {
+      hotCalls.calls++
+      hotCalls.ms += clock.now() - begun
+    }
+  }
+  const breakers = { ...others, hotStore: { ...hotStore, run } }
   const reads = makeRecordReads(clock, breakers.recordStore, records, options, breakers.hotStore.isOpen)
   return {
     hot: guardHot(hot, breakers.hotStore),
@@ -38,6 +52,7 @@ export function guardFeedStores(
     records: guardRecords(records, reads),
     breakers,
     recordReads: reads.figures,
+    hotCalls: () => ({ ...hotCalls }),
     stop() {
       for (const breaker of Object.values(breakers)) breaker.stop()
     },
