@@ -34,6 +34,7 @@ export type FeedChaosReport = RunReport & {
 const QUICK = { flushKeysMax: 50, flushAgeMaxMs: 300, sweepAfterMs: 2_000, sweepEveryMs: 500 }
 const REGIONS = 24
 const LANES = 6
+const READERS = 2
 const WRITE_PAUSE_MAX_MS = 30
 const NODES = ['main 1', 'main 2', 'backup', 'l1 1', 'l1 2']
 
@@ -74,7 +75,7 @@ export async function runFeedChaos(options: FeedChaosOptions): Promise<FeedChaos
         const known = makeKnown(history)
         let refused = 0
         const load = {
-          ...{ seed, lanes: LANES, users, pauseMaxMs: WRITE_PAUSE_MAX_MS, outSince },
+          ...{ seed, lanes: LANES, readers: READERS, users, pauseMaxMs: WRITE_PAUSE_MAX_MS, outSince },
           onCall(call: Parameters<typeof tally.add>[0]) {
             const isRefusal = call.end.kind === 'error' && call.end.code === 'HOT_STORE_UNAVAILABLE'
             if (isRefusal && REFUSED_WITHOUT_HOT_STORE.includes(call.operation) && outSince(call.begun).has('redis')) refused++

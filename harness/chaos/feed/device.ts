@@ -1,4 +1,4 @@
-/** A lane of the feed's load: its calls with their times, and the viewers that only this lane writes for. */
+/** A lane of the feed's load: its calls with their times, and the viewers for whom only this lane writes. */
 import type { ViewerId } from '../../../core/domain.ts'
 import { randomBelow, type Random } from '../../../core/random.ts'
 import type { Role } from '../../deployment/role.ts'
@@ -7,8 +7,10 @@ import { makeLane, type Lane } from '../lane.ts'
 
 export type FeedWriterOptions = {
   seed: number
-  /** Concurrent calls. */
+  /** Concurrent calls of lanes that write and read. */
   lanes: number
+  /** Concurrent calls of lanes that only read, as any viewer. They go on while the others wait for a store. */
+  readers: number
   users: readonly ViewerId[]
   /** Milliseconds between two calls of a lane, at most. */
   pauseMaxMs: number
@@ -32,7 +34,7 @@ export type Answered<Data> = {
 export type Device = {
   lane: Lane
   random: Random
-  /** The lane's own viewers. */
+  /** One of the lane's own viewers, or of all viewers if the lane only reads. */
   viewer(): ViewerId
   user(): ViewerId
   ask<Data>(operation: string, viewer: ViewerId, query: string, variables: object, scopes?: string): Promise<Answered<Data>>
@@ -51,7 +53,7 @@ export function makeDevice(gateways: readonly Role[], number: number, options: F
     },
   })
   const { random } = lane
-  const own = users.filter((_, at) => at % lanes === number)
+  const own = number < lanes ? users.filter((_, at) => at % lanes === number) : users
   return {
     lane,
     random,

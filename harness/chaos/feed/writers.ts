@@ -1,4 +1,7 @@
-/** The load: lanes of calls to gateways, each with its own viewers, so that the changes of one viewer are sent one after the other. */
+/**
+ * The load: lanes of calls to gateways, each with its own viewers, so that the changes of one viewer are sent one after the other. Further
+ * lanes only read.
+ */
 import type { Role } from '../../deployment/role.ts'
 import { runLane, type RunningLane } from '../lane.ts'
 import { makeCounting } from './counting.ts'
@@ -12,8 +15,11 @@ export type FeedWriters = {
   stop(): Promise<void>
 }
 
+/** The share of writes among the calls of a lane that writes. */
+const WRITES = 0.42
+
 export function startFeedWriters(gateways: readonly Role[], known: Known, options: FeedWriterOptions): FeedWriters {
-  const lanes = Array.from({ length: options.lanes }, (_, number) => startLane(gateways, number, known, options))
+  const lanes = Array.from({ length: options.lanes + options.readers }, (_, number) => startLane(gateways, number, known, options))
   // A lane that fails before it is stopped fails the stop.
   for (const { ended } of lanes) ended.catch(() => undefined)
   return {
@@ -29,12 +35,13 @@ function startLane(gateways: readonly Role[], number: number, known: Known, opti
   const { count } = makeCounting(device, known)
   const { readPage, lookUp, readFollows } = makeReading(device, known, options.users)
   return runLane(device.lane, options.pauseMaxMs, async () => {
-    const dice = device.random()
+    // The first shares of the dice are writes.
+    const dice = number < options.lanes ? device.random() : WRITES + (1 - WRITES) * device.random()
     if (dice < 0.16) await publish()
     else if (dice < 0.18) await publishAgain()
     else if (dice < 0.24) await remove()
     else if (dice < 0.32) await follow()
-    else if (dice < 0.42) await count()
+    else if (dice < WRITES) await count()
     else if (dice < 0.8) await readPage()
     else if (dice < 0.93) await lookUp()
     else await readFollows()
