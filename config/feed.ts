@@ -17,6 +17,11 @@ export const feedSectionSchema = z
       .default(7 * DAY)
       .describe('Posts, changes and client keys stay in the hot store for this long, and for as long as they are not persisted.'),
     noticeEveryMs: count(10, MINUTE).default(1_000).describe('Interval between two events of `homeFeedChanged`.'),
+    readSample: count(0, 1_000_000)
+      .default(0)
+      .describe(
+        'Reads of posts are counted in `readCount` from reports of progress: one first play of a day in this many, with this weight. 1 counts each of them, 0 none.',
+      ),
     flushAgeMaxMs: count(1, 3_600_000).default(1_000).describe('A region is flushed when its oldest key has this age.'),
     flushKeysMax: count(1, 100_000).default(500).describe('A region is flushed when the aggregator holds this many keys of it.'),
     aggregatorKeysMax: count(1, 10_000_000)

@@ -9,6 +9,9 @@ import { TidemarkError } from '../../core/errors.ts'
 import type { Journals } from '../../writeback/journal.ts'
 import { openMarkJournals, tenantsOf } from '../stores/thumbup.ts'
 import { openAudience } from '../stores/audience.ts'
+import type { TieredCache } from '../../cache/tiered-cache.ts'
+import type { StageWritten } from '../../core/written-reports.ts'
+import { hasFeed } from '../../config/feed.ts'
 import { openFeedCache } from '../stores/feed-cache.ts'
 import { withFollowChanges } from '../stores/follow-changes.ts'
 import { openJournals, type OpenStores } from '../stores/history.ts'
@@ -73,13 +76,34 @@ export async function openParts(
   let made: ExistenceSubgraph | undefined
   const existence = () => (made ??= makeExistence(config, stores, log))
   let madeMarks: MadeMarks | undefined
+  let madeFeed: Promise<MadeFeed> | undefined
+  const feed = () => (madeFeed ??= makeFeed(marks(), config, stores, log))
   const marks = () => (madeMarks ??= makeMarks(purpose, config, stores, log))
   const open: Readonly<Record<SubgraphName, () => Promise<Part>>> = {
-    history: () => openHistory(purpose, config, stores, registry, log, helpsHistory ? existence() : undefined, isShared),
+    history: async () =>
+      openHistory(purpose, config, stores, registry, log, helpsHistory ? existence() : undefined, isShared, await readCounter()),
     thumbup: () => openThumbup(purpose, marks(), config, stores, registry, log),
     'feed-existence': () => openExistence(purpose, existence(), stores, registry),
-    feed: () => openFeed(purpose, marks(), config, stores, registry, log, names.includes('thumbup')),
+    feed: async () => openFeed(purpose, marks(), await feed(), stores, registry, names.includes('thumbup')),
   }
+
+  /** Counts the reads of posts among reports. The feed serves history; unless it is also a part of this process, it ends with history. */
+  async function readCounter(): Promise<ReadCounter | undefined> {
+    if (!purpose.serves || !hasFeed(config) || config.feed.readSample === 0) return undefined
+    if (names.includes('feed')) return { countReads: (await feed()).subgraph.countReads, close: () => Promise.resolve() }
+    const helper = makeMarks({ ...purpose, journals: false }, config, stores, log)
+    const { subgraph, cache } = await makeFeed(helper, config, stores, log)
+    return {
+      countReads: subgraph.countReads,
+      async close() {
+        await subgraph.drain()
+        await cache.stop()
+        helper.stopAudience()
+        await helper.subgraph.drain()
+      },
+    }
+  }
+
   const parts: Part[] = []
   for (const name of names) parts.push(await open[name]())
   return parts
@@ -94,12 +118,13 @@ async function openHistory(
   log: Logger,
   existence: ExistenceSubgraph | undefined,
   isShared: boolean,
+  reads: ReadCounter | undefined,
 ): Promise<Part> {
   const journals = purpose.journals ? openJournals(config) : undefined
   const help = {
     mayHavePlayed: guardsResume(config.existence) ? existence?.mayHavePlayed : undefined,
     recordPlays: config.existence.fromHistory ? existence?.recordPlays : undefined,
-    stageWritten: config.existence.fromHistory ? existence?.stageWritten : undefined,
+    stageWritten: withReads(reads, config.existence.fromHistory ? existence?.stageWritten : undefined),
   }
   const subgraph = makeHistorySubgraph(systemClock, { ...stores, journals }, config, reporter(log), {}, help)
   const job = purpose.persists ? await subgraph.startJob() : undefined
@@ -120,6 +145,7 @@ async function openHistory(
     async closeJournals() {
       await journals?.close()
       if (!isShared) await existence?.drain()
+      await reads?.close()
     },
   }
 }
@@ -171,24 +197,39 @@ async function openThumbup(
   }
 }
 
+type MadeFeed = { subgraph: FeedSubgraph; cache: TieredCache }
+
+async function makeFeed({ subgraph: marks }: MadeMarks, config: Config, stores: OpenStores, log: Logger): Promise<MadeFeed> {
+  if (stores.feed === undefined) throw new Error('the stores of the feed were not opened')
+  const cache = await openFeedCache(config, systemClock, log)
+  return { subgraph: makeFeedSubgraph(systemClock, { ...stores.feed, cache }, marks.follows, config, reporter(log)), cache }
+}
+
+type ReadCounter = Pick<FeedSubgraph, 'countReads'> & { close(): Promise<void> }
+
+/** A report is counted when it is written. Its acknowledgement does not wait for the count. */
+function withReads(reads: ReadCounter | undefined, stage: StageWritten | undefined): StageWritten | undefined {
+  if (reads === undefined) return stage
+  return async (written) => {
+    reads.countReads(written)
+    return (await stage?.(written)) ?? []
+  }
+}
+
 /** `marks` keep the follows. Unless they are also a part of this process (`isShared`), they end together with the feed. */
 async function openFeed(
   purpose: Purpose,
   { subgraph: marks, journals, stopAudience }: MadeMarks,
-  config: Config,
+  { subgraph, cache }: MadeFeed,
   stores: OpenStores,
   registry: Registry,
-  log: Logger,
   isShared: boolean,
 ): Promise<Part> {
-  if (stores.feed === undefined) throw new Error('the stores of the feed were not opened')
-  const cache = await openFeedCache(config, systemClock, log)
-  const subgraph = makeFeedSubgraph(systemClock, { ...stores.feed, cache }, marks.follows, config, reporter(log))
   const job = purpose.persists ? await subgraph.startJob() : undefined
   // In the distributed shape the job of thumbup persists follows. On embedded stores, this process is alone.
   const marksJob = purpose.persists && purpose.serves && !isShared ? await marks.startJob() : undefined
   if (purpose.serves) addFeedMetrics(registry, subgraph)
-  if (job !== undefined) addFeedJobMetrics(registry, job, stores.feed)
+  if (job !== undefined) addFeedJobMetrics(registry, job, stores.feed as NonNullable<OpenStores['feed']>)
   return {
     name: 'feed',
     subgraph,

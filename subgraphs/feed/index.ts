@@ -12,6 +12,7 @@ import type { Clock } from '../../core/clock.ts'
 import type { ViewerId } from '../../core/domain.ts'
 import type { Degraded, StoreName } from '../../core/outage/degraded.ts'
 import type { GuardOptions } from '../../core/outage/guard.ts'
+import type { WrittenReport } from '../../core/written-reports.ts'
 import type { RecordReadsFigures } from '../../core/outage/record-reads.ts'
 import { makeFeedLoaders, type FeedLoaders, type PostCounts } from '../../loaders/feed.ts'
 import { makeOutageNotices, noticesOf, type Notices } from '../../writeback/notices.ts'
@@ -49,6 +50,8 @@ export type FeedSubgraph = {
   service: FeedService
   /** Makes the loaders of one request. They note each store that is down in the request's collector. */
   makeLoaders(degraded: Degraded, lasting?: boolean): FeedLoaders
+  /** For history: counts the reads of posts among these reports. Returns at once, and never throws. */
+  countReads(written: readonly WrittenReport[]): void
   /** Erases what the feed has of a viewer (`write/erasure.ts`). For operators. */
   erase(viewer: ViewerId): Promise<Erased>
   /** Starts a job on the same stores; a process may serve, persist, or both. */
@@ -84,7 +87,7 @@ export function makeFeedSubgraph(
   const { regions } = config.stores
   const notices = noticesOf(report)
   const outages = makeOutageNotices(clock, notices)
-  const onError = outages.failed
+  const { failed: onError } = outages
   const guarded = guardFeedStores(clock, stores, guard, outages.opened)
   outages.follow(guarded)
 
@@ -97,7 +100,7 @@ export function makeFeedSubgraph(
 
   const posts = async (ids: readonly PostId[], degraded: Degraded, asOf?: Moment) =>
     contents.getMany(ids, await freshness.look(degraded, asOf), degraded)
-  const { service, counters, steps, writeBack } = makeFeedWritePath(clock, stores, guarded, posts, config, guard, onError)
+  const { service, counters, reads, settled, steps, writeBack } = makeFeedWritePath(clock, stores, guarded, posts, config, guard, onError)
   const changeFollows = makeChangeFollows(lists, marks, feed)
 
   async function words(viewer: ViewerId, degraded: Degraded, asOf: Moment | undefined) {
@@ -149,10 +152,11 @@ export function makeFeedSubgraph(
       },
       freshness.moment,
     ),
+    countReads: reads.take,
     erase: (viewer) => eraseViewer(clock, viewer, { ...stores, service, writeBack, follows: marks }, { regions, keepMs: feed.keepMs }),
     startJob: () => startFeedJob(clock, stores, steps, feed, onError, notices.parked),
     async drain() {
-      await counters.settled()
+      await settled()
       await writeBack.drain()
       await freshness.stop()
       guarded.stop()

@@ -3,7 +3,7 @@ import type { Businesses } from '../../../config/businesses.ts'
 import type { Month, Subject, ViewerId } from '../../../core/domain.ts'
 import { beginningOf } from '../model/time-ring.ts'
 import type { HistoryRecords } from '../stores/history-records.ts'
-import { isPlayed } from '../write/from-history.ts'
+import { isPlayed } from '../../played.ts'
 
 const PAGE = 1_000
 /** No viewer watches more than this in the months in use. */

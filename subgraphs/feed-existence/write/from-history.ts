@@ -11,11 +11,12 @@
  * A subject counts as played when history counts it as more than a glance, unless the business says otherwise (`playedFrom`). If the hot
  * store is full, the plays go to the log, since persisting frees room in the hot store. If the log refuses them too, the step is repeated.
  */
-import type { Businesses, HistoryBusiness } from '../../../config/businesses.ts'
+import type { Businesses } from '../../../config/businesses.ts'
 import type { Clock } from '../../../core/clock.ts'
 import { dayOf } from '../../../core/day-token.ts'
-import type { Play, ProgressRecord, ProgressRow } from '../../../core/domain.ts'
+import type { Play, ProgressRow } from '../../../core/domain.ts'
 import { isTidemarkError } from '../../../core/errors.ts'
+import { isPlayed } from '../../played.ts'
 import { monthOf } from '../model/time-ring.ts'
 import type { PlayLog } from '../stores/play-log.ts'
 import { mistakeOfPlayedAt, type PlayedAtLimits } from '../inputs.ts'
@@ -95,10 +96,4 @@ export function makeHistoryPlays(
 /** Heartbeats of a subject nearly always have the same day, and days are cheaper to compare than months. */
 function areOfOneMonth(one: number, other: number): boolean {
   return dayOf(one) === dayOf(other) || monthOf(one) === monthOf(other)
-}
-
-/** `business`: undefined if it has left the configuration. */
-export function isPlayed(record: ProgressRecord, business: HistoryBusiness | undefined): boolean {
-  if (record.deleted || business === undefined) return false
-  return record.finished || record.position >= Math.max(1, business.playedFrom ?? business.glanceMax)
 }

@@ -1,4 +1,5 @@
 /** The write path of one process: the service, the counters, and the way of changed keys to the record store. */
+import { makeBusinesses, type HistoryBusiness } from '../../../config/businesses.ts'
 import { postBusinessOf } from '../../../config/feed.ts'
 import type { Config } from '../../../config/config.ts'
 import type { Clock } from '../../../core/clock.ts'
@@ -8,6 +9,7 @@ import type { WriteBack } from '../../../writeback/write-back.ts'
 import { guardCounterStores, type CounterStores } from '../counters/guarded.ts'
 import { persistCounts } from '../counters/persist.ts'
 import { counterSchemasOf } from '../counters/schemas.ts'
+import { makeReadSamples, type ReadSamples } from '../counters/read-samples.ts'
 import { makeCounterService, type CounterService } from '../counters/service.ts'
 import { flushedKeyOf } from '../model/dirty-keys.ts'
 import { persistFeed } from '../persist/persist.ts'
@@ -21,6 +23,9 @@ export type FeedWriteStores = FeedStores & { counters: CounterStores }
 export type FeedWritePath = {
   service: FeedService
   counters: CounterService
+  reads: ReadSamples
+  /** Resolves when no read waits to be counted, and no fill is under way. */
+  settled(): Promise<void>
   /** The persist steps, from store to store, without guards. */
   steps: FeedPersistSteps
   writeBack: WriteBack
@@ -62,5 +67,14 @@ export function makeFeedWritePath(
     { hot: guarded.hot, posts, count: counters.adjust, aggregate: (key) => writeBack.aggregate(flushedKeyOf(key)), onError },
     { business, regions, keepMs: feed.keepMs },
   )
-  return { service, counters, steps, writeBack }
+  const reads = makeReadSamples(
+    { posts, count: counters.adjust },
+    { business: makeBusinesses(config.businesses).byNumber(business) as HistoryBusiness, regions, oneIn: feed.readSample },
+    onError,
+  )
+  async function settled(): Promise<void> {
+    await reads.settled()
+    await counters.settled()
+  }
+  return { service, counters, reads, settled, steps, writeBack }
 }

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { makeConfig } from '../../../config/config.ts'
 import type { ProgressRecord } from '../../../core/domain.ts'
 import { beginningOf, monthOf } from '../../../subgraphs/feed-existence/model/time-ring.ts'
-import { isPlayed } from '../../../subgraphs/feed-existence/write/from-history.ts'
+import { isPlayed } from '../../../subgraphs/played.ts'
 import { BOTH_SHAPES, helpConfig, startTogether, type Together } from './with-history.ts'
 import { until } from '../../../harness/until.ts'
 
