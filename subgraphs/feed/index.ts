@@ -101,7 +101,6 @@ export function makeFeedSubgraph(
   const posts = async (ids: readonly PostId[], degraded: Degraded, asOf?: Moment) =>
     contents.getMany(ids, await freshness.look(degraded, asOf), degraded)
   const { service, counters, reads, settled, steps, writeBack } = makeFeedWritePath(clock, stores, guarded, posts, config, guard, onError)
-  const changeFollows = makeChangeFollows(lists, marks, feed)
 
   async function words(viewer: ViewerId, degraded: Degraded, asOf: Moment | undefined) {
     const own: Degraded = new Set()
@@ -110,7 +109,7 @@ export function makeFeedSubgraph(
     return inbox.words.version === 0 && own.has('recordStore') ? null : inbox.words
   }
 
-  const resolvers = makeFeedResolvers(business, regions, service, changeFollows, {
+  const resolvers = makeFeedResolvers(business, regions, service, makeChangeFollows(lists, marks, feed), {
     ...pages,
     words,
     waiting: makeWaiting(lists, freshness, pages, clock, feed.noticeEveryMs, onError),
