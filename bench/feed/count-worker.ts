@@ -42,7 +42,7 @@ const guarded = guardFeedStores(systemClock, feed, {}, ignore)
 const writeBack = makeFeedWriteBack(systemClock, guarded, steps, { regions, feed: config.feed }, ignore)
 const counters = guardCounterStores(systemClock, stores, guarded.breakers, {})
 const service = makeCounterService(systemClock, counters, SCHEMAS, { aggregate: writeBack.aggregate, fillsReads: true }, ignore)
-await startFeedJob(systemClock, feed, steps, config.feed, ignore)
+await startFeedJob(systemClock, feed, steps, { ...config.feed, regions: config.stores.regions }, ignore)
 
 process.on('message', (batch: number) => void count(batch))
 process.on('disconnect', () => process.exit())

@@ -153,7 +153,7 @@ export function makeFeedSubgraph(
     ),
     countReads: reads.take,
     erase: (viewer) => eraseViewer(clock, viewer, { ...stores, service, writeBack, follows: marks }, { regions, keepMs: feed.keepMs }),
-    startJob: () => startFeedJob(clock, stores, steps, feed, onError, notices.parked),
+    startJob: () => startFeedJob(clock, stores, steps, { ...feed, regions }, onError, notices.parked),
     async drain() {
       await settled()
       await writeBack.drain()

@@ -109,12 +109,12 @@ function makeWriting(model: Model) {
 
   function changeInboxes(id: PostId, viewers: readonly ViewerId[], isRemoval: boolean, { now, keepMs }: FeedStoreOptions): void {
     const ticks = new Map<number, number>()
-    const oldTick = (now - keepMs - POST_EPOCH_MS) * TICKS_PER_MS
     for (const viewer of new Set(viewers)) {
       const list = listOf(model, inboxKey(viewer))
       if (list.has(id) && (!isRemoval || list.get(id) !== ADDED)) continue
       const tick = ticks.get(regionFor(model, viewer)) ?? nextTick(viewer, now)
       ticks.set(regionFor(model, viewer), tick)
+      const oldTick = Math.min((now - keepMs - POST_EPOCH_MS) * TICKS_PER_MS, stateOf(model, viewer).forgotten)
       for (const [old, removedAt] of list) if (tickOf(old) < oldTick && removedAt < oldTick) list.delete(old)
       put(inboxKey(viewer), id, isRemoval ? tick : ADDED)
       stateOf(model, viewer).notes.set(inboxKey(viewer), tick)

@@ -120,7 +120,9 @@ export function startFeedProcess(
     contents.getMany(ids, await freshness.look(degraded, asOf), degraded)
   const bare = { ...ports, hot: plantInPersist(ports.hot, faults) }
   const { service, counters, steps, writeBack } = makeFeedWritePath(clock, bare, guarded, posts, config, guard, onError)
-  const job = role.persists ? startUntilJoined(clock, () => startFeedJob(clock, ports, steps, feed, onError), onError) : undefined
+  const job = role.persists
+    ? startUntilJoined(clock, () => startFeedJob(clock, ports, steps, { ...feed, regions }, onError), onError)
+    : undefined
   const marksJob = role.persists ? startUntilJoined(clock, () => marks.startJob(), onError) : undefined
 
   function openCache(): TieredCache {

@@ -20,7 +20,9 @@ import type { FeedRecords } from '../stores/record-store.ts'
 import { persistByKind, subjectsOf, type CounterSteps, type FeedPersistSteps } from './steps.ts'
 
 export type FeedJobOptions = {
-  /** Changes of the hot store are forgotten after this time. */
+  /** Of the deployment. */
+  regions: number
+  /** Changes of the hot store are forgotten after this time, if everything from before it is persisted. */
   keepMs: number
   /** Tombstones of the record store are removed after this time. */
   tombstoneMs: number
@@ -55,6 +57,8 @@ export type FeedJob = {
 }
 
 const PURGED_AT_ONCE = 1_000
+/** The clock that dated a dirty mark may be ahead of the one that dated a change. */
+const CLOCK_DIFFERENCE_MS = 60_000
 /** A window of counters ends early at this size. */
 const WINDOW_KEYS_MAX = 200_000
 
@@ -66,6 +70,7 @@ export async function startFeedJob(
   onError: (error: unknown) => void,
   onParked?: ConsumerHooks['parked'],
 ): Promise<FeedJob> {
+  const allRegions = [...Array(options.regions).keys()]
   const figures = { steps: 0, posts: 0, words: 0, missing: 0, forgotten: 0, removed: 0 }
 
   async function persistPosts(keys: readonly FlushedKey[]): Promise<void> {
@@ -98,9 +103,15 @@ export async function startFeedJob(
     onParked,
   )
 
+  /**
+   * An inbox does not say which of its posts are persisted, and their authors may belong to any region. So nothing is forgotten as long as
+   * something of that time, in any region, waits to be persisted.
+   */
   async function forgetChanges(mayGoOn: () => boolean): Promise<void> {
-    for (let forgotten = 1; forgotten > 0 && mayGoOn();) {
-      forgotten = await hot.purgeOld(loop.ownedRegions(), clock.now() - options.keepMs, PURGED_AT_ONCE)
+    const changedBefore = clock.now() - options.keepMs
+    const waiting = await hot.listDirty(allRegions, changedBefore + CLOCK_DIFFERENCE_MS, 1)
+    for (let forgotten = waiting.length === 0 ? 1 : 0; forgotten > 0 && mayGoOn();) {
+      forgotten = await hot.purgeOld(loop.ownedRegions(), changedBefore, PURGED_AT_ONCE)
       figures.forgotten += forgotten
     }
   }

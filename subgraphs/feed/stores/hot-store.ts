@@ -72,7 +72,7 @@ export interface FeedHotStore {
   publish(draft: PostDraft, options: PublishOptions): Promise<PublishOutcome>
   /**
    * Adds the post to the inboxes of these viewers, unless it was removed there: a removal is final. An inbox that changes forgets its entries
-   * of posts and removals from before `keepMs`. Atomic per viewer.
+   * of posts and removals that are older than `keepMs` and than a change that `purgeOld` forgot. All of them are persisted. Atomic per viewer.
    */
   addToInboxes(id: PostId, viewers: readonly ViewerId[], options: FeedStoreOptions): Promise<void>
   /** Removes the post from the inboxes of these viewers, as `addToInboxes`. */
@@ -119,8 +119,8 @@ export interface FeedHotStore {
   /**
    * Forgets what was last changed in these regions before this moment, at most about `limit` posts and noted changes: clean posts with
    * their client keys and places in outboxes, and noted changes. An inbox and clean filter words go with the noted change of their key. An
-   * inbox does not know which posts are persisted, so ask for no later moment than that of the oldest dirty mark. Returns the number
-   * forgotten; 0 = done.
+   * inbox does not know which posts are persisted, so ask for no later moment than that of the oldest dirty mark of all regions. Returns the
+   * number forgotten; 0 = done.
    */
   purgeOld(regions: readonly number[], changedBefore: number, limit: number): Promise<number>
 

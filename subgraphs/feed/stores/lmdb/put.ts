@@ -87,14 +87,15 @@ export function changeInboxes(
   { now, keepMs }: FeedStoreOptions,
 ): void {
   const ticks = new Map<number, number>()
-  const oldTick = Math.max(0, (now - keepMs - POST_EPOCH_MS) * TICKS_PER_MS)
-  const oldId = packOne(postIdOf(oldTick, 0))
   for (const viewer of new Set(viewers)) {
     const { added, removed } = readList(work, INBOX, viewer)
     if (removed.some((removal) => removal.id === id) || (!isRemoval && hasId(added, id))) continue
     const region = regionOfViewer(work, viewer)
     const tick = ticks.get(region) ?? nextTick(work, region, now)
     ticks.set(region, tick)
+    // What is newer than all forgotten changes may not be persisted.
+    const oldTick = Math.max(0, Math.min((now - keepMs - POST_EPOCH_MS) * TICKS_PER_MS, clockOf(work, region).forgotten))
+    const oldId = packOne(postIdOf(oldTick, 0))
     const kept = { added: added.subarray(placeOf(added, oldId)), removed: removed.filter((removal) => removal.tick >= oldTick) }
     if (isRemoval) putList(work, INBOX, viewer, { added: removeId(kept.added, id), removed: [...kept.removed, { id, tick }] })
     else putList(work, INBOX, viewer, { added: insertId(kept.added, id), removed: kept.removed })

@@ -11,7 +11,7 @@ import { groupByRegion, type RegionBatch } from '../../../../stores/redis/groupi
 import { contentKey, headKey, inboxKey } from '../../model/cache-keys.ts'
 import { contentsHash, encodePost, encodeWords, tombstoneOf } from '../../model/post-codec.ts'
 import { names, withoutViewer, type FilterWords, type Post, type PostDraft } from '../../model/post.ts'
-import { postIdOf, tickOf, type PostId } from '../../packed/post-id.ts'
+import { tickOf, type PostId } from '../../packed/post-id.ts'
 import { unpackIds } from '../../packed/vector.ts'
 import type { FeedStoreOptions, PublishOptions, PublishOutcome } from '../hot-store.ts'
 import { packMember, packPostId, type FeedLayout } from './keys.ts'
@@ -31,10 +31,9 @@ export function makeFeedWriting(connection: Connection, layout: FeedLayout) {
     action: 'add' | 'remove',
     { now, keepMs }: FeedStoreOptions,
   ): Command {
-    const oldTick = tickOfTime(now - keepMs)
     const viewers = items.map(({ item }) => item)
     const keys = viewers.flatMap((viewer) => [layout.inbox(region, viewer), layout.recalled(region, viewer)])
-    const args = [tickOfTime(now), packPostId(id), action, packPostId(postIdOf(oldTick, 0)), oldTick, ...viewers.map(inboxKey)]
+    const args = [tickOfTime(now), packPostId(id), action, tickOfTime(now - keepMs), ...viewers.map(inboxKey)]
     return scriptCommand(SCRIPTS.changeInboxes, [layout.changes(region), ...keys], args)
   }
 

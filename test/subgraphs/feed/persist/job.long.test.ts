@@ -103,7 +103,7 @@ describe.skipIf(redis === undefined || kafka === undefined || mariadb === undefi
       stores,
       // The sweeper finds what a job counts.
       stepsOf(stores, () => undefined),
-      { ...config.feed, persistKeysMax: 200, sweepAfterMs: 3_000, sweepEveryMs: 500, purgeEveryMs: 5_000 },
+      { ...config.feed, regions: config.stores.regions, persistKeysMax: 200, sweepAfterMs: 3_000, sweepEveryMs: 500, purgeEveryMs: 5_000 },
       onError,
     )
 

@@ -1,4 +1,5 @@
 import { mkdtempSync, rmSync } from 'node:fs'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
@@ -13,6 +14,7 @@ import { flushedKeyOf } from '../../../../subgraphs/feed/model/dirty-keys.ts'
 import type { Post, PostDraft } from '../../../../subgraphs/feed/model/post.ts'
 import { startFeedJob, type FeedJob, type FeedJobOptions } from '../../../../subgraphs/feed/persist/job.ts'
 import { persistFeed } from '../../../../subgraphs/feed/persist/persist.ts'
+import { unpackIds } from '../../../../subgraphs/feed/packed/vector.ts'
 import { openLmdbFeedStore } from '../../../../subgraphs/feed/stores/lmdb/hot-store.ts'
 import { openLmdbFeedRecords } from '../../../../subgraphs/feed/stores/lmdb/record-store.ts'
 import type { Log } from '../../../../writeback/log.ts'
@@ -21,6 +23,7 @@ import { KEEP_MS, POSTS, REGIONS, makeCounted, publish, remove, type Stores } fr
 
 const NEVER = 3_600_000
 const OPTIONS: FeedJobOptions = {
+  regions: REGIONS,
   keepMs: KEEP_MS,
   tombstoneMs: KEEP_MS,
   purgeEveryMs: NEVER,
@@ -141,14 +144,39 @@ it('posts, words and counters that no flush carried are swept, page by page', as
   await until('the sweep is counted', () => running.figures().swept === 15)
 })
 
-it('old changes are forgotten unless they are dirty, and old tombstones are removed', async () => {
-  const [kept, gone, dirty] = (await somePosts(3)) as [Post, Post, Post]
+it('old changes are forgotten, and old tombstones are removed', async () => {
+  const [kept, gone] = (await somePosts(2)) as [Post, Post]
   await remove(stores, gone)
   await persistFeed(stores, [kept, gone].map(keyOf), { now: systemClock.now(), keepMs: KEEP_MS, business: POSTS }, () => undefined)
   const running = await start({ keepMs: 1, tombstoneMs: 1, purgeEveryMs: 20 })
-  const ids = [kept, gone, dirty].map(({ id }) => id)
+  const ids = [kept, gone].map(({ id }) => id)
   await until('the tombstone is removed', () => running.figures().removed === 1)
-  await until('the rest is forgotten', async () => (await stores.hot.getPostMany(ids)).filter((post) => post !== undefined).length === 1)
-  expect(await stores.hot.getPostMany(ids)).toEqual([undefined, undefined, dirty])
-  expect(await stores.records.getPostMany(ids)).toMatchObject([{ id: kept.id }, undefined, undefined])
+  await until('the rest is forgotten', async () => (await stores.hot.getPostMany(ids)).every((post) => post === undefined))
+  expect(await stores.records.getPostMany(ids)).toMatchObject([{ id: kept.id }, undefined])
+})
+
+it('a restricted post that is not persisted for longer than changes are kept stays in its inbox', async () => {
+  const keepMs = 600_000
+  const options = (now: number) => ({ now, keepMs })
+  const publishAt = async (now: number): Promise<Post> => {
+    const outcome = await stores.hot.publish(draft('7', { audience: ['9'] }), options(now))
+    if (outcome.status !== 'published') throw new Error(outcome.status)
+    await stores.hot.addToInboxes(outcome.post.id, ['9'], options(now))
+    return outcome.post
+  }
+  const inbox = async (): Promise<string[]> => unpackIds((await stores.hot.getInboxMany(['9']))[0]?.added ?? Buffer.alloc(0))
+  const now = systemClock.now()
+  const unpersisted = await publishAt(now - 10 * keepMs)
+  await persistFeed(stores, [keyOf(await publishAt(now - 9 * keepMs))], { ...options(now), business: POSTS }, () => undefined)
+  const running = await start({ keepMs, purgeEveryMs: 5 })
+  await sleep(100)
+  const later = await publishAt(now)
+  expect([running.figures().forgotten, (await inbox()).length]).toEqual([0, 3])
+  expect((await inbox())[0]).toBe(unpersisted.id)
+
+  await persistFeed(stores, [unpersisted, later].map(keyOf), { ...options(now), business: POSTS }, () => undefined)
+  await until('old changes are forgotten', () => running.figures().forgotten > 0)
+  await publishAt(now)
+  expect(await stores.hot.getPostMany([unpersisted.id])).toEqual([undefined])
+  expect(await stores.records.getPostMany([unpersisted.id])).toMatchObject([{ audience: ['9'] }])
 })

@@ -1,12 +1,15 @@
 #!lua
 -- change-inboxes: adds an id to inboxes, or removes it from them. A removal is final. Changed inboxes forget old entries. Atomic.
 -- KEYS[1] noted changes (zset)  KEYS[2..] per viewer: inbox (string), removed ids (zset)   all with the region's hash tag
--- ARGV[1] clock (ticks)  ARGV[2] id (8 bytes)  ARGV[3] add or remove  ARGV[4] ids below this one (8 bytes) are old
--- ARGV[5] removals below this tick are old  ARGV[6..] per viewer: cache key of the inbox
+-- ARGV[1] clock (ticks)  ARGV[2] id (8 bytes)  ARGV[3] add or remove
+-- ARGV[4] posts and removals below this tick are old, if a purge has come as far  ARGV[5..] per viewer: cache key of the inbox
 -- returns nothing
 -- include: clock vector
-local id, isRemoval, oldId = ARGV[2], ARGV[3] == 'remove', ARGV[4]
+local id, isRemoval = ARGV[2], ARGV[3] == 'remove'
 local tick = nextTick(KEYS[1], tonumber(ARGV[1]), 0)
+-- What is newer than all forgotten changes may not be persisted.
+local oldTick = math.min(tonumber(ARGV[4]), tonumber(redis.call('ZSCORE', KEYS[1], '-') or '0'))
+local oldId = idOf(oldTick, 0)
 local notes = {}
 
 local function isIn(removedKey)
@@ -33,13 +36,13 @@ local function change(key)
   return true
 end
 
-for viewer = 1, #ARGV - 5 do
+for viewer = 1, #ARGV - 4 do
   local inboxKey, removedKey = KEYS[viewer * 2], KEYS[viewer * 2 + 1]
   if not isIn(removedKey) and change(inboxKey) then
-    redis.call('ZREMRANGEBYSCORE', removedKey, '-inf', '(' .. ARGV[5])
+    redis.call('ZREMRANGEBYSCORE', removedKey, '-inf', '(' .. whole(oldTick))
     if isRemoval then redis.call('ZADD', removedKey, whole(tick), id) end
     notes[#notes + 1] = whole(tick)
-    notes[#notes + 1] = ARGV[5 + viewer]
+    notes[#notes + 1] = ARGV[4 + viewer]
   end
 end
 
