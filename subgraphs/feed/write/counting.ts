@@ -5,7 +5,7 @@
 import type { BusinessNumber } from '../../../core/domain.ts'
 import { TidemarkError } from '../../../core/errors.ts'
 import { checkInputCount } from '../../../core/input-limits.ts'
-import type { Degraded } from '../../../core/outage/degraded.ts'
+import { UNAVAILABLE, type Degraded } from '../../../core/outage/degraded.ts'
 import { orReject, rejectedBy, type Rejected } from '../../user-errors.ts'
 import type { CountResult } from '../counters/service.ts'
 import { checkCountEvent, unknownPost, type CountEventInput } from '../inputs.ts'
@@ -38,7 +38,7 @@ export async function countInputs(
   answers.forEach((answer, at) => {
     if (!('id' in answer) || found.get(answer.id)?.deleted === false) return
     const mayExist = without.size > 0 && found.get(answer.id) === undefined
-    answers[at] = rejectedBy(mayExist ? unreadable(answer.id) : unknownPost(answer.id, 'id'))
+    answers[at] = rejectedBy(mayExist ? unreadable(answer.id, without) : unknownPost(answer.id, 'id'))
   })
 
   const places = answers.flatMap((answer, at) => ('id' in answer ? [at] : []))
@@ -53,15 +53,14 @@ function checked(input: CountEventInput, regions: number): CountAnswer {
 }
 
 function answerOf({ id, delta }: CountEventInput, outcome: CountResult | undefined): CountAnswer {
-  // Clients send the event again, whichever store failed.
-  if (outcome instanceof TidemarkError) return rejectedBy(new TidemarkError('HOT_STORE_UNAVAILABLE', outcome.message, { cause: outcome }))
+  if (outcome instanceof TidemarkError) return rejectedBy(outcome)
   if (outcome !== 'invalid') return { outcome: outcome === 'repeated' ? 'REPEATED' : 'COUNTED', id }
   const message = `delta ${delta} would take the counter of post ${id} below 0: send the events that it counted first`
   return rejectedBy(new TidemarkError('DELTA_INVALID', message, { path: ['delta'] }))
 }
 
-function unreadable(id: PostId): TidemarkError {
-  return new TidemarkError('HOT_STORE_UNAVAILABLE', `post ${id} cannot be read now: send the event again`)
+function unreadable(id: PostId, [store = 'hotStore']: Degraded): TidemarkError {
+  return new TidemarkError(UNAVAILABLE[store], `post ${id} cannot be read now: send the event again`)
 }
 
 const COUNTERS = { COMMENT: 'comment', READ: 'read' } as const

@@ -18,6 +18,7 @@ const environment = openEnvironment(folder.path, { regions: REGIONS, sizeMaxGb: 
 const store = openLmdbFeedStore(environment)
 const DOWN = new TidemarkError('HOT_STORE_UNAVAILABLE', 'the test says so')
 
+let refusal = DOWN
 const failing = new Set<'addToInboxes' | 'removeFromInboxes' | 'count' | 'records'>()
 const counted: CountEvent[] = []
 const aggregated: DirtyKey[] = []
@@ -38,7 +39,7 @@ const service = makeFeedService(
       return store.getPostMany(ids)
     },
     async count(events) {
-      if (failing.has('count')) return events.map(() => DOWN)
+      if (failing.has('count')) return events.map(() => refusal)
       counted.push(...events)
       return events.map(() => 'counted')
     },
@@ -60,6 +61,7 @@ const olderThan = (id: string) => String(BigInt(id) - (1n << 40n))
 
 beforeEach(() => {
   failing.clear()
+  refusal = DOWN
   counted.length = 0
   aggregated.length = 0
 })
@@ -152,7 +154,17 @@ describe('counting', () => {
     failing.add('records')
     const events = [post.id, olderThan(post.id)].map((id) => ({ key: 'k', id, counter: 'READ' as const, delta: 1 }))
     const answers = await service.adjustCounts(counter, events, new Set())
-    expect(answers).toMatchObject([{ outcome: 'COUNTED' }, { outcome: 'REJECTED', code: 'HOT_STORE_UNAVAILABLE' }])
+    expect(answers).toMatchObject([{ outcome: 'COUNTED' }, { outcome: 'REJECTED', code: 'RECORD_STORE_UNAVAILABLE' }])
+  })
+
+  it('an event that a store refused has the code of that store', async () => {
+    const { post } = await publish(draft())
+    for (const code of ['HOT_STORE_UNAVAILABLE', 'RECORD_STORE_UNAVAILABLE', 'STORE_FULL'] as const) {
+      failing.add('count')
+      refusal = new TidemarkError(code, 'the test says so')
+      const [answer] = await service.adjustCounts(counter, [{ key: 'k', id: post.id, counter: 'READ', delta: 1 }], new Set())
+      expect(answer).toMatchObject({ outcome: 'REJECTED', code })
+    }
   })
 
   it('needs the scope', async () => {
