@@ -63,11 +63,11 @@ export function hasFeed(config: { feed: FeedConfig; businesses: readonly Pick<Bu
 }
 
 /**
- * The longest life of a cached value, in ms. It may be copied from Backup to Main, and from there to a group of L1, each time for the whole
- * `cache.ttlMs`. The minute is for slow writes.
+ * The longest life of a cached value, in ms, from the beginning of its load. Its end goes with it from pool to pool (`cache/node-client.ts`), so
+ * copies do not prolong it. The minute is for clocks that differ: readers compare the end with their own.
  */
 export function rememberMsOf({ cache }: { cache: { ttlMs: number } }): number {
-  return 3 * cache.ttlMs + MINUTE
+  return cache.ttlMs + MINUTE
 }
 
 /** Relations between values, each with its reason. */
@@ -82,7 +82,7 @@ export function feedMistakes(config: { feed: FeedConfig; cache: { ttlMs: number 
   const rememberMs = rememberMsOf(config)
   if (feed.keepMs < rememberMs) {
     mistakes.push(
-      `feed.keepMs (${feed.keepMs}) must be at least three times cache.ttlMs and a minute (${rememberMs}), or a change is forgotten while a pool still has an older value`,
+      `feed.keepMs (${feed.keepMs}) must be at least cache.ttlMs and a minute (${rememberMs}), or a change is forgotten while a pool still has an older value`,
     )
   }
   if (feed.sweepAfterMs <= feed.flushAgeMaxMs) {
