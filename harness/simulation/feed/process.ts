@@ -88,8 +88,8 @@ export function startFeedProcess(
   { drawn, machine, faults, onError }: FeedProcessOptions,
 ): FeedProcess {
   const { pipelineOptions, config } = drawn
-  const { feed } = config
   const { regions, guard } = pipelineOptions
+  const feed = { ...config.feed, regions }
   const gate = scheduler.gateOf(life)
   const clock = scheduler.clockOf(life)
   const ports = openFeedPorts(stores, gate, clock, feed.keepMs, faults)
@@ -120,9 +120,7 @@ export function startFeedProcess(
     contents.getMany(ids, await freshness.look(degraded, asOf), degraded)
   const bare = { ...ports, hot: plantInPersist(ports.hot, faults) }
   const { service, counters, steps, writeBack } = makeFeedWritePath(clock, bare, guarded, posts, config, guard, onError)
-  const job = role.persists
-    ? startUntilJoined(clock, () => startFeedJob(clock, ports, steps, { ...feed, regions }, onError), onError)
-    : undefined
+  const job = role.persists ? startUntilJoined(clock, () => startFeedJob(clock, ports, steps, feed, onError), onError) : undefined
   const marksJob = role.persists ? startUntilJoined(clock, () => marks.startJob(), onError) : undefined
 
   function openCache(): TieredCache {
