@@ -9,7 +9,7 @@ import { feedBadInput } from './checks/feed-bad-input.ts'
 import { feedCounts, feedStays } from './checks/feed-counts.ts'
 import { feedFollows, followsStay } from './checks/feed-follows.ts'
 import { feedPosts } from './checks/feed-posts.ts'
-import { feedRestricted } from './checks/feed-restricted.ts'
+import { feedRestricted, restrictedStay } from './checks/feed-restricted.ts'
 import { feedSubscriptions } from './checks/feed-subscriptions.ts'
 import { health } from './checks/health.ts'
 import { markBadInput } from './checks/mark-bad-input.ts'
@@ -52,5 +52,6 @@ export const PATIENT_CHECKS: readonly Check[] = [
   ...markListsStay,
   ...markSums,
   ...followsStay,
+  ...restrictedStay,
   ...feedStays,
 ]

@@ -4,6 +4,7 @@ import type { Check } from '../check.ts'
 import { expectMistake } from './bad-input.ts'
 import { feed, type Feed } from '../feed.ts'
 import type { Post } from '../feed-operations.ts'
+import { thumbup } from '../marks.ts'
 import { expectEqual, expectFields } from '../outcome.ts'
 import type { AuditViewer } from '../viewer.ts'
 
@@ -138,6 +139,31 @@ export const feedRestricted: readonly Check[] = [
       expectEqual('the homeFeed', await calls.homeIds(friend), [])
       for (const reader of [friend, author]) expectEqual('posts(ids)', await calls.posts(reader, [post.id]), [null])
       expectFields('the post as an entity', (await calls.entities(friend, post, [post.id]))[0], HIDDEN)
+    },
+  },
+]
+
+export const restrictedStay: readonly Check[] = [
+  {
+    id: 'restricted-marks',
+    sentence:
+      'Marks of a post for chosen viewers are shown to them and the author alone. A mark of another viewer is rejected with POST_UNKNOWN.',
+    async check(audit) {
+      const calls = await feed(audit)
+      const { author, friend, stranger, post } = await fill(audit, calls)
+      const { mark, states, counts } = await thumbup(audit, post.business)
+      expectFields('the mark of a chosen viewer', await mark(friend, post.id, 'LIKE'), { outcome: 'ACCEPTED', mark: 'LIKE' })
+      const refused = await mark(stranger, post.id, 'DISLIKE')
+      expectFields('the mark of another viewer', refused, { outcome: 'REJECTED', mark: null, subject: null })
+      expectEqual(
+        'code and path of the userErrors',
+        refused.userErrors.map(({ code, path }) => [code, ...path]),
+        [['POST_UNKNOWN', 'input', 'id']],
+      )
+      await audit.settled('the counts as the author reads them', () => counts(author, [post.id]), [[1, 0]])
+      for (const reader of [stranger, audit.nobody])
+        expectEqual(`the counts as ${reader.id} reads them`, await counts(reader, [post.id]), [[0, 0]])
+      expectFields('the post as another viewer reads it', (await states(stranger, [post.id]))[0], { likeCount: 0, viewerMark: 'NONE' })
     },
   },
 ]

@@ -220,6 +220,14 @@ export const FEED_FAULTS: Record<string, readonly PlannedFault[]> = {
     tells('tells strangers that the post exists', 'POST_UNKNOWN', 'SOURCE_RESTRICTED'),
   ],
   'restricted-deleted': [fakeDelete, showsDeleted],
+  'restricted-marks': [
+    ...[forAll, wrongCode],
+    changing('counts a like for everybody', /AuditCounts\b/, ({ subjects }) => subjects.forEach((each: any) => (each.likeCount = 1))),
+    changing('shows the mark of anybody', /AuditStates\b/, ({ subjects }) => subjects.forEach((each: any) => (each.viewerMark = 'LIKE'))),
+    pretending('acknowledges marks and loses them', /AuditMark\b/, ({ variables: { input } }) => ({
+      setMark: { outcome: 'ACCEPTED', userErrors: [], oldMark: 'NONE', mark: input.mark, changed: true, state: 'PENDING', subject: null },
+    })),
+  ],
   'post-count-equals-posts': [fakeDelete, onePostMore, countsNeverFall],
   'repost-count': [fakeDelete, newKeys, countsNeverFall],
   'adjust-counts': [

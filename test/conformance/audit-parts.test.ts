@@ -5,7 +5,7 @@ import { feedBadInput } from '../../conformance/checks/feed-bad-input.ts'
 import { feedCounts, feedStays } from '../../conformance/checks/feed-counts.ts'
 import { feedFollows, followsStay } from '../../conformance/checks/feed-follows.ts'
 import { feedPosts } from '../../conformance/checks/feed-posts.ts'
-import { feedRestricted } from '../../conformance/checks/feed-restricted.ts'
+import { feedRestricted, restrictedStay } from '../../conformance/checks/feed-restricted.ts'
 import { feedSubscriptions } from '../../conformance/checks/feed-subscriptions.ts'
 import { markBadInput } from '../../conformance/checks/mark-bad-input.ts'
 import { markLists, markListsStay } from '../../conformance/checks/mark-lists.ts'
@@ -16,7 +16,7 @@ import { ask, makeServiceFolder, startService, type Service } from '../../harnes
 const MARKS = [...markWrites, ...markLists, ...markListsStay, ...markSums, ...markBadInput].map(({ id }) => id)
 const FEED = [
   ...[...feedFollows, ...feedPosts, ...feedRestricted, ...feedCounts, ...feedSubscriptions],
-  ...[...feedBadInput, ...followsStay, ...feedStays],
+  ...[...feedBadInput, ...followsStay, ...restrictedStay, ...feedStays],
 ].map(({ id }) => id)
 const thumbup = { flushAgeMaxMs: 20, windowMs: 50, countsWindowMs: 20, sweepAfterMs: 1_000, sweepEveryMs: 200 }
 
