@@ -12,7 +12,20 @@ export function makeClassFigures() {
     if (last?.letter === letter) return last.figures
     let found = classes.get(letter)
     if (found === undefined) {
-      const figures = { l1: 0, main: 0, backup: 0, absent: 0, misses: 0, joined: 0, loaded: 0, stale: 0, bytes: 0, calls: 0, ms: 0 }
+      const figures = {
+        l1: 0,
+        main: 0,
+        backup: 0,
+        absent: 0,
+        misses: 0,
+        joined: 0,
+        loaded: 0,
+        stale: 0,
+        damaged: 0,
+        bytes: 0,
+        calls: 0,
+        ms: 0,
+      }
       classes.set(letter, (found = { name: key.charAt(0), figures }))
     }
     last = { letter, figures: found.figures }

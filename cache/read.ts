@@ -10,22 +10,34 @@ import type { Pools } from './generations.ts'
 import type { Loads } from './loads.ts'
 import type { Held } from './node-client.ts'
 import type { Pool } from './pool.ts'
-import type { Load, MinVersion, Stamped } from './tiered-cache.ts'
+import type { IsIntact, Load, MinVersion, Stamped } from './tiered-cache.ts'
 
 type Tier = {
   pool: Pool
   kind: 'l1' | 'main' | 'backup'
-  /** By place: the stale value of the tier, or null if its node failed. Not for plain misses. */
+  /** By place: the stale or damaged value of the tier, or null if its node failed. Not for plain misses. */
   exceptions: Map<number, Held | null>
 }
 
 /** `places` are the positions of keys in the call. `floors` are their minimum versions at its start. */
-type Reading = { keys: readonly string[]; floors: readonly number[]; tiers: readonly Tier[]; values: (Stamped | undefined)[] }
+type Reading = {
+  keys: readonly string[]
+  floors: readonly number[]
+  isIntact: IsIntact
+  tiers: readonly Tier[]
+  values: (Stamped | undefined)[]
+}
 
 export function makeRead(clock: Clock, random: Random, ttlMs: number, loads: Loads, classes: ReturnType<typeof makeClassFigures>) {
-  return async (pools: Pools, keys: readonly string[], load: Load, minVersion: MinVersion): Promise<(Stamped | undefined)[]> => {
+  return async (
+    pools: Pools,
+    keys: readonly string[],
+    load: Load,
+    minVersion: MinVersion,
+    isIntact: IsIntact,
+  ): Promise<(Stamped | undefined)[]> => {
     const values = Array.from<Stamped | undefined>({ length: keys.length })
-    const reading = { keys, floors: keys.map((key) => minVersion(key)), tiers: tiersOf(pools), values }
+    const reading = { keys, floors: keys.map((key) => minVersion(key)), isIntact, tiers: tiersOf(pools), values }
     let places = findUnknown(reading)
     for (const tier of reading.tiers) {
       if (places.length === 0) return values
@@ -54,7 +66,7 @@ export function makeRead(clock: Clock, random: Random, ttlMs: number, loads: Loa
   }
 
   /** Returns the places that need a further tier. */
-  async function readTier({ keys, floors, tiers, values }: Reading, tier: Tier, places: number[]): Promise<number[]> {
+  async function readTier({ keys, floors, isIntact, tiers, values }: Reading, tier: Tier, places: number[]): Promise<number[]> {
     const wanted = places.length === keys.length ? keys : places.map((place) => keys[place] as string)
     const answers = await tier.pool.getMany(wanted)
     const earlier = tiers.slice(0, tiers.indexOf(tier))
@@ -63,8 +75,10 @@ export function makeRead(clock: Clock, random: Random, ttlMs: number, loads: Loa
       if (answer === undefined) return true
       const key = keys[place] as string
       const figures = classes.of(key)
-      if (answer === null || answer.version < (floors[place] as number)) {
-        if (answer !== null) figures.stale++
+      const isStale = answer !== null && answer.version < (floors[place] as number)
+      if (answer === null || isStale || !isIntact(key, answer.value)) {
+        if (isStale) figures.stale++
+        else if (answer !== null) figures.damaged++
         tier.exceptions.set(place, answer)
         return true
       }

@@ -5,8 +5,8 @@
  *   Read:  a random group of L1, then Main, then Backup, then `load`. Tiers that missed get the value.
  *   Write: Main, then all others. If Main fails: Backup, then the groups of L1. If both fail, the write fails and L1 is not touched.
  *
- * A pool may be late, wrong, empty or gone. Two things keep an answer right. `minVersion` says how new a value must be, and an older one is a
- * miss. And every value can be loaded again. A node that fails or stalls costs a read a bounded time and never an error.
+ * A pool may be late, wrong, empty or gone. Three things keep an answer right. `minVersion` says how new a value must be, and an older one is
+ * a miss. So is a value with damaged bytes, which `isIntact` finds. And every value can be loaded again. A node that fails or stalls costs a read a bounded time and never an error.
  */
 
 /** A cached value with its version. The bytes belong to the cache: callers do not change them. */
@@ -30,12 +30,15 @@ export type Load = (missing: readonly string[]) => Promise<(Stamped | undefined)
 /** A cached value with an older version counts as a miss. */
 export type MinVersion = (key: string) => number
 
+/** False: the bytes of a cached value are damaged. It counts as a miss, and the next tier or the load replaces it. Must not throw. */
+export type IsIntact = (key: string, value: Buffer) => boolean
+
 export type TieredCache = {
   /**
    * Values in key order; a key may be repeated. Concurrent calls share the load of a key. A call joins a load that began earlier, unless
    * `minVersion` has grown for the key since. That a value does not exist is remembered for a short time, in the process.
    */
-  getMany(keys: readonly string[], load: Load, minVersion?: MinVersion): Promise<(Stamped | undefined)[]>
+  getMany(keys: readonly string[], load: Load, minVersion?: MinVersion, isIntact?: IsIntact): Promise<(Stamped | undefined)[]>
   /** The value of Main, else of Backup, never of L1; undefined if neither has it. For a change by `cas`. */
   gets(key: string): Promise<{ stamped: Stamped; token: CasToken } | undefined>
   /**
@@ -64,6 +67,8 @@ export type ClassFigures = {
   loaded: number
   /** Values below `minVersion`, counted in each pool that had one. */
   stale: number
+  /** Values whose bytes were damaged, counted alike. */
+  damaged: number
   /** Bytes of values that pools returned. */
   bytes: number
   /** Calls of `getMany`, and the sum of their durations in ms. A call counts for the class of its first key. */

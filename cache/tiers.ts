@@ -19,7 +19,7 @@ import { makeLoads } from './loads.ts'
 import type { NodeClient } from './node-client.ts'
 import type { Pool } from './pool.ts'
 import { makeRead } from './read.ts'
-import type { CasToken, Load, MinVersion, NodeFigures, Stamped, TieredCache } from './tiered-cache.ts'
+import type { CasToken, IsIntact, Load, MinVersion, NodeFigures, Stamped, TieredCache } from './tiered-cache.ts'
 
 export type TieredCacheOptions = {
   /** Milliseconds after its load or write until a value leaves all pools. Minimum 1000. Default 600000. */
@@ -51,12 +51,17 @@ export function makeTieredCache(
   const classes = makeClassFigures()
   const read = makeRead(clock, random, ttlMs, loads, classes)
 
-  async function getMany(keys: readonly string[], load: Load, minVersion: MinVersion = () => -Infinity) {
+  async function getMany(
+    keys: readonly string[],
+    load: Load,
+    minVersion: MinVersion = () => -Infinity,
+    isIntact: IsIntact = () => true,
+  ): Promise<(Stamped | undefined)[]> {
     const [first] = keys
     if (first === undefined) return []
     const begun = clock.now()
     try {
-      return await generations.run((pools) => read(pools, keys, load, minVersion))
+      return await generations.run((pools) => read(pools, keys, load, minVersion, isIntact))
     } finally {
       const figures = classes.of(first)
       figures.calls++

@@ -56,6 +56,7 @@ export function addFeedMetrics(registry: Registry, { figures }: FeedSubgraph): v
     figures,
   )
   addClassCounter(registry, 'tidemark_feed_cache_stale_total', 'Cached values that were too old, by class.', ['stale'], figures)
+  addClassCounter(registry, 'tidemark_feed_cache_damaged_total', 'Cached values that could not be decoded, by class.', ['damaged'], figures)
   addClassCounter(registry, 'tidemark_feed_cache_bytes_total', 'Bytes that the cache returned, by class.', ['bytes'], figures)
   addClassCounter(registry, 'tidemark_feed_cache_calls_total', 'Reads of the cache, each of many values, by class.', ['calls'], figures)
   addClassCounter(registry, 'tidemark_feed_cache_seconds_total', 'Time of these reads, loads included, by class.', ['ms'], figures, 1_000)

@@ -7,13 +7,14 @@ import { recordedCache, stamped, type Behaviour, type PoolName } from './recordi
 const TTL_MS = 600_000
 const ENDS_AT = Date.now() + TTL_MS
 const READ_ORDER = ['l1', 'main', 'backup'] as const
-const STATES = ['hit', 'miss', 'stale', 'fails'] as const
+const STATES = ['hit', 'miss', 'stale', 'damaged', 'fails'] as const
 type State = (typeof STATES)[number]
 
 /** The write into a pool that was read before the value was found, by its state. */
-const FILLS: Record<State, string | undefined> = { hit: undefined, miss: 'fill', stale: 'replace', fails: undefined }
+const FILLS: Record<State, string | undefined> = { hit: undefined, miss: 'fill', stale: 'replace', damaged: 'replace', fails: undefined }
 
-const [fresh, old, loaded] = [stamped('fresh', 5), stamped('old', 4), stamped('loaded', 5)]
+const [fresh, old, torn, loaded] = [stamped('fresh', 5), stamped('old', 4), stamped('torn', 5), stamped('loaded', 5)]
+const STORED = { hit: fresh, stale: old, damaged: torn }
 let unique = 0
 const nextKey = (): string => `k${process.pid}:${++unique}`
 
@@ -63,7 +64,7 @@ function makeRig(open: Open) {
     const behaviour: Partial<Record<PoolName, Behaviour>> = {}
     for (const [name, state] of Object.entries(states) as [PoolName, State][]) {
       if (state === 'fails') behaviour[name] = 'fails'
-      else if (state !== 'miss') await open()[name].set(key, state === 'hit' ? fresh : old, ENDS_AT)
+      else if (state !== 'miss') await open()[name].set(key, STORED[state], ENDS_AT)
     }
     return { key, behaviour }
   }
@@ -95,9 +96,13 @@ function readRules(open: Open): void {
       [key],
       async () => [loaded],
       () => 5,
+      (_, bytes) => bytes.toString() !== 'torn',
     )
 
     expect(value?.value.toString()).toBe(found === -1 ? 'loaded' : 'fresh')
+    const { stale, damaged } = cache.figures().classes['k'] ?? {}
+    const ofState = (state: State) => asked.filter((name) => states[name] === state).length
+    expect({ stale, damaged }).toEqual({ stale: ofState('stale'), damaged: ofState('damaged') })
     expect(calls).toEqual([...asked.map((name) => `read ${name}`), ...fills, ...(found === -1 ? ['fill other l1'] : [])])
     for (const name of asked) {
       if (states[name] !== 'fails') expect(await textIn(name, key)).toBe(found === -1 ? 'loaded' : 'fresh')

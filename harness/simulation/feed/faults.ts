@@ -90,7 +90,7 @@ export function plantInCache(cache: TieredCache, { stampsHigh }: ProcessFaults):
     value === undefined || value.version < 0 ? value : { ...value, version: Infinity }
   return {
     ...cache,
-    getMany: (keys, load, minVersion) => cache.getMany(keys, async (missing) => (await load(missing)).map(stamped), minVersion),
+    getMany: (keys, load, ...checks) => cache.getMany(keys, async (missing) => (await load(missing)).map(stamped), ...checks),
   }
 }
 

@@ -3,14 +3,14 @@
  */
 import type { Clock } from '../../../core/clock.ts'
 import type { Degraded } from '../../../core/outage/degraded.ts'
-import type { Stamped, TieredCache } from '../../../cache/tiered-cache.ts'
+import type { IsIntact, Stamped, TieredCache } from '../../../cache/tiered-cache.ts'
 import { contentKey } from '../model/cache-keys.ts'
 import type { Post } from '../model/post.ts'
 import { createdAtOf, regionOfPost, type PostId } from '../packed/post-id.ts'
 import type { VersionFloor } from './freshness.ts'
 import { readHot, readRecords } from './overlay.ts'
 import type { ReadStores } from './sections.ts'
-import { LACKS_HOT_STORE, LACKS_RECORD_STORE, decodeContent, encodeContent, noteLacks, stampOf } from './values.ts'
+import { LACKS_HOT_STORE, LACKS_RECORD_STORE, decodeContent, encodeContent, isContent, noteLacks, stampOf } from './values.ts'
 
 /** No post gets an id with an older time than this, because the clocks of servers do not differ by more. */
 const NEW_MS = 60_000
@@ -56,9 +56,11 @@ export function makeContents(stores: PostStores, cache: TieredCache, clock: Cloc
     })
   }
 
+  const isIntact: IsIntact = (key, value) => isContent(key.slice(1), value)
+
   return {
     async getMany(ids, floorOf, degraded) {
-      const values = await cache.getMany(ids.map(contentKey), (keys) => load(keys, floorOf), floorOf)
+      const values = await cache.getMany(ids.map(contentKey), (keys) => load(keys, floorOf), floorOf, isIntact)
       return values.map((stamped, at) => {
         if (stamped === undefined) return undefined
         const { post, lacks } = decodeContent(ids[at] as PostId, stamped.value)

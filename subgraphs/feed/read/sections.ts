@@ -17,7 +17,7 @@ import type { FeedHotStore, ListChanges } from '../stores/hot-store.ts'
 import type { FeedRecords, ListPart } from '../stores/record-store.ts'
 import type { VersionFloor } from './freshness.ts'
 import { combine, horizonOf, readHot, readRecords } from './overlay.ts'
-import { decodeInbox, decodeSection, encodeInbox, encodeSection, noteLacks, stampOf } from './values.ts'
+import { decodeInbox, decodeSection, encodeInbox, encodeSection, isInbox, isSection, noteLacks, stampOf } from './values.ts'
 import { LACKS_HOT_STORE, LACKS_RECORD_STORE, type Inbox, type Section } from './values.ts'
 
 /** Ids of each section. */
@@ -88,7 +88,7 @@ export function makeSections(
         version: stampOf(section.lacks, version, floors[at] as number),
       }))
     }
-    const values = await cache.getMany(authors.map(keyOf), load, floorOf)
+    const values = await cache.getMany(authors.map(keyOf), load, floorOf, (_, value) => isSection(value))
     return values.map((stamped) => decodeSection((stamped as Stamped).value))
   }
 
@@ -120,7 +120,7 @@ export function makeSections(
     restOfOutboxes: (authors, before, degraded) => noted(rest(posts, authors, before), degraded),
     async inbox(viewer, floorOf, degraded) {
       const load = (keys: readonly string[]) => Promise.all(keys.map((key) => loadInbox(key, floorOf)))
-      const [stamped] = await cache.getMany([inboxKey(viewer)], load, floorOf)
+      const [stamped] = await cache.getMany([inboxKey(viewer)], load, floorOf, (_, value) => isInbox(value))
       const inbox = decodeInbox((stamped as Stamped).value)
       noteLacks(inbox.section.lacks, degraded)
       return inbox

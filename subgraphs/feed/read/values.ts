@@ -15,12 +15,15 @@
  * (class c) has the flags and the post as protobuf, or nothing if the post is not known.
  *
  * A value that lacks a store has version -1, so the cache does not keep it.
+ *
+ * A node of the cache may return damaged bytes. The checks of this file accept only bytes that can be decoded. Damage that leaves the form
+ * intact passes: there is no checksum.
  */
 import type { Degraded } from '../../../core/outage/degraded.ts'
 import { decodePost, decodeWords, encodePost, encodeWords } from '../model/post-codec.ts'
 import type { FilterWords, Post } from '../model/post.ts'
 import type { MergeSource } from '../packed/merge.ts'
-import type { PostId } from '../packed/post-id.ts'
+import { isRestrictedId, type PostId } from '../packed/post-id.ts'
 import { ID_BYTES } from '../packed/vector.ts'
 
 export const LACKS_HOT_STORE = 1
@@ -58,6 +61,12 @@ export function decodeSection(bytes: Buffer): Section {
   return { ids: bytes.subarray(1 + ID_BYTES), hasMore: true, floor: bytes.subarray(1, 1 + ID_BYTES), lacks: flags & LACKS_BOTH }
 }
 
+/** Of a cached value, which lacks no store. */
+export function isSection(bytes: Buffer): boolean {
+  const isWhole = bytes.length % ID_BYTES === 1
+  return isWhole && (bytes[0] === 0 || (bytes[0] === HAS_MORE && bytes.length > ID_BYTES))
+}
+
 export function encodeInbox({ section, words }: Inbox): Buffer {
   const list = encodeSection(section)
   const length = Buffer.allocUnsafe(4)
@@ -70,6 +79,12 @@ export function decodeInbox(bytes: Buffer): Inbox {
   return { section: decodeSection(bytes.subarray(4, end)), words: decodeWords(bytes.subarray(end)) }
 }
 
+export function isInbox(bytes: Buffer): boolean {
+  if (bytes.length < 4) return false
+  const end = 4 + bytes.readUInt32BE(0)
+  return end <= bytes.length && isSection(bytes.subarray(4, end)) && decodedOr(undefined, () => decodeInbox(bytes)) !== undefined
+}
+
 export function encodeContent(post: Post | undefined, lacks: number): Buffer {
   return post === undefined ? Buffer.of(lacks) : Buffer.concat([Buffer.of(lacks), encodePost(post)])
 }
@@ -77,4 +92,19 @@ export function encodeContent(post: Post | undefined, lacks: number): Buffer {
 export function decodeContent(id: PostId, bytes: Buffer): { post: Post | undefined; lacks: number } {
   const lacks = bytes[0] as number
   return { post: bytes.length === 1 ? undefined : decodePost(id, bytes.subarray(1)), lacks }
+}
+
+/** Of a cached value: a post, and no store is lacking. */
+export function isContent(id: PostId, bytes: Buffer): boolean {
+  if (bytes[0] !== 0) return false
+  const post = decodedOr(undefined, () => decodeContent(id, bytes).post)
+  return post !== undefined && post.author !== '' && (post.audience !== undefined) === isRestrictedId(id)
+}
+
+function decodedOr<T>(otherwise: T, decode: () => T): T {
+  try {
+    return decode()
+  } catch {
+    return otherwise
+  }
 }

@@ -69,6 +69,23 @@ describe('a home feed', () => {
     expect(await callsOf(() => page('1', 20))).toStrictEqual(['listChanges'])
   })
 
+  it('is read from the stores again if cached values are damaged, and replaces them in the cache', async () => {
+    const { process, publishMany, publish, page, follow, callsOf } = open({ sizes: { head: 2, outbox: 5, inbox: 5, rest: 3 } })
+    follow('1', '2')
+    const ids = await publishMany('2', 4)
+    ids.unshift((await publish('4', 'for you', ['1'])).id)
+    expect(await page('1', 5)).toMatchObject({ ids })
+    for (const key of ['h2', 'o2', 'i1', ...ids.map((id) => `c${id}`)]) {
+      const held = await process.cache.gets(key)
+      expect.assert(held !== undefined)
+      await process.cache.set(key, { ...held.stamped, value: held.stamped.value.subarray(0, 5) })
+    }
+    expect(await page('1', 5)).toMatchObject({ ids, degraded: [] })
+    expect(await callsOf(() => page('1', 5))).toStrictEqual(['listChanges'])
+    const { h, o, i, c } = process.cache.figures().classes
+    for (const figures of [h, o, i, c]) expect(figures?.damaged).toBeGreaterThan(0)
+  })
+
   it('continues from heads to outboxes and to the record store, without a gap', async () => {
     const { world, publishMany, page, follow } = open({ sizes: { head: 2, outbox: 5, inbox: 2, rest: 3 } })
     follow('1', '2', '3')

@@ -1,5 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import type { Post } from '../../../../subgraphs/feed/model/post.ts'
+import { postIdOf } from '../../../../subgraphs/feed/packed/post-id.ts'
 import { packIds } from '../../../../subgraphs/feed/packed/vector.ts'
 import {
   LACKS_BOTH,
@@ -9,6 +11,9 @@ import {
   encodeContent,
   encodeInbox,
   encodeSection,
+  isContent,
+  isInbox,
+  isSection,
   stampOf,
 } from '../../../../subgraphs/feed/read/values.ts'
 
@@ -19,7 +24,21 @@ const section = fc.oneof(
   fc.record({ ids: vector, hasMore: fc.constant(false), lacks }, { noNullPrototype: true }),
   fc.record({ ids: vector, hasMore: fc.constant(true), floor, lacks }, { noNullPrototype: true }),
 )
+const cachedSection = section.map((one) => ({ ...one, lacks: 0 }))
 const words = fc.record({ words: fc.array(fc.string({ unit: 'grapheme' })), version: fc.maxSafeNat() }, { noNullPrototype: true })
+
+const [PUBLIC, RESTRICTED] = [postIdOf(1_000, 3), postIdOf(1_001, 3)]
+const POST: Post = {
+  id: PUBLIC,
+  author: 'a',
+  text: 'some text',
+  media: [],
+  source: undefined,
+  audience: undefined,
+  clientKey: 'k',
+  version: 9,
+  deleted: false,
+}
 
 describe('a cached value', () => {
   it('gives its section back', () => {
@@ -54,6 +73,50 @@ describe('a cached value', () => {
     }
     expect(decodeContent('77', encodeContent(post, 1))).toStrictEqual({ post, lacks: 1 })
     expect(decodeContent('77', encodeContent(undefined, 2))).toStrictEqual({ post: undefined, lacks: 2 })
+  })
+
+  it('is intact as it was encoded', () => {
+    fc.assert(
+      fc.property(cachedSection, words, (one, some) => {
+        expect(isSection(encodeSection(one))).toBe(true)
+        expect(isInbox(encodeInbox({ section: one, words: some }))).toBe(true)
+      }),
+    )
+    expect(isContent(PUBLIC, encodeContent(POST, 0))).toBe(true)
+    expect(isContent(RESTRICTED, encodeContent({ ...POST, audience: [] }, 0))).toBe(true)
+  })
+
+  it('is damaged, and no check throws, if it was cut, or is empty or of another class', () => {
+    const list = encodeSection({ ids: packIds(['1', '2', '3']), hasMore: true, floor: packIds(['1']), lacks: 0 })
+    const inbox = encodeInbox({ section: decodeSection(list), words: { words: ['word'], version: 7 } })
+    const content = encodeContent(POST, 0)
+    for (const wrong of [Buffer.alloc(0), list.subarray(0, 6), list.subarray(0, -3), inbox, content, list.subarray(1)])
+      expect(isSection(wrong)).toBe(false)
+    for (const wrong of [Buffer.alloc(0), inbox.subarray(0, 3), inbox.subarray(0, 20), inbox.subarray(0, -4), list, content])
+      expect(isInbox(wrong)).toBe(false)
+    for (const wrong of [
+      Buffer.alloc(0),
+      content.subarray(0, 1),
+      content.subarray(0, 5),
+      content.subarray(0, -1),
+      inbox,
+      Buffer.from('rubbish'),
+    ])
+      expect(isContent(PUBLIC, wrong)).toBe(false)
+  })
+
+  it('is damaged if a restricted post lost its audience, or a public one has one', () => {
+    expect(isContent(RESTRICTED, encodeContent(POST, 0))).toBe(false)
+    expect(isContent(PUBLIC, encodeContent({ ...POST, audience: ['9'] }, 0))).toBe(false)
+  })
+
+  it('never makes a check throw, whatever its bytes', () => {
+    fc.assert(
+      fc.property(fc.uint8Array({ maxLength: 64 }), (bytes) => {
+        const value = Buffer.from(bytes)
+        for (const check of [isSection, isInbox, (some: Buffer) => isContent(PUBLIC, some)]) expect(typeof check(value)).toBe('boolean')
+      }),
+    )
   })
 
   it('is not kept by a cache if a store was down when it was loaded', () => {
