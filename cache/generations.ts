@@ -16,7 +16,7 @@ export type Generations = {
   /** Runs a call with the newest pools. They stay usable until it ends. */
   run<T>(call: (pools: Pools) => Promise<T>): Promise<T>
   current(): Pools
-  /** Refuses nothing: waits for calls under way, then closes all connections. */
+  /** Waits for calls under way, and for those that begin meanwhile. Then closes all connections. */
   stop(): Promise<void>
 }
 

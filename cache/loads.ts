@@ -44,7 +44,7 @@ export function makeLoads(clock: Clock, { loadsAtOnce, negativeTtlMs, graceMs }:
   const flights = new Map<string, Flight>()
   /** From a key to its floor at the start of the load that found nothing. */
   const absent = makeSieveCache<number>(clock, { entriesMax: ABSENT_MAX, bytesMax: ABSENT_MAX })
-  /** Pages of thousands of keys ask, and most sites have no absent keys. */
+  /** Saves the lookups of a page with thousands of keys: most sites have no absent keys. */
   let mayBeAbsent = false
   const inSlot = makeSlots(loadsAtOnce)
 
@@ -104,7 +104,7 @@ export function makeLoads(clock: Clock, { loadsAtOnce, negativeTtlMs, graceMs }:
       const loaded = await promise
       for (const { place, index } of places) values[place] = loaded[index]
     })
-    // All of them: the own load sends its values to pools, which the call keeps open until its end.
+    // Waits for all of them: the pools stay open until this call ends, and its own load still fills them.
     const failed = (await Promise.allSettled(joined)).find((each) => each.status === 'rejected')
     if (failed !== undefined) throw failed.reason
     return values

@@ -48,7 +48,7 @@ export const ERRORS = {
   TEXT_INVALID: {
     status: 400,
     retryable: false,
-    meaning: 'The text of a post is too long or not well-formed, or text, media and source are all missing.',
+    meaning: 'The text of a post is too long or not well-formed, or the text is blank and media and source are missing.',
   },
   MEDIA_INVALID: { status: 400, retryable: false, meaning: 'A post has too many media, or one of them is not an https URL.' },
   AUDIENCE_INVALID: { status: 400, retryable: false, meaning: 'The audience of a post is empty, or has more than 1,000 ids.' },
@@ -66,7 +66,11 @@ export const ERRORS = {
   SOURCE_RESTRICTED: { status: 400, retryable: false, meaning: 'The source of a post is for chosen viewers only, and cannot be shared.' },
   FOLLOW_SELF: { status: 400, retryable: false, meaning: 'A viewer cannot follow themselves.' },
   FOLLOWS_TOO_MANY: { status: 400, retryable: false, meaning: 'The viewer follows as many users as allowed.' },
-  FILTER_WORDS_INVALID: { status: 400, retryable: false, meaning: 'A filter word is empty or too long, or there are too many.' },
+  FILTER_WORDS_INVALID: {
+    status: 400,
+    retryable: false,
+    meaning: 'A filter word is blank, too long or not well-formed, or there are too many.',
+  },
   DELTA_INVALID: {
     status: 400,
     retryable: false,

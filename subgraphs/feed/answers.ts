@@ -11,7 +11,7 @@ export function knownPost(entity: string, post: Post): SubjectEntity<Post> {
   return knownSubject(entity, post.id, post)
 }
 
-/** A user whom the viewer has just followed, or not any more. It may be in the journal only, so it replaces the answer of a store. */
+/** A user whom the viewer has just followed or unfollowed. The change may be in the journal only, so it overrides the answers of stores. */
 export class FollowedUser {
   readonly id: ViewerId
   readonly follows: boolean
@@ -26,7 +26,7 @@ export class FollowedUser {
 export function postsOf(entity: string, page: PostPage, hasPreviousPage: boolean) {
   const edges = page.edges.map(({ cursor, post }) => ({ cursor, node: knownPost(entity, post) }))
   const { pageInfo } = connectionOf(edges, page, hasPreviousPage)
-  // After many posts that were left out, the next page begins below the last edge.
+  // If many posts were left out, `page.endCursor` is below the last edge.
   return { edges, pageInfo: { ...pageInfo, endCursor: page.endCursor ?? null } }
 }
 

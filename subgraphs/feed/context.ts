@@ -18,7 +18,7 @@ export type FeedContext = {
 }
 
 export type FeedReads = Pick<Pages, 'homeFeed' | 'userPosts'> & {
-  /** Null if no store answers. `asOf`: as of a page. */
+  /** Null if no store answers. `asOf`: the moment of the page to which the words belong. */
   words(viewer: ViewerId, degraded: Degraded, asOf: Moment | undefined): Promise<FilterWords | null>
   waiting: OpenWaiting
   /** Pages of follows. */

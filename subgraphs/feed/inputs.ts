@@ -37,7 +37,7 @@ export function checkPublish(input: PublishPostInput, author: ViewerId): PostDra
   const source = input.source ?? undefined
   if (source !== undefined) checkId(source, 'source')
   if (input.text.trim() === '' && input.media.length === 0 && source === undefined)
-    throw wrong('TEXT_INVALID', 'text, media and source are all missing: send at least one of them', 'text')
+    throw wrong('TEXT_INVALID', 'text is blank, and media and source are missing: send at least one of the three', 'text')
   return { author, text: input.text, media: input.media, source, audience: audienceOf(input.audience), clientKey: input.clientKey }
 }
 
@@ -81,7 +81,12 @@ export function checkWords(words: readonly string[]): string[] {
   words.forEach((word, at) => {
     if (word.trim() !== '' && lengthOf(word) <= WORD_MAX && word.isWellFormed()) return
     const shown = word.slice(0, 16).toWellFormed()
-    throw wrong('FILTER_WORDS_INVALID', `words[${at}] "${shown}" is not valid: send 1 to ${WORD_MAX} characters`, 'words', String(at))
+    throw wrong(
+      'FILTER_WORDS_INVALID',
+      `words[${at}] "${shown}" is not valid: send 1 to ${WORD_MAX} characters, not only blanks`,
+      'words',
+      String(at),
+    )
   })
   return [...new Set(words)]
 }

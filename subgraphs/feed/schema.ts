@@ -8,7 +8,7 @@ const base = readFileSync(new URL('../../schema/feed.graphql', import.meta.url),
 /** The type of posts in schema/feed.graphql. A configuration may give it another name. */
 const ENTITY = 'Post'
 
-const FIELDS = `  "The author. Null if there is no such post for this viewer, as all fields below."
+const FIELDS = `  "The author. This field and those below are null if there is no such post for this viewer."
   author: User
   "At most 2000 characters. It may be empty."
   text: String
@@ -24,9 +24,9 @@ const FIELDS = `  "The author. Null if there is no such post for this viewer, as
   sourceState: SourceState
   "Public posts that share this one and are not deleted."
   repostCount: BigCount
-  "Comments, as the service that owns them counts."
+  "Comments, counted by the service that owns them."
   commentCount: BigCount
-  "Reads, as the service that owns them counts."
+  "Reads, counted by the service that owns them."
   readCount: BigCount
 `
 

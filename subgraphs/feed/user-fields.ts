@@ -1,4 +1,4 @@
-/** The fields of a user: their posts, and whom they follow. All of them are public, so nothing here depends on scopes. */
+/** The fields of a user: their posts, and whom they follow. None of them needs a scope. */
 import { checkFirst } from '../../core/input-limits.ts'
 import { idFrom } from '../../core/keys.ts'
 import { requireViewer } from '../../core/viewer.ts'

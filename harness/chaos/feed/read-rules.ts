@@ -9,10 +9,11 @@ import type { FeedHistory, FollowsRead, Interval, Lookup, PageRead, Read, ShownP
 
 export type Fail = (sentence: string) => void
 
-/** A cached value lives for three times this (`rememberMsOf` in config/feed.ts). The runs configure it. */
+/** `cache.ttlMs` of the runs. */
 export const CACHE_TTL_MS = 20_000
 /** A change is persisted within this time, although servers and jobs are killed meanwhile. */
 const PERSISTED_MAX_MS = 60_000
+/** The life of a cached value with a margin, and the time until a change is persisted. */
 const OLD_MAX_MS = 3 * CACHE_TTL_MS + PERSISTED_MAX_MS
 
 const SERVERS: Readonly<Record<string, string>> = { hotStore: 'redis', log: 'kafka', recordStore: 'mariadb' }

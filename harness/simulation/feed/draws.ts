@@ -81,7 +81,7 @@ export function drawFeedWorld({ between, chance }: Dice): DrawnFeedWorld {
   const cacheOptions = drawCacheOptions(between, chance)
   // A value leaves all pools `ttlMs` after its load. Several calls of the load may be held up.
   const rememberMs = cacheOptions.ttlMs + 4 * stallMaxMs + 3_000
-  // Longer than all jobs are ever away: an inbox forgets what is older, also before it is persisted.
+  // Longer than all jobs are ever away: nothing is forgotten while something older waits to be persisted.
   const keepMs = Math.max(rememberMs, 60_000) + between(0, chance(0.5) ? 1_000 : 60_000)
   const names = ['7', '10', 'ann', '12', 'bob']
   return {

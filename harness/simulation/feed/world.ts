@@ -215,7 +215,7 @@ function makeRest(
   let passedMs = 0
   let cleanAt = scheduler.now()
 
-  /** Inboxes forget what is older than `keepMs`, also before it is persisted. A job that is down for longer is out of scope. */
+  /** Less than `keepMs` while something waits to be persisted: from then on, purges would forget nothing. */
   function mayPassMs(): number {
     if (stores.hot.state.countDirty() === 0) cleanAt = scheduler.now()
     return Math.min(

@@ -1,4 +1,4 @@
-/** The bases of subjects: their totals in the record store with all counters of their business, zeros for subjects that it does not have. */
+/** The bases of subjects: their totals in the record store. A counter or a subject that it does not have is 0. */
 import type { Subject } from '../../../core/domain.ts'
 import { TidemarkError } from '../../../core/errors.ts'
 import type { CounterSchemas, CountRow, Counts } from '../model/counts.ts'
@@ -9,13 +9,14 @@ export type Bases = ReturnType<typeof makeBases>
 export function makeBases(records: CounterRecords, schemas: CounterSchemas) {
   function withAllNames(subject: Subject, counts: Counts = {}): Counts {
     const schema = schemas.get(subject.business)
-    if (schema === undefined) throw new TidemarkError('BUSINESS_UNKNOWN', `business ${subject.business} has no counters`)
+    if (schema === undefined)
+      throw new TidemarkError('BUSINESS_UNKNOWN', `business ${subject.business} has no counters: give it some in the configuration`)
     const known = schema.names.map((name) => [name, counts[name] ?? 0] as const)
     return Object.fromEntries(known)
   }
 
   return {
-    /** In order. */
+    /** In the order of `subjects`. */
     async of(subjects: readonly Subject[]): Promise<CountRow[]> {
       const totals = await records.getTotalsMany(subjects)
       return subjects.map((subject, at) => ({

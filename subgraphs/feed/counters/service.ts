@@ -18,7 +18,7 @@ import { makeCounterReads, type CounterReadFigures } from './reads.ts'
 export type CountResult = 'counted' | 'repeated' | 'invalid' | TidemarkError
 
 export type CounterService = {
-  /** Each event once, in order of the events. Every counter is one of its business; deltas are in range. */
+  /** Counts each event once. Results are in the order of the events. Every counter is one of its business; deltas are in range. */
   adjust(events: readonly CountEvent[]): Promise<CountResult[]>
   /** In order; zeros for a subject that was never counted, null for one whose stores do not answer (see `degraded`). */
   getMany(subjects: readonly Subject[], degraded: Degraded): Promise<(Counts | null)[]>
@@ -47,14 +47,14 @@ export function makeCounterService(
   const bases = makeBases(records, schemas)
   const reads = makeCounterReads(hot, bases, fillsReads, onError)
 
-  /** Throws what no answer can name. */
+  /** The error as a result, if a store is down or full. Throws any other error. */
   function failure(error: unknown): TidemarkError {
     const isOutage = saysDown(error, 'hotStore') || saysDown(error, 'recordStore') || saysFull(error)
     if (!isOutage || !isTidemarkError(error)) throw error
     return error
   }
 
-  /** Of subjects in parts that answer. Fills the unknown subjects and sends their events again. */
+  /** For subjects whose parts of the store answer. Fills the unknown ones and sends their events again. */
   async function adjustTogether(events: readonly CountEvent[]): Promise<CountResult[]> {
     const outcomes = await hot.adjust(events, clock.now())
     const unfilled = events.filter((_, at) => outcomes[at] === 'needs-base')

@@ -71,7 +71,7 @@ export function makeFollowLists(longsets: LongsetStore, marks: Pick<FollowMarks,
   async function built(viewer: ViewerId, degraded: Degraded): Promise<Buffer | null> {
     const underWay = building.get(viewer)
     const joined = underWay && (await underWay)
-    // Without the hot store, no answer is as new as the last follow, and all of them say so.
+    // While a store is down, a second build may lack the last follow too, and the answer says so.
     const { set, without } = joined !== undefined && (joined.isStored || joined.without.size > 0) ? joined : await own(viewer)
     for (const store of without) degraded.add(store)
     return set

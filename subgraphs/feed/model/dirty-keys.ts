@@ -8,7 +8,7 @@ export type DirtyKey = { viewer: ViewerId; post: PostId } | { viewer: ViewerId; 
 /** A walk over dirty keys: an empty object, in which the store notes its place. */
 export type DirtyWalk = { place?: unknown }
 
-/** Number 0 is no business: as for the settings of history. */
+/** No post has this id. The keys have the business 0, which is no business, as the settings of history do. */
 const WORDS_OID = 'words'
 
 export function flushedKeyOf({ viewer, post }: DirtyKey): FlushedKey {

@@ -26,7 +26,7 @@ export type PostDraft = Omit<Post, 'id' | 'version' | 'deleted'>
 /** Words that hide a post in the viewer's home feed. `version`: as in `Post`, of the viewer's region; 0 if none were ever set. */
 export type FilterWords = { words: readonly string[]; version: number }
 
-/** True if this viewer may see the post. Deleted posts are nobody's. */
+/** True if this viewer may see the post. Nobody may see a deleted one. */
 export function maySee(
   { author, audience, deleted }: Pick<Post, 'author' | 'audience' | 'deleted'>,
   viewer: ViewerId | undefined,
@@ -36,7 +36,7 @@ export function maySee(
   return viewer !== undefined && (viewer === author || audience.includes(viewer))
 }
 
-/** Whether the post is restricted to viewers of which this one is named. */
+/** True if the post is not deleted and its audience names this viewer. */
 export function names({ audience = [], deleted }: Pick<Post, 'audience' | 'deleted'>, viewer: ViewerId): boolean {
   return !deleted && audience.includes(viewer)
 }

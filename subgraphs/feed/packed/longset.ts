@@ -15,7 +15,7 @@
  *
  *   an integer id     below 2^63, so its first bit is 0
  *   the hash of a name  the first 8 bytes of its SHA-256 with the first bit set. All ones become all ones but the last
- *   nothing           all ones
+ *   empty             all ones
  *
  * The probe number i of an id, from 0 on, is slot (`start` + i × (1 + `step` mod (M - 1))) mod M. `start` and `step` are hashes of 32 bits
  * of the slot's content (`longsetHash`). The search ends at the id, at an empty slot, or after as many probes as the header says.

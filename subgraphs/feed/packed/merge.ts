@@ -6,8 +6,8 @@
  * proportion to their logarithm.
  *
  *   1. The entry of a source is its newest id that was not returned yet.
- *   2. A source without such an id that goes on elsewhere (`hasMore`) has a bound instead: its floor. All its further ids are below it. An
- *      id comes before an equal bound.
+ *   2. A source that has no such id, and whose list goes on (`hasMore`), has a bound instead: its floor. All its further ids are below it.
+ *      An id comes before an equal bound.
  *   3. If the top is an id, it is the newest of all. The merge returns it, unless it equals the last one, and takes the next of its source.
  *   4. If the top is a bound, a source may have a newer id than all that are known. The merge asks for the continuation of all sources
  *      whose bounds are above all known ids. The caller gives them with `replace` and calls `next` again.

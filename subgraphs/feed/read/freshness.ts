@@ -29,7 +29,7 @@ import { makeNotes } from './notes.ts'
 export type FreshnessOptions = {
   /** Milliseconds for which changes are noted: at least as long as any pool may have a value (`rememberMsOf` in config/feed.ts). */
   rememberMs: number
-  /** Notes of half the time. Minimum 1. Default 500000: with short keys about 50 MB. */
+  /** Keys of one generation of notes (`notes.ts`). Minimum 1. Default 500000: with short keys about 50 MB. */
   notesMax?: number
   /** Milliseconds between two questions while somebody follows. Default 1000. */
   lookEveryMs?: number

@@ -8,7 +8,7 @@
  *   5. The contents of a page of ids, in one multi-get.
  *   6. Posts that are deleted, for other viewers, or have a filter word are replaced by the next ones of the merge.
  *
- * Authors, source posts, states and counts are fields of other resolvers and subgraphs, one batch each.
+ * Authors, source posts, marks and counts are fields of other resolvers and subgraphs, one batch each.
  */
 import type { ViewerId } from '../../../core/domain.ts'
 import type { Degraded } from '../../../core/outage/degraded.ts'
@@ -92,7 +92,7 @@ export function makePages(graph: FollowList, freshness: Pick<Freshness, 'look'>,
   }
 }
 
-/** Null if nothing was found and both stores are down: that list may be not empty. */
+/** Null if nothing was found and both stores are down: the list may have posts. */
 async function orNull(degraded: Degraded, read: (own: Degraded) => Promise<Walked | null>): Promise<Walked | null> {
   const own: Degraded = new Set()
   const walked = await read(own)
@@ -107,7 +107,7 @@ function pageOf(list: PostListName, first: number, { posts, end }: Walked): Post
   const isDropped = typeof end === 'object' && posts.length <= first
   return {
     edges,
-    // A walk that a store's outage stopped ends the list if it found nothing, so that clients do not ask for ever. The cursor stays valid.
+    // A walk that a store's outage stopped ends the list if it found nothing, so that clients stop asking. The cursor stays valid.
     hasNextPage: end === 'wanted' || isDropped || (end === 'outage' && shown.length > 0),
     endCursor: isDropped ? encodePostCursor(list, end.droppedTo) : edges.at(-1)?.cursor,
   }

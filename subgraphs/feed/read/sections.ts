@@ -96,7 +96,7 @@ export function makeSections(
     const floor = floorOf(key)
     const viewer = key.slice(1)
     const [{ section, version }] = (await readBoth(inboxes, [viewer], undefined, sizes.inbox)) as [Combined]
-    // After the version: words that were set in between are newer than it says, and never older.
+    // Read after the version of the list, so the words are never older than the version says.
     const [hotWords] = await readHot([{ viewer }], async () => [(await hot.getWords(viewer)) ?? null])
     const [stored] = hotWords ? [] : await readRecords(1, async () => [(await records.getWordsMany([viewer]))[0] ?? null])
     const hotLacks = hotWords === undefined ? LACKS_HOT_STORE : 0

@@ -34,7 +34,7 @@ const HAS_MORE = 4
 /** Bytes that a node of the cache must accept as one value. The largest are posts with long texts, media and audiences. */
 export const VALUE_BYTES_MAX = 98_304
 
-/** Part of a list, complete from its floor on, but for what the stores named in `lacks` have. */
+/** Part of a list, complete from its floor on, except for ids that only the stores in `lacks` have. */
 export type Section = MergeSource & { lacks: number }
 
 export type Inbox = { section: Section; words: FilterWords }

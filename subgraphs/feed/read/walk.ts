@@ -5,9 +5,9 @@
  * The merge asks for a further section of a list when the list could have a newer id than all that are known. Ids that the merge has
  * already given are looked at before, because they may be enough.
  *
- * While a store is down, a list may end above its end. A walk that cannot continue one list stops there: below, posts of that list would be
- * missing among the others, and a cursor would skip them for good. If both stores are down, such a list is left out, because the others are
- * only cached.
+ * While a store is down, the readable part of a list may end early. A walk that cannot continue a list stops there. Below, posts of that list
+ * would be missing among the others, and a cursor would skip them for good. If both stores are down, such a list is left out instead: all
+ * lists are only as long as the cache has them.
  */
 import type { ViewerId } from '../../../core/domain.ts'
 import { compareIds } from '../../../core/keys.ts'
@@ -43,8 +43,8 @@ export type Walked = {
   /** Newest first. */
   posts: Post[]
   /**
-   * Why it ended: there are as many as wanted, the lists have ended, a store that is down has the rest, or too many were dropped: the walk
-   * may go on below this post.
+   * Why it ended: it has the `wanted` number, the `lists` have ended, the rest is in a store that is down (`outage`), or too many posts were
+   * dropped. In the last case the caller continues below this post.
    */
   end: 'wanted' | 'lists' | 'outage' | { droppedTo: PostId }
 }

@@ -1,7 +1,7 @@
 /**
  * Port: the hot store of the feed. A post in it is readable at once. It holds the recent changes only: posts published, deleted or
- * restricted in the last days (`keepMs`), and all that are not persisted yet. The record store has the others, so a reader merges both
- * (`read/`): first the hot store, then the record store, and a change in the hot store wins.
+ * taken from a viewer in the last days (`keepMs`), and all that are not persisted yet. The record store has the others. A reader therefore
+ * merges both (`read/`): first the hot store, then the record store, and a change in the hot store wins.
  *
  * A post belongs to the region of its author, an inbox and filter words to the region of their viewer. One atomic step can change
  * everything in a region. Each region has a clock of ticks (`packed/post-id.ts`), which gives posts their ids and changes their versions.

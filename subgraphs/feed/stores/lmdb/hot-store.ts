@@ -1,6 +1,6 @@
 /**
  * The feed's hot store on LMDB. Each port call is one transaction over all its regions, more than the port's atomicity per region. Calls of
- * one event turn share a commit. environment.ts describes durability, keys.ts the layout.
+ * one turn of the event loop share a commit. environment.ts describes durability, keys.ts the layout.
  */
 import type { Environment } from '../../../../stores/lmdb/environment.ts'
 import { listMarks } from '../../../../stores/lmdb/dirty-marks.ts'

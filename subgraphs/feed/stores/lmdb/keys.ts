@@ -6,7 +6,7 @@
  *               WORDS    (nothing)                      the viewer's filter words
  *               KEY      client key                     id and contents' hash of the author's post with this key
  *               OUTBOX   (nothing)                      added and removed public posts of the author
- *               INBOX    (nothing)                      alike, for the viewer
+ *               INBOX    (nothing)                      added and removed restricted posts for the viewer
  *     changes   u16 region · kind · the rest
  *               NOTED    tick · cache key               (nothing): noted changes, oldest first
  *               NEWEST   cache key                      the tick of the key's noted change

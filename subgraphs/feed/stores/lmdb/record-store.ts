@@ -29,9 +29,9 @@ import {
 } from './records/keys.ts'
 
 const REMOVED_PER_WRITE = 2_000
-/** Lists that are read before others have their turn: about a millisecond. */
+/** Lists that a call reads before it yields to the event loop: about a millisecond. */
 const LISTS_PER_TURN = 64
-/** Posts that an operator's listing decodes before others have their turn. */
+/** Posts that an operator's listing decodes before it yields to the event loop. */
 const POSTS_PER_TURN = 1_000
 
 /** The environment stays open when the store is closed, since others may use it. */

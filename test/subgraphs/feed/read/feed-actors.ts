@@ -91,7 +91,7 @@ export function makeWriter(world: FeedWorld, ledger: FeedLedger, viewers: readon
   const acts = [publish, publish, publish, publish, deletePost, follow, setWords, world.persist, world.purge]
   let persistedAt = world.clock.now()
   return async (): Promise<void> => {
-    // An inbox forgets entries after this time, whether they are persisted or not.
+    // `purge` forgets nothing while something old waits to be persisted.
     if (world.clock.now() - persistedAt > KEEP_MS / 3) {
       await world.persist()
       persistedAt = world.clock.now()

@@ -1,5 +1,5 @@
 /**
- * Reads totals: one MGET of blocks, which have four counters of a subject in one place. A subject with a saturated counter takes a second
+ * Reads totals: one MGET of blocks, which have all counters of a subject in one place. A subject with a saturated counter takes a second
  * round trip, because its overflow entry must be of the same moment.
  */
 import type { Subject } from '../../../../../core/domain.ts'

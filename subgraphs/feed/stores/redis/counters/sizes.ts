@@ -26,11 +26,12 @@ export function makeSizes(connection: Connection, layout: CounterLayout, schemas
     )) as (Buffer | null)[][]
     distinct.forEach((shelf, at) => {
       const [blocks, written] = (answers[at] ?? []).map((each) => each?.toString())
-      const ours = schemaText(schemaOf(shelf.business))
+      const { region, business } = shelf
+      const ours = schemaText(schemaOf(business))
       if (written !== undefined && written !== ours) {
         throw new TidemarkError(
           'DATA_INCOMPATIBLE',
-          `Redis has the counters of business ${shelf.business} as "${written}", and "${ours}" is configured: set the counters back, or delete the keys of "${layout.size(shelf.region, shelf.business)}" after everything is persisted`,
+          `Redis has the counters of business ${business} as "${written}", and "${ours}" is configured: set the counters back, or persist everything and delete the keys like "${layout.block(region, business, 0)}", "${layout.size(region, business)}" and "${layout.overflow(region, business)}" of all regions`,
         )
       }
       known.set(nameOf(shelf), Number(blocks ?? 1))
