@@ -51,7 +51,7 @@ const businessSchema = z
       .record(z.string().regex(/^[a-z][A-Za-z0-9]{0,31}$/, 'use 1 to 32 letters and digits, beginning with a small letter'), count(1, 48))
       .optional()
       .describe(
-        'Counters of its subjects with their bits, such as `{ view: 32 }`, besides those of posts. Larger totals are kept too, but take more memory. Changing them needs empty counters in Redis. Embedded stores do not notice a change, and then show wrong counts.',
+        'Counters of its subjects with their bits, such as `{ view: 32 }`, besides those of posts. Larger totals are kept too, but take more memory. With Redis, a change takes the steps of `docs/operating/feed-data.md`.',
       ),
     thumbup: businessThumbupSchema.default({}).describe('Likes and dislikes of this business.'),
   })

@@ -103,6 +103,16 @@ export function makeCounterSchema<Name extends string>(bitsOf: Readonly<Record<N
   return { names, widths: fields.map(({ width }) => width), entryBytes, overflowBytes, pack, unpack, unpackNarrow, add }
 }
 
+/** Such as "repost:24 comment:20": stores keep it beside the entries. */
+export function schemaText({ names, widths }: CounterSchema<string>): string {
+  return names.map((name, at) => `${name}:${widths[at]}`).join(' ')
+}
+
+export function schemaOfText(text: string): CounterSchema<string> {
+  const fields = text.split(' ').map((field) => field.split(':') as [string, string])
+  return makeCounterSchema(Object.fromEntries(fields.map(([name, width]) => [name, Number(width)])))
+}
+
 function damaged(mistake: string): TidemarkError {
   return new TidemarkError('DATA_DAMAGED', `counters are damaged: ${mistake}. Restore them from the record store`)
 }

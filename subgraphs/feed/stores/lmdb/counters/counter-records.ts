@@ -58,7 +58,7 @@ export function subjectKey({ business, oid }: Subject): Buffer {
 }
 
 /** Before all subjects of the business, or behind them: no packed id begins with 0xff. */
-function businessKey(business: BusinessNumber, ...rest: number[]): Buffer {
+export function businessKey(business: BusinessNumber, ...rest: number[]): Buffer {
   return Buffer.from([business >> 8, business & 0xff, ...rest])
 }
 

@@ -21,7 +21,17 @@ const FORGOTTEN_PER_CALL = 16
 export function openLmdbCounterStore(environment: Environment, schemas: CounterSchemas, rememberMs = REMEMBER_MS): CounterStore {
   const totals = openTotals(environment, schemas)
   const { dirty, schemaOf, read, write } = totals
-  const calling = <T>(task: () => T | Promise<T>): Promise<T> => failingAs('HOT_STORE_UNAVAILABLE', environment.folder, task)
+  const businesses = [...schemas.keys()]
+  let isRepacked = false
+
+  /** Before the first call. A store that is full and needs no change is not written to. */
+  async function repack(): Promise<void> {
+    if (!environment.read(() => businesses.every(totals.isPacked))) await environment.write(totals.repack)
+    isRepacked = true
+  }
+
+  const calling = <T>(task: () => T | Promise<T>): Promise<T> =>
+    failingAs('HOT_STORE_UNAVAILABLE', environment.folder, () => (isRepacked ? task() : repack().then(task)))
   const reading = <T>(action: () => T): Promise<T> => calling(() => environment.read(action))
 
   return {

@@ -1,11 +1,12 @@
 /** Fills totals from the record store, and adds blocks when there are too many subjects for them. */
 import { scriptCommand, type Command, type Connection } from '../../../../../stores/redis/connection.ts'
 import type { CountRow } from '../../../model/counts.ts'
+import { schemaText } from '../../../packed/counter-schema.ts'
 import type { CounterStore } from '../../counter-store.ts'
 import { SUBJECTS_PER_BLOCK, blockOf, hashOf, idsIn, splitBlockOf } from './blocks.ts'
 import type { CounterLayout } from './keys.ts'
 import { SCRIPTS } from './scripts.ts'
-import { batchesOf, schemaText, type Batch, type Placed, type Shelf, type Sizes } from './sizes.ts'
+import { batchesOf, type Batch, type Placed, type Shelf, type Sizes } from './sizes.ts'
 
 export function makeFilling(connection: Connection, layout: CounterLayout, sizes: Sizes): CounterStore['fillTotals'] {
   function fillCommand({ region, business, items }: Batch<{ row: CountRow; placed: Placed }>): Command {

@@ -3,7 +3,7 @@ import type { BusinessNumber, Subject } from '../../../../../core/domain.ts'
 import { TidemarkError } from '../../../../../core/errors.ts'
 import type { Connection } from '../../../../../stores/redis/connection.ts'
 import type { CounterSchemas } from '../../../model/counts.ts'
-import type { CounterSchema } from '../../../packed/counter-schema.ts'
+import { schemaText, type CounterSchema } from '../../../packed/counter-schema.ts'
 import { blockOf, hashOf, packedOid } from './blocks.ts'
 import type { CounterLayout } from './keys.ts'
 
@@ -31,7 +31,7 @@ export function makeSizes(connection: Connection, layout: CounterLayout, schemas
       if (written !== undefined && written !== ours) {
         throw new TidemarkError(
           'DATA_INCOMPATIBLE',
-          `Redis has the counters of business ${business} as "${written}", and "${ours}" is configured: set the counters back, or persist everything and delete the keys like "${layout.block(region, business, 0)}", "${layout.size(region, business)}" and "${layout.overflow(region, business)}" of all regions`,
+          `Redis has the counters of business ${business} as "${written}", and "${ours}" is configured: configure the stored counters again, or follow "Change the counters of a business" in docs/operating/feed-data.md, which deletes "${layout.size(region, business)}" and its blocks after all totals are persisted`,
         )
       }
       known.set(nameOf(shelf), Number(blocks ?? 1))
@@ -68,11 +68,6 @@ export function makeSizes(connection: Connection, layout: CounterLayout, schemas
     },
     note: (shelf: Shelf, blocks: number): void => void known.set(nameOf(shelf), blocks),
   }
-}
-
-/** Such as "repost:24 comment:20". */
-export function schemaText({ names, widths }: CounterSchema<string>): string {
-  return names.map((name, at) => `${name}:${widths[at]}`).join(' ')
 }
 
 const ITEMS_PER_SCRIPT = 50

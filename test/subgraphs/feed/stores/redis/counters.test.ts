@@ -57,20 +57,33 @@ describe.skipIf(!(await redisIsHere()))('counters on Redis', () => {
       await store.close()
     })
 
-    it('another schema than that of the stored entries is refused with both', async () => {
+    it('another schema than that of the stored entries is refused with both, until the keys of the business are deleted', async () => {
       const store = openAt('schema')
-      const post = freshSubject()
-      await store.fillTotals([{ subject: post, counts: ZERO, version: 0 }])
+      const [post, other] = [freshSubject(), { ...freshSubject(), business: 9 }]
+      await store.fillTotals([
+        { subject: post, counts: { ...ZERO, repost: 2 ** 40 }, version: 0 },
+        { subject: other, counts: { view: 5 }, version: 0 },
+      ])
       await store.close()
-      const changed = openRedisCounterStore(new Map([[4, makeCounterSchema<string>({ like: 24 })]]), {
+      const changed = openRedisCounterStore(new Map([...SCHEMAS, [4, makeCounterSchema<string>({ like: 24 })]]), {
         urls: servers.urls,
         regions: 1,
         prefix: 'schema',
       })
       await expect(changed.getMany([post])).rejects.toMatchObject({
         code: 'DATA_INCOMPATIBLE',
-        message: expect.stringContaining('"repost:3 comment:5 like:24 read:32", and "like:24" is configured') as string,
+        message: expect.stringMatching(
+          /"repost:3 comment:5 like:24 read:32", and "like:24" is configured: .*"Change the counters of a business" in docs\/operating\/feed-data.md/,
+        ) as string,
       })
+
+      // The keys of the document.
+      for (const pattern of ['block:{*}:4:*', 'counters:size:{*}:4', 'counters:overflow:{*}:4'])
+        await admin.unlink(await admin.keys(`schema:${pattern}`))
+      expect(await changed.getMany([post, other])).toEqual([undefined, { view: 5 }])
+      await changed.fillTotals([{ subject: post, counts: { like: 7 }, version: 0 }])
+      expect(await changed.getMany([post])).toEqual([{ like: 7 }])
+      expect(await admin.keys('schema:*{*}:4*')).toHaveLength(2)
       await changed.close()
     })
 
