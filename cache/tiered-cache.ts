@@ -5,8 +5,13 @@
  *   Read:  a random group of L1, then Main, then Backup, then `load`. Tiers that missed get the value.
  *   Write: Main, then all others. If Main fails: Backup, then the groups of L1. If both fail, the write fails and L1 is not touched.
  *
- * A pool may be late, wrong, empty or gone. Three things keep an answer right. `minVersion` says how new a value must be, and an older one is
- * a miss. So is a value with damaged bytes, which `isIntact` finds. And every value can be loaded again. A node that fails or stalls costs a read a bounded time and never an error.
+ * A pool may be late, wrong, empty or gone. Three things keep an answer right:
+ *
+ * - `minVersion` says how new a value must be. An older value is a miss.
+ * - `isIntact` finds values with damaged bytes. They are misses too.
+ * - Every value can be loaded again.
+ *
+ * A node that fails or stalls costs a read a bounded time and never an error.
  */
 
 /** A cached value with its version. The bytes belong to the cache: callers do not change them. */
@@ -67,7 +72,7 @@ export type ClassFigures = {
   loaded: number
   /** Values below `minVersion`, counted in each pool that had one. */
   stale: number
-  /** Values whose bytes were damaged, counted alike. */
+  /** Values whose bytes were damaged, counted in each pool that had one. */
   damaged: number
   /** Bytes of values that pools returned. */
   bytes: number

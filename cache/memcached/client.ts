@@ -2,7 +2,7 @@
  * A node on Memcached, with its text protocol (protocol.txt of Memcached). docs/decisions/0076-memcached-client.md compares it with libraries.
  *
  * Reads are `gets`, one command for all keys. Quiet writes are `set`, `add` and `cas` with `noreply`, to which Memcached never answers, not
- * even with an error. The meta commands would answer errors of quiet writes, and these lines could not be told from other answers.
+ * even with an error. The meta commands would answer errors of quiet writes, and the client could not tell these lines from other answers.
  *
  * A value is stored as 8 bytes of its version (double, big-endian) and its bytes. A stored value that is shorter is a miss. Its flags are the
  * time of its end, in whole seconds since 1970.

@@ -269,7 +269,7 @@ export const feedBadInput: readonly Check[] = [
   },
   {
     id: 'source-deleted',
-    sentence: 'A deleted post is no source: the share is refused with POST_UNKNOWN.',
+    sentence: 'A deleted post cannot be shared: the share is refused with POST_UNKNOWN.',
     async check(audit) {
       const { published, deletePost, tryPublish, postIds } = await feed(audit)
       const [author, sharer] = [await audit.ownViewer(), await audit.ownViewer()]

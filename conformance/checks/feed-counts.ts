@@ -110,7 +110,8 @@ export const feedCounts: readonly Check[] = [
 export const feedStays: readonly Check[] = [
   {
     id: 'feed-stays',
-    sentence: 'After the write-back, posts, follows, filter words and counts are as before, and events and publications are still known.',
+    sentence:
+      'After the write-back, posts, follows, filter words and counts are as before, and repeated events and publications are still recognized.',
     async check(audit) {
       const calls = await feed(audit)
       const [author, service, friend] = [await audit.ownViewer(), await calls.counter(), await audit.ownViewer()]

@@ -7,7 +7,7 @@ import { expectEqual } from '../outcome.ts'
 export const feedFollows: readonly Check[] = [
   {
     id: 'follow-at-once',
-    sentence: 'A follow and its end are at once in viewerFollows, in both lists and in both counts of the viewer who made them.',
+    sentence: 'A follow and an unfollow are at once in viewerFollows, in both lists and in both counts of the viewer who made them.',
     async check(audit) {
       const { follow, unfollow, following, followers, user } = await feed(audit)
       const [viewer, other] = [await audit.ownViewer(), await audit.ownViewer()]
@@ -26,7 +26,7 @@ export const feedFollows: readonly Check[] = [
   },
   {
     id: 'follow-across-processes',
-    sentence: 'Another process knows a follow and its end at once.',
+    sentence: 'Another process knows a follow and an unfollow at once.',
     async check(audit) {
       const { follow, unfollow, following, user } = await feed(audit)
       const [viewer, other] = [await audit.ownViewer(), await audit.ownViewer()]
@@ -40,7 +40,7 @@ export const feedFollows: readonly Check[] = [
   },
   {
     id: 'follow-repeated',
-    sentence: 'A repeated follow, and the end of a follow that does not exist, are UNCHANGED and count nothing.',
+    sentence: 'A repeated follow, and an unfollow without a follow, are UNCHANGED and count nothing.',
     async check(audit) {
       const { follow, unfollow, user } = await feed(audit)
       const [viewer, other] = [await audit.ownViewer(), await audit.ownViewer()]
@@ -80,7 +80,7 @@ export const feedFollows: readonly Check[] = [
 export const followsStay: readonly Check[] = [
   {
     id: 'follow-for-everybody',
-    sentence: 'A little later all viewers see a follow in followers and followerCount, and see its end.',
+    sentence: 'A little later all viewers see a follow in followers and followerCount, and then an unfollow.',
     async check(audit) {
       const { follow, unfollow, followers, user } = await feed(audit)
       const [viewer, other, reader] = [await audit.ownViewer(), await audit.ownViewer(), await audit.ownViewer()]

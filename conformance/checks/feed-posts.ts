@@ -72,7 +72,7 @@ export const feedPosts: readonly Check[] = [
   },
   {
     id: 'post-across-processes',
-    sentence: 'Another process shows a published post at once, and a deleted one no more.',
+    sentence: 'Another process shows a published post at once, and hides a deleted one at once.',
     async check(audit) {
       const calls = await feed(audit)
       const author = await audit.ownViewer()
@@ -87,7 +87,7 @@ export const feedPosts: readonly Check[] = [
   },
   {
     id: 'publish-repeated',
-    sentence: 'A repetition with the same clientKey returns the first post, says so, and publishes nothing.',
+    sentence: 'A repetition with the same clientKey returns the first post and `repeated: true`, and publishes nothing.',
     async check(audit) {
       const { publish, postIds, postCount, homeIds, follower } = await feed(audit)
       const author = await audit.ownViewer()
@@ -222,7 +222,7 @@ export const feedPosts: readonly Check[] = [
   },
   {
     id: 'home-after-unfollow',
-    sentence: 'The next page of homeFeed has no post of a user whose follow ended, and has those of a newly followed one.',
+    sentence: 'The next page of homeFeed has no post of a user who was unfollowed, and has the posts of a newly followed one.',
     async check(audit) {
       const { publishedMany, home, homeIds, follow, unfollow, follower } = await feed(audit)
       const [left, kept, added] = [await audit.ownViewer(), await audit.ownViewer(), await audit.ownViewer()]

@@ -75,7 +75,7 @@ export const feedRestricted: readonly Check[] = [
   },
   {
     id: 'restricted-as-entity',
-    sentence: 'As an entity that another subgraph found, a post for others has no field of its own.',
+    sentence: 'If another subgraph found a post for others, its fields of the feed are null.',
     async check(audit) {
       const calls = await feed(audit)
       const { stranger, post } = await fill(audit, calls)
@@ -116,7 +116,7 @@ export const feedRestricted: readonly Check[] = [
   {
     id: 'restricted-not-shared',
     sentence:
-      'A post for chosen viewers is no source: they get SOURCE_RESTRICTED, and others POST_UNKNOWN as for a post that does not exist.',
+      'A post for chosen viewers cannot be shared: they get SOURCE_RESTRICTED, and others POST_UNKNOWN as for a post that does not exist.',
     async check(audit) {
       const { tryPublish, postIds, ...calls } = await feed(audit)
       const { friend, stranger, post } = await fill(audit, { tryPublish, postIds, ...calls })

@@ -1,4 +1,4 @@
-/** homeFeedChanged tells how many posts wait above the newest one that the viewer has. */
+/** homeFeedChanged sends the number of posts above the newest one that the viewer has. */
 import { isDeepStrictEqual } from 'node:util'
 import type { Audit } from '../audited.ts'
 import { openEvents, type Events } from '../changes.ts'
@@ -41,7 +41,7 @@ async function expectTold(audit: Audit, reader: AuditViewer, author: AuditViewer
 export const feedSubscriptions: readonly Check[] = [
   {
     id: 'home-feed-changed',
-    sentence: 'homeFeedChanged tells the number of new posts and the newest one, after each publication and deletion.',
+    sentence: 'homeFeedChanged sends the number of new posts and the newest one after each publication and deletion.',
     async check(audit) {
       const { follower } = await feed(audit)
       const author = await audit.ownViewer()
@@ -50,7 +50,7 @@ export const feedSubscriptions: readonly Check[] = [
   },
   {
     id: 'home-feed-changed-across-processes',
-    sentence: 'homeFeedChanged tells of posts that were published through another process.',
+    sentence: 'homeFeedChanged counts posts that were published through another process.',
     async check(audit) {
       const { follower } = await feed(audit)
       const author = await audit.ownViewer()

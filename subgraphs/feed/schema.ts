@@ -26,7 +26,7 @@ const FIELDS = `  "The author. This field and those below are null if there is n
   repostCount: BigCount
   "Comments, counted by the service that owns them."
   commentCount: BigCount
-  "Reads, counted by the service that owns them."
+  "Reads, counted by the service that owns them, or from reports of progress."
   readCount: BigCount
 `
 

@@ -191,7 +191,7 @@ describe('posts as subjects', () => {
     expect(unseen.ids).toEqual(['42'])
   })
 
-  test('follows are no marks of a business', async () => {
+  test('follows are not among the marks of a business', async () => {
     const viewer = await follower('someone')
     expect(await codesOf(viewer, '{ thumbupUser { likes(business: "follow") { edges { cursor } } } }')).toEqual(['BUSINESS_UNKNOWN'])
     const mark = 'mutation { setMark(input: {business: "follow", id: "9", mark: LIKE}) { outcome userErrors { code } } }'
@@ -200,7 +200,7 @@ describe('posts as subjects', () => {
 })
 
 describe('homeFeedChanged', () => {
-  test('a subscriber learns how many posts wait', async () => {
+  test('a subscriber receives the number of waiting posts', async () => {
     const author = newViewer()
     const viewer = await follower(author)
     const seen = await published(author, { text: 'seen' })
@@ -217,7 +217,7 @@ describe('homeFeedChanged', () => {
     }
   })
 
-  test('a place that is no post is refused', async () => {
+  test('a `since` that is not the id of a post is refused', async () => {
     const headers = { 'content-type': 'application/json', accept: 'text/event-stream', 'x-viewer-id': '7' }
     const query = 'subscription { homeFeedChanged(since: "anna") { waiting } }'
     const response = await fetch(urlOf(), { method: 'POST', headers, body: JSON.stringify({ query }) })

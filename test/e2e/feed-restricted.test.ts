@@ -81,7 +81,7 @@ describe('in a gateway', () => {
     expect((await data(author, counts, { ids: [secret] })).posts).toEqual([COUNTED])
   })
 
-  test('the likes of a viewer leave it out for other readers', async () => {
+  test('other readers do not find it in the likes of a viewer', async () => {
     const likes = `query ($id: ID!) { thumbupUser(id: $id) { likes(business: "post") { edges { node { id } } pageInfo { hasNextPage } } } }`
     const reader = { 'x-viewer-scopes': 'marks:read-any' }
     const page = (await data(stranger, likes, { id: friend }, reader)).thumbupUser.likes
@@ -114,7 +114,7 @@ describe('in a gateway', () => {
     }
   })
 
-  test('a subscription tells its changes to the audience alone', async () => {
+  test('a subscription sends its changes to the audience alone', async () => {
     const id = await published(author, { text: 'another', audience: [friend] })
     const open = await published(author, { text: 'open' })
     const streams = [author, stranger].map((viewer) => followCounts(viewer, [id, open]))
@@ -153,7 +153,7 @@ describe('in the subgraph of likes alone', () => {
   })
 })
 
-/** A subscription to the counts of these posts. `until`: the ids that it told of when it tells of this one, in order. */
+/** A subscription to the counts of these posts. `until` waits for an event of this post, and resolves with the ids of all events, in order. */
 function followCounts(viewer: string, ids: string[]) {
   const query = 'subscription ($ids: [ID!]!) { countsChanged(business: "post", ids: $ids) { subjects { id likeCount } } }'
   const opening = fetch(service.url, {

@@ -136,7 +136,7 @@ describe('deleting', () => {
     expect(await refusal(viewer, { source: id })).toEqual([['POST_UNKNOWN', 'input.source']])
   })
 
-  test('a repetition changes nothing, and a share that is deleted is not counted any more', async () => {
+  test('a repetition changes nothing, and a deleted share is no longer counted', async () => {
     const author = newViewer()
     const source = await published(author, { text: 'a' })
     const share = await published(author, { source })

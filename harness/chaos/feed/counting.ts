@@ -1,4 +1,4 @@
-/** The counter events of a service: new ones, repeated ones, and ends that arrive before their begins. */
+/** The counter events of a service: new ones, repeated ones, and subtractions that arrive before their additions. */
 import { randomBelow } from '../../../core/random.ts'
 import { SCOPE_COUNTS_WRITE } from '../../../core/viewer.ts'
 import type { Device } from './device.ts'
@@ -26,11 +26,11 @@ export function makeCounting({ lane, random, ask }: Device, known: Known) {
     const counter = random() < 0.7 ? 'COMMENT' : 'READ'
     const added: Event = { key: `event ${lane.number}.${++made}`, id: post.id, counter, delta }
     if (random() < 0.7) return [added]
-    // The end of something that is counted later: out of order.
+    // Out of order: the subtraction comes before its addition.
     return [{ key: `end ${added.key}`, id: post.id, counter, delta: -delta }, added]
   }
 
-  /** New events, events of before, and events that came too early, in one call. */
+  /** Sends new events, repeated events, and events that were refused as too early, in one call. */
   async function count(): Promise<void> {
     const old = Array.from({ length: randomBelow(random, 2) }, () => known.someEvent(random)).filter((event) => event !== undefined)
     const early = waiting.splice(0, 2)

@@ -1,4 +1,4 @@
-/** The changes of a lane: posts, shares, deletions and follows, some of them again. */
+/** The changes of a lane: posts, shares, deletions and follows, some of them repeated. */
 import type { ViewerId } from '../../../core/domain.ts'
 import { randomBelow } from '../../../core/random.ts'
 import type { Device } from './device.ts'

@@ -41,7 +41,7 @@ export type FeedClientOptions = {
   devices: number
   /** The share of restricted posts. */
   restrictedShare: number
-  /** Inputs are sent again for so long: client keys are remembered for longer. */
+  /** Milliseconds for which inputs are sent again. Client keys are remembered for longer. */
   againMs: number
 }
 
@@ -136,7 +136,7 @@ function drawLayout(between: Between, chance: Chance): CacheLayout | undefined {
   return changedLayout(between, chance)
 }
 
-/** Some of a few nodes, each in one pool. A node of one pool may be in another one next time. */
+/** A layout of some of a few nodes. The next layout may have a node in another pool. */
 export function changedLayout(between: Between, chance: Chance): CacheLayout {
   const nodes = Array.from({ length: 8 }, (_, place) => `node${place + 1}:11211${chance(0.2) ? '*2' : ''}`)
   const take = (count: number): string[] => nodes.splice(between(0, nodes.length - count), count)

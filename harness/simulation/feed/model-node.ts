@@ -1,4 +1,4 @@
-/** One node of a pool: its values, of which it loses some and answers older ones. */
+/** One node of a pool. It loses some of its values, and sometimes returns an older one. */
 import { randomBelow, type Random } from '../../../core/random.ts'
 import type { Held } from '../../../cache/node-client.ts'
 import type { Stamped } from '../../../cache/tiered-cache.ts'
@@ -6,7 +6,7 @@ import type { Stamped } from '../../../cache/tiered-cache.ts'
 export type NodeFaults = {
   /** The probability that a quiet write is lost, and that a read loses its value. */
   loseChance: number
-  /** The probability that a read answers an older value. */
+  /** The probability that a read returns an older value. */
   oldChance: number
 }
 

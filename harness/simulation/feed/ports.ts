@@ -27,7 +27,7 @@ export type FeedWorldStores = {
   marks: { hot: MarkStoreState; cache: CountCacheState; log: LogState; records: MarkRecordsState; events: MarkEventsState }
   nodes: Nodes
   layouts: LiveValue<CacheLayout>
-  /** The memberships of a process in the groups of both logs, by each of them. */
+  /** From each membership in the group of a log to all memberships of its process. */
   groups: Map<Member, Member[]>
 }
 
@@ -38,7 +38,7 @@ export function openFeedPorts(stores: FeedWorldStores, gate: Gate, clock: Clock,
   const { noting, checked, settled } = makeQuestions()
   const members: Member[] = []
 
-  /** Calls are noted: an answer that fails early leaves others open. */
+  /** Notes the calls, because a call that fails early leaves others under way. */
   function noted<S extends object>(store: S): S {
     const methods = Object.entries(store as Record<string, unknown>).filter(
       ([name, method]) => typeof method === 'function' && name !== 'partOf',

@@ -21,7 +21,7 @@ export function checkFeedQuiet(
   function checkPost({ post, deletedAt }: PostFact): void {
     const row = records.rows.posts.get(post.id)
     if (row === undefined) {
-      // A tombstone leaves after its time, and never had a version that was older.
+      // The row of a deleted post is removed after its time.
       if (deletedAt === undefined) fail(`quiet: ${nameOf(post)} is not in the record store`, post.author)
       return
     }

@@ -38,11 +38,11 @@ export type FeedFaults = FeedStoreFaults & LongsetFaults & RecordFaults & Proces
 const STORES = ['hot', 'cache', 'log', 'records', 'events'] as const
 /** A store that is back is noticed after two checks, and each may be slow. */
 const NOTICE_MS = 1_500
-/** Turns of the event loop, of 64 steps each, for readers that wait only for their turn. */
+/** Turns of the event loop, of 64 steps each, for readers that only yield to it. */
 const STEPS_OF_TURNS = 64 * 64
 
 type FeedPlace = Place<FeedProcess> & { machine: Machine }
-/** The last time that passed at once, and its end. */
+/** The last leap of the clock: its end and its length. */
 type Leap = { at: number; ms: number }
 type FeedWorld = ReturnType<typeof openWorld>
 
@@ -171,7 +171,7 @@ function makeMayLack(
 ) {
   const noticeMs = NOTICE_MS + 2 * (pipelineOptions.guard.checkEveryMs ?? 0) + (stallChance > 0 ? 3 * stallMaxMs : 0)
   return (code: ErrorCode, beganAt: number): boolean => {
-    // In a leap nobody notices anything.
+    // During a leap no process notices anything.
     const since = beganAt - noticeMs < leap.at ? beganAt - noticeMs - leap.ms : beganAt - noticeMs
     if (scheduler.wasDownSince(code, since) || (code === 'HOT_STORE_UNAVAILABLE' && wasLostSince(since))) return true
     // A process that has journaled follows does not know when they are in the hot store.

@@ -2,8 +2,11 @@
  * Counts reads of posts from the reports of history. A read is the first play of a post by a viewer on a day (UTC). One read in `oneIn` is
  * counted, with the weight `oneIn`.
  *
- * A hash of viewer, post and day chooses the reads and is the id of their events. So a repetition chooses the same reads, in any process, and
- * the counters count an event once within an hour. Later, the previous record of a report tells that it is not the first. Reports are acknowledged meanwhile: nothing waits for a count, and a read that cannot be counted is lost.
+ * A hash of viewer, post and day chooses the reads and is the id of their events. A repeated report therefore makes the same event, in any
+ * process, and counters count an event once within an hour. After that hour, the previous record of the report shows that it is not the
+ * first play of its day.
+ *
+ * No report waits for a count. A read that cannot be counted is lost.
  */
 import { hash } from 'node:crypto'
 import type { HistoryBusiness } from '../../../config/businesses.ts'

@@ -1,6 +1,6 @@
 /**
  * The counter events that posts cause. Their ids are made of the post, so a repetition counts once. A restricted post causes none: the
- * counters of its author and of its source would tell others of it.
+ * counters of its author and of its source would reveal it.
  */
 import { FOLLOW_BUSINESS } from '../../../config/feed.ts'
 import type { BusinessNumber } from '../../../core/domain.ts'

@@ -1,6 +1,6 @@
 /**
  * Notes: the highest version of each key, for at least `keepMs`. They are in two generations. A note goes to the newer one. When that is
- * `keepMs` old, it becomes the older one, and the older one is forgotten. So no note has a time of its own, and forgetting costs nothing.
+ * `keepMs` old, it becomes the older one, and the older one is forgotten. A note therefore stores no time, and forgetting costs nothing.
  *
  * The newer generation is also closed when it has `keysMax` keys. The keys of the older one are then forgotten too early, and `onLost` gets
  * each of them.

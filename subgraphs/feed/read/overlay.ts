@@ -1,7 +1,7 @@
 /**
  * Reads both stores for the same keys. The hot store has the recent changes, and the record store has what was persisted. The order
- * matters: a change leaves the hot store only after it is in the record store, so what the first read does not have any more, the second
- * one has.
+ * matters: a change leaves the hot store only after it is in the record store. A change that left before the first read is therefore in the
+ * second one.
  */
 import type { ViewerId } from '../../../core/domain.ts'
 import { saysDown } from '../../../core/outage/degraded.ts'

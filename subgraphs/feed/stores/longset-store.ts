@@ -10,7 +10,7 @@
 import type { ViewerId } from '../../../core/domain.ts'
 
 export interface LongsetStore {
-  /** Undefined: there is none, and it may be built. */
+  /** Undefined: the store has no set, and the caller may build it. */
   get(viewer: ViewerId): Promise<Buffer | undefined>
   /** Whether the set has each id, in their order, without fetching the set. Undefined: there is no set. */
   has(viewer: ViewerId, ids: readonly ViewerId[]): Promise<boolean[] | undefined>

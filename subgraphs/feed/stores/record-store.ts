@@ -43,7 +43,7 @@ export interface FeedRecords {
    * restricted ones included. For operators; may be slow.
    */
   listPosts(after: PostId | undefined, limit: number, author?: ViewerId): Promise<Post[]>
-  /** Filter words of all viewers, alike. A list of words may be empty. */
+  /** Filter words of all viewers, after the viewer `after`, at most `limit`; none = done. A list of words may be empty. */
   listWords(after: ViewerId | undefined, limit: number): Promise<WordsRow[]>
   /** Removes up to `limit` tombstones with a version below this tick. Returns the number removed; 0 = done. */
   purgeDeleted(versionBelow: number, limit: number): Promise<number>

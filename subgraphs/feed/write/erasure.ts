@@ -48,7 +48,7 @@ export type ErasureOptions = { regions: number; keepMs: number }
 
 const FOLLOWS_PER_CALL = 500
 const AT_ONCE = 16
-/** A viewer who goes on writing is not chased for ever. */
+/** Bounds the passes if the viewer keeps writing. */
 const PASSES_MAX = 5
 
 /** Rejects with the code of a store that does not answer. A repetition is safe and complete. */

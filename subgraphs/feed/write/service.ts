@@ -15,7 +15,7 @@
  * A step that fails after the second is repeated by the client with the same key: each step is idempotent. Counters are an exception. A
  * failure there does not fail the call, because the persist step counts the same events again.
  *
- * A restricted post is not counted: its author's number of posts would tell others of it.
+ * A restricted post is not counted: its author's number of posts would reveal it.
  */
 import type { Clock } from '../../../core/clock.ts'
 import type { BusinessNumber, ViewerId } from '../../../core/domain.ts'

@@ -8,7 +8,7 @@
  * | `tm:feed:outbox:{TAG}:42` | string | public posts of author 42: packed ids (`packed/vector.ts`) |
  * | `tm:feed:deleted:{TAG}:42` | sorted set | ids removed from that outbox: score tick, member 8 bytes |
  * | `tm:feed:inbox:{TAG}:42` | string | posts for viewer 42: packed ids |
- * | `tm:feed:recalled:{TAG}:42` | sorted set | ids removed from that inbox, alike |
+ * | `tm:feed:recalled:{TAG}:42` | sorted set | ids removed from that inbox, in the same form |
  * | `tm:feed:words:{TAG}:42` | string | the filter words of viewer 42: the message |
  * | `tm:feed:dirty:{TAG}` | sorted set | dirty marks: score = first unpersisted change (ms), member below |
  * | `tm:feed:changes:{TAG}` | sorted set | noted changes: score tick, member cache key. The region's clock. Below |

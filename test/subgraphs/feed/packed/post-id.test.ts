@@ -47,7 +47,7 @@ describe('a post id', () => {
     )
   })
 
-  it('tells the millisecond of its tick', () => {
+  it('has the millisecond of its tick as its time', () => {
     const now = Date.UTC(2026, 10, 23, 12, 34, 56, 789)
     expect(createdAtOf(postIdOf(tickAfter(0, now), 3))).toBe(now)
     expect(createdAtOf(postIdOf(tickAfter(0, now) + TICKS_PER_MS - 1, 3))).toBe(now)

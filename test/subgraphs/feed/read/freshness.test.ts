@@ -154,7 +154,7 @@ describe('freshness', () => {
     expect(floorOf(headKey('1'))).toBe(version)
   })
 
-  it('keeps a note for its time, and not for ever', async () => {
+  it('keeps a note for its time, and then forgets it', async () => {
     const { lookWith, nowTick, clock, freshness } = open()
     const version = nowTick()
     const floorOf = await lookWith(changes(1, version, headKey('5')))
@@ -181,7 +181,7 @@ describe('freshness', () => {
     expect(floorOf(headKey('3'))).toBe(0)
   })
 
-  it('tells followers each change once, and asks once per second while there is one', async () => {
+  it('passes each change to followers once, and asks once per second while there is a follower', async () => {
     const { hot, freshness, clock, lookWith, nowTick } = open()
     const seen: string[] = []
     const unfollow = freshness.follow((answers) => seen.push(...answers.flatMap(({ changed }) => changed.map(({ key }) => key))))

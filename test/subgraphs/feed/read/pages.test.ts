@@ -189,7 +189,7 @@ describe('a page that is read while others write', () => {
 })
 
 describe('while a store is down', () => {
-  it('a page has what is cached, and names the hot store', async () => {
+  it('a page without the hot store has the cached values, and names the hot store', async () => {
     const { world, publish, page, follow } = open()
     follow('1', '2')
     const { id } = await publish('2')
@@ -229,7 +229,7 @@ describe('while a store is down', () => {
     expect((await page('1', 10, endCursor)).ids).toHaveLength(3)
   })
 
-  it('a page is null if both are down and nothing is cached', async () => {
+  it('a page without both stores is null if nothing is cached', async () => {
     const { world, publish, page, follow } = open()
     follow('1', '2')
     await publish('2')
@@ -238,7 +238,7 @@ describe('while a store is down', () => {
     expect(await page('1', 10)).toStrictEqual({ ids: null, degraded: ['hotStore', 'recordStore'] })
   })
 
-  it('a page has what is cached if both are down', async () => {
+  it('a page without both stores has the cached values', async () => {
     const { world, publish, page, follow } = open()
     follow('1', '2')
     const { id } = await publish('2')

@@ -41,7 +41,7 @@ const POST: Post = {
 }
 
 describe('a cached value', () => {
-  it('gives its section back', () => {
+  it('returns its section unchanged', () => {
     fc.assert(
       fc.property(section, (one) => {
         expect(decodeSection(encodeSection(one))).toStrictEqual(one)
@@ -49,7 +49,7 @@ describe('a cached value', () => {
     )
   })
 
-  it('gives its inbox and words back', () => {
+  it('returns its inbox and words unchanged', () => {
     fc.assert(
       fc.property(section, words, (one, some) => {
         const { section: read, words: readWords } = decodeInbox(encodeInbox({ section: one, words: some }))
@@ -59,7 +59,7 @@ describe('a cached value', () => {
     )
   })
 
-  it('gives its post back, or says that there is none', () => {
+  it('returns its post, or that there is no post', () => {
     const post = {
       id: '77',
       author: 'a',

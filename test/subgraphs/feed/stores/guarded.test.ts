@@ -14,7 +14,7 @@ import { draftOf, optionsAt, publishOne } from '../../../contracts/feed/posts.ts
 const REGIONS = 4
 const OUT = 3
 
-/** Region 3 fails while `isOut()`. Each call that reaches the store is told. */
+/** Region 3 fails while `isOut()`. `reached` has the name of each call that reaches the store. */
 function guarded(isOut: () => boolean) {
   const reached: string[] = []
   const model = makeFeedStoreModel(REGIONS)
