@@ -1,6 +1,7 @@
 /** The counter events of a service: new ones, repeated ones, and subtractions that arrive before their additions. */
 import { randomBelow } from '../../../core/random.ts'
 import { SCOPE_COUNTS_WRITE } from '../../../core/viewer.ts'
+import type { OwnServerName } from '../../deployment/own-servers.ts'
 import type { Device } from './device.ts'
 import type { CountedEvent } from './history.ts'
 import type { Known } from './known.ts'
@@ -13,6 +14,8 @@ type Event = Pick<CountedEvent, 'key' | 'id' | 'counter' | 'delta'>
 const EVENTS_MAX = 4
 /** Events of a lane that were refused because the counter was too low, and are sent again. */
 const WAITING_MAX = 20
+/** Counts of posts that the hot store does not hold begin with those of the record store. Without either store such events are refused. */
+const STORE_OF: Record<string, OwnServerName> = { HOT_STORE_UNAVAILABLE: 'redis', RECORD_STORE_UNAVAILABLE: 'mariadb' }
 
 export function makeCounting({ lane, random, ask }: Device, known: Known) {
   const { history } = known
@@ -57,7 +60,7 @@ export function makeCounting({ lane, random, ask }: Device, known: Known) {
         // While the hot store fails, the gateway itself repeats the event.
         const isFirst = tries === 1 && !out.includes('redis') && !since.has(event.key) && !sentBefore.has(event.key)
         if (!since.has(event.key)) since.set(event.key, begun)
-        if (answer === 'HOT_STORE_UNAVAILABLE') return true
+        if (STORE_OF[answer] !== undefined && out.includes(STORE_OF[answer])) return true
         note({ ...event, begun: since.get(event.key) as number, ended, answer, isFirst })
         return false
       })
