@@ -23,11 +23,6 @@ export function makeCounting(
   const { pick } = makeDice(random)
   const events = makeSentEvents()
 
-  /** An event that cannot be counted now has one code, whichever store failed. */
-  function isOfStores(code: string, beganAt: number): boolean {
-    return code === 'HOT_STORE_UNAVAILABLE' && (checker.mayLack(code, beganAt) || checker.mayLack('RECORD_STORE_UNAVAILABLE', beganAt))
-  }
-
   async function count(client: Client, process: FeedProcess, inputs: readonly CountEventInput[]): Promise<string> {
     events.sent(inputs)
     const [since, beganAt] = [truths.tick(), scheduler.now()]
@@ -41,7 +36,8 @@ export function makeCounting(
       }
       const fact = truths.posts.get(id)
       const isGone = answer.code === 'POST_UNKNOWN' && (fact?.deletedAt !== undefined || fact === undefined || fact.landedAt > since)
-      if (!isGone && !isOfStores(answer.code, beganAt)) fail(`counts: event ${key} of ${id} was answered ${answer.code}`, client.viewer.id)
+      if (!isGone && !checker.mayLack(answer.code, beganAt))
+        fail(`counts: event ${key} of ${id} was answered ${answer.code}`, client.viewer.id)
     })
     return answers.map(({ outcome }, at) => `${inputs[at]?.key} ${outcome}`).join(', ') + without(degraded)
   }
