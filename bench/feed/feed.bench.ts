@@ -1,6 +1,6 @@
 /**
- * What does a page of a home feed cost? A viewer with 2,000 follows gets 20 posts with authors, sources, states and counts, through the gateway
- * by a persisted operation: on the embedded shape, and on the distributed one with Redis, Kafka, MariaDB and the Memcached pools Main, Backup
+ * What does a page of a home feed cost? A viewer with 2,000 follows gets 20 posts with authors, sources, marks, seen states and counts, through
+ * the gateway by a persisted operation: on the embedded shape, and on the distributed one with Redis, Kafka, MariaDB and the Memcached pools Main, Backup
  * and two groups of L1. Authors publish meanwhile.
  *
  * Two naive peers have the same data and answer the same pages in the same run (`peers/`):

@@ -1,6 +1,6 @@
 /**
  * A home feed as a first version often has it: tables in MariaDB, one query per followed author, merged in JavaScript. Contents, authors,
- * states and counts are read by the ids of the page, one query each. All statements are prepared.
+ * marks, seen states and counts are read by the ids of the page, one query each. All statements are prepared.
  */
 import { createConnection, createPool, type Pool, type RowDataPacket } from 'mysql2/promise'
 import type { ViewerId } from '../../../core/domain.ts'
