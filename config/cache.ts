@@ -41,7 +41,7 @@ export const cacheLayoutSchema = z
     for (const { path, nodes } of pools) {
       for (const [at, node] of nodes.entries()) {
         const address = node.replace(/\*.*$/, '')
-        const message = `${address} is in the layout twice, and each place needs a node of its own`
+        const message = `${address} is in the layout twice: give each place a node of its own`
         if (seen.has(address)) context.addIssue({ code: 'custom', path: [...path, at], message })
         seen.add(address)
       }

@@ -17,8 +17,8 @@ export type SeenUser = { viewer: ViewerId | undefined; user: ViewerId }
 export type FeedLoaders = {
   feed: {
     /**
-     * The moment of the request (`subgraphs/feed/read/freshness.ts`): its reads must know all changes from before. Undefined: those from
-     * before the read. A request sets it so when it writes, because its later reads must see that.
+     * The moment of the request (`subgraphs/feed/read/freshness.ts`): its reads must know all changes from before this moment. Undefined:
+     * each read must know all changes from before itself. A request that writes sets it to undefined, so that later reads see the write.
      */
     asOf: number | undefined
     /** Tombstones included. Undefined: there is no such post; null: no store that may know it answers. */

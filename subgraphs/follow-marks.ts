@@ -3,7 +3,7 @@ import type { ViewerId } from '../core/domain.ts'
 import type { ErrorCode } from '../core/errors.ts'
 import type { Degraded } from '../core/outage/degraded.ts'
 
-/** `changed`: false if it was so before. */
+/** `changed`: false if the viewer already followed the user, or already did not. */
 export type FollowChange = { changed: boolean } | { code: ErrorCode; message: string }
 
 export type FollowPage = { edges: { cursor: string; id: ViewerId; followedAt: number }[]; hasNextPage: boolean }
@@ -13,7 +13,7 @@ export type FollowPageAsked = { first: number; after: string | undefined }
 
 export type FollowMarks = {
   /**
-   * The viewer follows these users, or no more. In the order of `users`. While the hot store is down, the changes are durable in the
+   * The viewer follows or unfollows these users. In the order of `users`. While the hot store is down, the changes are durable in the
    * journal. Throws the code of the store if all changes fail there.
    */
   put(viewer: ViewerId, users: readonly ViewerId[], follows: boolean, degraded: Degraded): Promise<FollowChange[]>

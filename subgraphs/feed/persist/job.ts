@@ -124,7 +124,7 @@ export async function startFeedJob(
     }
   }
 
-  /** One store is purged while the other is down. */
+  /** Purges each store also while the other one is down. */
   async function purge(mayGoOn: () => boolean): Promise<void> {
     for (const done of await Promise.allSettled([forgetChanges(mayGoOn), removeTombstones(mayGoOn)])) {
       if (done.status === 'rejected') throw done.reason

@@ -112,5 +112,5 @@ async function withAllStores<T>(ask: (degraded: Degraded) => Promise<T>): Promis
   const answer = await ask(without)
   const [missing] = without
   if (missing === undefined || missing === 'log') return answer
-  throw new TidemarkError(UNAVAILABLE[missing], `the ${missing} does not answer: erase again when it does`)
+  throw new TidemarkError(UNAVAILABLE[missing], 'a store does not answer, and may have more to erase: erase again when it does')
 }

@@ -75,7 +75,7 @@ export function makeFeedService(clock: Clock, parts: FeedServiceParts, { busines
     if (post !== undefined) return post
     const [missing] = without
     if (missing === undefined) throw unknownPost(id, field)
-    throw new TidemarkError(UNAVAILABLE[missing], `post ${id} may be in the ${missing}, which does not answer: try again`)
+    throw new TidemarkError(UNAVAILABLE[missing], `a store that may have post ${id} does not answer: send the call again`)
   }
 
   /** Undefined: the post can be shared. */
