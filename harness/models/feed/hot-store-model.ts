@@ -10,10 +10,11 @@ import type { DirtyKey, DirtyWalk } from '../../../subgraphs/feed/model/dirty-ke
 import { contentsHash, tombstoneOf } from '../../../subgraphs/feed/model/post-codec.ts'
 import { names, withoutViewer, type FilterWords, type Post, type PostDraft } from '../../../subgraphs/feed/model/post.ts'
 import { POST_EPOCH_MS, TICKS_PER_MS, postIdOf, postTick, tickAfter, tickOf, type PostId } from '../../../subgraphs/feed/packed/post-id.ts'
-import { packIds } from '../../../subgraphs/feed/packed/vector.ts'
+import { packIds, partOf } from '../../../subgraphs/feed/packed/vector.ts'
 import type {
   FeedHotStore,
   FeedStoreOptions,
+  ListAsked,
   ListChanges,
   PublishOptions,
   PublishOutcome,
@@ -138,11 +139,11 @@ function makeWriting(model: Model) {
 }
 
 function makeReading(model: Model) {
-  function changesOf(viewer: ViewerId, key: string): ListChanges {
+  function changesOf(viewer: ViewerId, key: string, part?: ListAsked): ListChanges {
     const list = listOf(model, key)
     const version = stateOf(model, viewer).notes.get(key) ?? 0
     const vector = (isAdded: boolean): Buffer => packIds([...list].filter(([, at]) => (at === ADDED) === isAdded).map(([id]) => id))
-    return { added: vector(true), removed: vector(false), version }
+    return { ...partOf(vector(true), part), removed: vector(false), version }
   }
 
   function listChanges(since: ReadonlyMap<number, number>): RegionChanges[] {
@@ -158,8 +159,8 @@ function makeReading(model: Model) {
     listChanges,
     getWords: (viewer: ViewerId) => model.words.get(viewer)?.content,
     getPost: (id: PostId) => model.posts.get(id)?.content,
-    getOutbox: (author: ViewerId) => changesOf(author, headKey(author)),
-    getInbox: (viewer: ViewerId) => changesOf(viewer, inboxKey(viewer)),
+    getOutbox: (author: ViewerId, part?: ListAsked) => changesOf(author, headKey(author), part),
+    getInbox: (viewer: ViewerId, part?: ListAsked) => changesOf(viewer, inboxKey(viewer), part),
   }
 }
 
@@ -230,8 +231,8 @@ export function makeFeedStoreModel(regions: number): FeedHotStore {
     setWords: async (viewer, words, options) => state.setWords(viewer, words, options),
     getWords: async (viewer) => state.getWords(viewer),
     getPostMany: async (ids) => ids.map(state.getPost),
-    getOutboxMany: async (authors) => authors.map(state.getOutbox),
-    getInboxMany: async (viewers) => viewers.map(state.getInbox),
+    getOutboxMany: async (authors, part) => authors.map((author) => state.getOutbox(author, part)),
+    getInboxMany: async (viewers, part) => viewers.map((viewer) => state.getInbox(viewer, part)),
     listChanges: async (since) => state.listChanges(since),
     noteChange: async (viewer, key, options) => state.noteChange(viewer, key, options),
     readDirty: async (keys) => keys.map(state.readDirty),

@@ -102,8 +102,10 @@ export function openModelFeedStore(world: FeedWorldState, gate: Gate): FeedHotSt
       }),
     getWords: (viewer) => once('getWords', regionOfViewer(viewer), [{ viewer }], () => state.getWords(viewer)),
     getPostMany: (ids) => perRegion('getPostMany', ids, regionOfPost, (some) => some.map(state.getPost)),
-    getOutboxMany: (authors) => perRegion('getOutboxMany', authors, regionOfViewer, (some) => some.map(state.getOutbox)),
-    getInboxMany: (viewers) => perRegion('getInboxMany', viewers, regionOfViewer, (some) => some.map(state.getInbox)),
+    getOutboxMany: (authors, part) =>
+      perRegion('getOutboxMany', authors, regionOfViewer, (some) => some.map((author) => state.getOutbox(author, part))),
+    getInboxMany: (viewers, part) =>
+      perRegion('getInboxMany', viewers, regionOfViewer, (some) => some.map((viewer) => state.getInbox(viewer, part))),
     listChanges(since) {
       const found: RegionChanges[] = []
       const acts = new Map(Array.from(since, (one) => [one[0], () => void found.push(...listChanges(new Map([one])))]))

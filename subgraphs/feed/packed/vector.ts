@@ -100,6 +100,16 @@ export function below(vector: Buffer, id: PostId | undefined): Buffer {
   return id === undefined ? vector : vector.subarray(0, placeOf(vector, packOne(id)))
 }
 
+/** The newest `limit` ids below `before`, and whether there are lower ones. Without `part`, all ids. Views. */
+export function partOf(
+  vector: Buffer,
+  part: { before: PostId | undefined; limit: number } | undefined,
+): { added: Buffer; hasMore: boolean } {
+  if (part === undefined) return { added: vector, hasMore: false }
+  const all = below(vector, part.before)
+  return { added: newestOf(all, part.limit), hasMore: lengthOf(all) > part.limit }
+}
+
 /** The byte offset of the first id at or above the one in these 8 bytes. Binary search. */
 export function placeOf(vector: Buffer, packed: Buffer): number {
   let low = 0

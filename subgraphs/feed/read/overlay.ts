@@ -48,7 +48,7 @@ export function horizonOf(now: number, keepMs: number): Buffer {
 }
 
 /**
- * The part of a list below `before`: at most `limit` ids of both stores. Undefined changes or part: that store is down. Without the record
+ * The part of a list below `before`: at most `limit` ids of both stores, of which each gave as many. Undefined changes or part: that store is down. Without the record
  * store, the part ends at the horizon of the hot store.
  */
 export function combine(
@@ -60,9 +60,13 @@ export function combine(
   const added = changes === undefined ? Buffer.alloc(0) : below(changes.added, before)
   const known = part === undefined ? added : union(part.ids, added)
   const ids = changes === undefined ? known : subtract(known, changes.removed)
-  if (part?.hasMore === false) return cutAbove(ids, undefined, limit, lacks)
-  // Below the floor, the record store may have ids between those that the hot store added.
-  const floor = part === undefined ? (changes === undefined ? BOUND_OF_ALL : horizon) : part.ids.subarray(0, ID_BYTES)
+  // Below its floor, a store may have ids between those of the other one.
+  const floors: Buffer[] = []
+  if (changes?.hasMore === true) floors.push(added.subarray(0, ID_BYTES))
+  if (part === undefined) floors.push(changes === undefined ? BOUND_OF_ALL : horizon)
+  else if (part.hasMore) floors.push(part.ids.subarray(0, ID_BYTES))
+  const floor = floors.sort(Buffer.compare).at(-1)
+  if (floor === undefined) return cutAbove(ids, undefined, limit, lacks)
   return cutAbove(ids.subarray(placeOf(ids, floor)), floor, limit, lacks)
 }
 

@@ -13,7 +13,7 @@ import type { Degraded } from '../../../core/outage/degraded.ts'
 import type { Stamped, TieredCache } from '../../../cache/tiered-cache.ts'
 import { headKey, inboxKey, outboxKey } from '../model/cache-keys.ts'
 import type { PostId } from '../packed/post-id.ts'
-import type { FeedHotStore, ListChanges } from '../stores/hot-store.ts'
+import type { FeedHotStore, ListAsked, ListChanges } from '../stores/hot-store.ts'
 import type { FeedRecords, ListPart } from '../stores/record-store.ts'
 import type { VersionFloor } from './freshness.ts'
 import { combine, horizonOf, readHot, readRecords } from './overlay.ts'
@@ -48,7 +48,7 @@ export type Sections = {
 }
 
 type ListReads = {
-  changes(owners: readonly ViewerId[]): Promise<ListChanges[]>
+  changes(owners: readonly ViewerId[], part: ListAsked): Promise<ListChanges[]>
   parts(owners: readonly ViewerId[], before: PostId | undefined, limit: number): Promise<ListPart[]>
 }
 
@@ -69,7 +69,11 @@ export function makeSections(
     const horizon = horizonOf(clock.now(), keepMs)
     const changes = await readHot(
       owners.map((viewer) => ({ viewer })),
-      (some) => reads.changes(some.map(({ viewer }) => viewer)),
+      (some) =>
+        reads.changes(
+          some.map(({ viewer }) => viewer),
+          { before, limit },
+        ),
     )
     const parts = await readRecords(owners.length, () => reads.parts(owners, before, limit))
     return owners.map((_, at) => ({

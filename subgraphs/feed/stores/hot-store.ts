@@ -29,10 +29,15 @@ export type PublishOutcome =
   /** The client key has no post, and only a repetition was asked for. Nothing changed. */
   | { status: 'unknown' }
 
+/** Part of the ids that were added to a list: the newest ones below `before` (undefined: of all), at most `limit`. Minimum 1. */
+export type ListAsked = { before: PostId | undefined; limit: number }
+
 /** The recent changes of a list of posts. */
 export type ListChanges = {
-  /** Ids that were added lately: packed vector (`packed/vector.ts`). */
+  /** Ids that were added lately, or the asked part of them: packed vector (`packed/vector.ts`). */
   added: Buffer
+  /** True if there are added ids below the first of `added`. */
+  hasMore: boolean
   /** Ids that were removed lately: packed vector. */
   removed: Buffer
   /** The newest noted change under the key of the list's head or inbox. 0 if none is remembered. */
@@ -96,10 +101,10 @@ export interface FeedHotStore {
 
   /** Multi-get in key order. Tombstones are answers; undefined: the store does not have the post. */
   getPostMany(ids: readonly PostId[]): Promise<(Post | undefined)[]>
-  /** In order. Outboxes never have restricted posts. */
-  getOutboxMany(authors: readonly ViewerId[]): Promise<ListChanges[]>
-  /** In order. */
-  getInboxMany(viewers: readonly ViewerId[]): Promise<ListChanges[]>
+  /** In order. Without a part: all ids that were added. Outboxes never have restricted posts. */
+  getOutboxMany(authors: readonly ViewerId[], part?: ListAsked): Promise<ListChanges[]>
+  /** Alike. */
+  getInboxMany(viewers: readonly ViewerId[], part?: ListAsked): Promise<ListChanges[]>
   /** The changes of regions above a tick each, in one round trip per server. Regions without a change are left out. */
   listChanges(since: ReadonlyMap<number, number>): Promise<RegionChanges[]>
   /** Notes a change of another store's data in the region of this viewer, under this key. Returns its version. */

@@ -3,6 +3,7 @@ import { expect, it } from 'vitest'
 import type { Post } from '../../../subgraphs/feed/model/post.ts'
 import { regionOf } from '../../../core/regions.ts'
 import { freshNamedViewer, freshViewer, freshViewerIn, later } from '../reports.ts'
+import { unpackIds } from '../../../subgraphs/feed/packed/vector.ts'
 import { DAY_MS, KEEP_MS, draftOf, inboxOf, optionsAt, publishOne } from './posts.ts'
 import type { FeedStoreSubject } from './hot-store-subject.ts'
 
@@ -17,6 +18,41 @@ export function inboxContract({ store, regions, reopen }: FeedStoreSubject): voi
     expect(inboxes.every(({ version }) => version > (posts.at(-1)?.version ?? 0) - 256 * 1_000)).toBe(true)
     expect((await inboxOf(await reopen(), viewers[0] as string))?.added).toHaveLength(5)
     expect(await inboxOf(store(), freshViewer())).toEqual({ added: [], removed: [], version: 0 })
+  })
+
+  it('a part of a list has the newest ids below its bound, and says whether there are lower ones', async () => {
+    const [author, viewer] = [freshViewer(), freshViewer()]
+    const ids: string[] = []
+    for (let post = 0; post < 6; post++) ids.push((await publishOne(store(), draftOf(author))).id)
+    for (const id of ids) await store().addToInboxes(id, [viewer], optionsAt())
+    await store().removeFromInboxes(ids[3] as string, [viewer], optionsAt())
+    const inbox = ids.filter((_, at) => at !== 3)
+    for (const before of [undefined, ...ids, String(BigInt(ids[5] as string) + 1n)])
+      for (const limit of [1, 2, 4, 9]) {
+        const [ofOutbox] = await store().getOutboxMany([author], { before, limit })
+        const [none, ofInbox] = await store().getInboxMany([freshViewer(), viewer], { before, limit })
+        for (const [all, part] of [[ids, ofOutbox] as const, [inbox, ofInbox] as const]) {
+          const found = all.filter((id) => before === undefined || BigInt(id) < BigInt(before))
+          expect(unpackIds(part?.added as Buffer)).toEqual(found.slice(-limit))
+          expect(part?.hasMore).toBe(found.length > limit)
+        }
+        expect(none).toMatchObject({ added: Buffer.alloc(0), hasMore: false })
+        expect(unpackIds(ofInbox?.removed as Buffer)).toEqual([ids[3]])
+      }
+  })
+
+  it('a long inbox is right after changes in any order', async () => {
+    const viewer = freshViewer()
+    const { id: first } = await publishOne(store(), draftOf(freshViewer(), { audience: [viewer] }))
+    // A seventh of the steps removes an id that was added before.
+    const steps = Array.from({ length: 700 }, (_, at) => (BigInt(first) + BigInt((at * 389) % 700) * 32_768n).toString())
+    for (const [at, id] of steps.entries()) {
+      await store().addToInboxes(id, [viewer], optionsAt())
+      if (at % 7 === 0) await store().removeFromInboxes(steps[at >> 1] as string, [viewer], optionsAt())
+    }
+    const gone = new Set(steps.filter((_, at) => at % 7 === 0).map((_, index) => steps[(index * 7) >> 1]))
+    const left = steps.filter((id) => !gone.has(id)).sort((a, b) => (BigInt(a) < BigInt(b) ? -1 : 1))
+    expect((await inboxOf(store(), viewer))?.added).toEqual(left)
   })
 
   it('repeated additions and removals change nothing, not even the version', async () => {

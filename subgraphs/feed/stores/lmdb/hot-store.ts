@@ -49,8 +49,8 @@ export function openLmdbFeedStore(environment: Environment): FeedHotStore {
 
     getWords: (viewer) => reading((work) => readWords(work, viewer)?.content),
     getPostMany: (ids) => reading((work) => ids.map((id) => (isPostId(id, regions) ? readPost(work, id)?.content : undefined))),
-    getOutboxMany: (authors) => reading((work) => authors.map((author) => readOutbox(work, author))),
-    getInboxMany: (viewers) => reading((work) => viewers.map((viewer) => readInbox(work, viewer))),
+    getOutboxMany: (authors, part) => reading((work) => authors.map((author) => readOutbox(work, author, part))),
+    getInboxMany: (viewers, part) => reading((work) => viewers.map((viewer) => readInbox(work, viewer, part))),
     listChanges: (since) => reading((work) => listChanges(work, since)),
 
     readDirty: (keys) => reading((work) => keys.map((key) => readDirty(work, key))),

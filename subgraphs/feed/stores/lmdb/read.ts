@@ -1,18 +1,20 @@
 /** Reads of the feed's hot store: list changes as packed vectors, and the regions' noted changes. */
 import type { ViewerId } from '../../../../core/domain.ts'
 import { headKey, inboxKey } from '../../model/cache-keys.ts'
-import { packIds } from '../../packed/vector.ts'
-import type { ListChanges, RegionChanges } from '../hot-store.ts'
+import { packIds, partOf } from '../../packed/vector.ts'
+import type { ListAsked, ListChanges, RegionChanges } from '../hot-store.ts'
 import { INBOX, NOTED, OUTBOX, changeRange, readNotedKey, type ListKind } from './keys.ts'
 import { clockOf, notedTick, readList, regionOfViewer, type FeedWork } from './work.ts'
 
-export const readOutbox = (work: FeedWork, author: ViewerId): ListChanges => changesOf(work, OUTBOX, author, headKey(author))
-export const readInbox = (work: FeedWork, viewer: ViewerId): ListChanges => changesOf(work, INBOX, viewer, inboxKey(viewer))
+export const readOutbox = (work: FeedWork, author: ViewerId, part?: ListAsked): ListChanges =>
+  changesOf(work, OUTBOX, author, headKey(author), part)
+export const readInbox = (work: FeedWork, viewer: ViewerId, part?: ListAsked): ListChanges =>
+  changesOf(work, INBOX, viewer, inboxKey(viewer), part)
 
-function changesOf(work: FeedWork, kind: ListKind, viewer: ViewerId, cacheKey: string): ListChanges {
+function changesOf(work: FeedWork, kind: ListKind, viewer: ViewerId, cacheKey: string, part: ListAsked | undefined): ListChanges {
   const { added, removed } = readList(work, kind, viewer)
   const version = notedTick(work, regionOfViewer(work, viewer), cacheKey)
-  return { added, removed: packIds(removed.map(({ id }) => id)), version }
+  return { ...partOf(added, part), removed: packIds(removed.map(({ id }) => id)), version }
 }
 
 export function listChanges(work: FeedWork, since: ReadonlyMap<number, number>): RegionChanges[] {

@@ -9,8 +9,8 @@ import { groupByRegion } from '../../../../stores/redis/grouping.ts'
 import { headKey, inboxKey } from '../../model/cache-keys.ts'
 import type { FilterWords, Post } from '../../model/post.ts'
 import { isPostId, regionOfPost, type PostId } from '../../packed/post-id.ts'
-import type { ListChanges, RegionChanges } from '../hot-store.ts'
-import { CLOCK, FORGOTTEN, type FeedLayout } from './keys.ts'
+import type { ListAsked, ListChanges, RegionChanges } from '../hot-store.ts'
+import { CLOCK, FORGOTTEN, packPostId, type FeedLayout } from './keys.ts'
 import { SCRIPTS } from './scripts.ts'
 import { decodeList, decodeStoredPost, decodeStoredWords } from './values.ts'
 import { chunked } from '../../../../stores/chunks.ts'
@@ -23,6 +23,8 @@ const REGIONS_PER_SCRIPT = 200
 const BUSINESS = 0
 
 type KeysOf = (region: number, viewer: ViewerId) => string
+/** Lists of one kind: their keys. */
+type Kind = { added: KeysOf; removed: KeysOf; cacheKey: (viewer: ViewerId) => string }
 /** The number of regions that were read, then the place of a region, from 1, and its changes, alternating. */
 type ChangesAnswer = [number, ...(number | Buffer[])[]]
 type Gathered = { region: number; tick: number; changed: Map<string, number>; version: number; isPartial: boolean; isDone: boolean }
@@ -49,23 +51,28 @@ export function makeFeedReading(connection: Connection, layout: FeedLayout) {
     return found
   }
 
-  async function getLists(viewers: readonly ViewerId[], added: KeysOf, removed: KeysOf, cacheKey: (viewer: ViewerId) => string) {
+  async function getLists({ added, removed, cacheKey }: Kind, viewers: readonly ViewerId[], part: ListAsked | undefined) {
     const lists: ListChanges[] = Array.from({ length: viewers.length })
+    const { limit = 0, before } = part ?? {}
+    const asked = [limit, before === undefined ? '' : packPostId(before)]
     const batches = groupByRegion(viewers, (viewer) => ({ viewer, business: BUSINESS }), layout.regionOf, LISTS_PER_SCRIPT)
     const commands = batches.map(({ region, items }) => {
       const keys = items.flatMap(({ item }) => [added(region, item), removed(region, item)])
-      const args = items.map(({ item }) => cacheKey(item))
-      return scriptCommand(SCRIPTS.getLists, [layout.changes(region), ...keys], args)
+      return scriptCommand(SCRIPTS.getLists, [layout.changes(region), ...keys], [...asked, ...items.map(({ item }) => cacheKey(item))])
     })
     const answers = (await connection.send(commands)) as unknown[][]
     batches.forEach(({ items }, at) =>
       items.forEach(({ index }, place) => {
-        const [ids, gone, tick] = (answers[at] as unknown[]).slice(place * 3, place * 3 + 3) as [Buffer | null, Buffer[], Buffer | null]
-        lists[index] = decodeList(ids, gone, tick)
+        const answer = (answers[at] as unknown[]).slice(place * 4, place * 4 + 4)
+        const [ids, hasMore, gone, tick] = answer as [Buffer | null, number, Buffer[], Buffer | null]
+        lists[index] = decodeList(ids, hasMore === 1, gone, tick)
       }),
     )
     return lists
   }
+
+  const outboxes: Kind = { added: layout.outbox, removed: layout.deleted, cacheKey: headKey }
+  const inboxes: Kind = { added: layout.inbox, removed: layout.recalled, cacheKey: inboxKey }
 
   const changesCommand = (some: readonly Gathered[]): Command =>
     scriptCommand(
@@ -88,8 +95,8 @@ export function makeFeedReading(connection: Connection, layout: FeedLayout) {
       return ids.map((id, at) => (values[at] ? decodeStoredPost(id, values[at]) : undefined))
     },
 
-    getOutboxMany: (authors: readonly ViewerId[]): Promise<ListChanges[]> => getLists(authors, layout.outbox, layout.deleted, headKey),
-    getInboxMany: (viewers: readonly ViewerId[]): Promise<ListChanges[]> => getLists(viewers, layout.inbox, layout.recalled, inboxKey),
+    getOutboxMany: (authors: readonly ViewerId[], part?: ListAsked): Promise<ListChanges[]> => getLists(outboxes, authors, part),
+    getInboxMany: (viewers: readonly ViewerId[], part?: ListAsked): Promise<ListChanges[]> => getLists(inboxes, viewers, part),
 
     async getWords(viewer: ViewerId): Promise<FilterWords | undefined> {
       const region = layout.regionOf(viewer)

@@ -18,10 +18,11 @@ export function tickOfTime(ms: number): number {
   return Math.max(0, (ms - POST_EPOCH_MS) * TICKS_PER_MS)
 }
 
-/** Three answers of `get-lists.lua`. */
-export function decodeList(added: Buffer | null, removed: readonly Buffer[], tick: Buffer | null): ListChanges {
+/** Four answers of `get-lists.lua`. */
+export function decodeList(added: Buffer | null, hasMore: boolean, removed: readonly Buffer[], tick: Buffer | null): ListChanges {
   return {
     added: added ?? Buffer.alloc(0),
+    hasMore,
     removed: Buffer.concat(removed.toSorted(Buffer.compare)),
     version: Number(tick?.toString() ?? 0),
   }

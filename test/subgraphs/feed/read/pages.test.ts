@@ -2,12 +2,17 @@ import { describe, expect, it } from 'vitest'
 import type { Degraded } from '../../../../core/outage/degraded.ts'
 import { seededRandom } from '../../../../core/random.ts'
 import type { Post } from '../../../../subgraphs/feed/model/post.ts'
-import { KEEP_MS, makeFeedWorld } from './feed-world.ts'
+import { makeFeedStoreModel } from '../../../../harness/models/feed/hot-store-model.ts'
+import { makeFeedRecordsState, openModelFeedRecords } from '../../../../harness/models/feed/record-store-model.ts'
+import { lengthOf } from '../../../../subgraphs/feed/packed/vector.ts'
+import type { ReadStores, SectionSizes } from '../../../../subgraphs/feed/read/sections.ts'
+import type { FeedHotStore } from '../../../../subgraphs/feed/stores/hot-store.ts'
+import { KEEP_MS, REGIONS, makeFeedWorld } from './feed-world.ts'
 
 const SIZES = { head: 32, outbox: 500, inbox: 500, rest: 100 }
 
-function open({ sizes = SIZES } = {}) {
-  const world = makeFeedWorld({ random: seededRandom(1), turnsMax: 0, hasGoodPools: true, sizes })
+function open({ sizes = SIZES, stores }: { sizes?: SectionSizes; stores?: ReadStores } = {}) {
+  const world = makeFeedWorld({ random: seededRandom(1), turnsMax: 0, hasGoodPools: true, sizes, ...(stores && { stores }) })
   const process = world.openProcess()
   let keys = 0
   async function publish(author: string, text = 'text', audience?: string[]): Promise<Post> {
@@ -84,6 +89,39 @@ describe('a home feed', () => {
     expect(await callsOf(() => page('1', 5))).toStrictEqual(['listChanges'])
     const { h, o, i, c } = process.cache.figures().classes
     for (const figures of [h, o, i, c]) expect(figures?.damaged).toBeGreaterThan(0)
+  })
+
+  it('reads of long lists in the hot store only the parts that it needs, and skips none of their posts', async () => {
+    const hot = makeFeedStoreModel(REGIONS)
+    let longest = 0
+    const measured =
+      (read: FeedHotStore['getInboxMany']): typeof read =>
+      async (...asked) => {
+        const found = await read(...asked)
+        for (const { added } of found) longest = Math.max(longest, lengthOf(added))
+        return found
+      }
+    const watched = { ...hot, getInboxMany: measured(hot.getInboxMany), getOutboxMany: measured(hot.getOutboxMany) }
+    const { world, publish, page, follow } = open({
+      sizes: { head: 2, outbox: 5, inbox: 3, rest: 4 },
+      stores: { hot: watched, records: openModelFeedRecords(makeFeedRecordsState()) },
+    })
+    follow('1', '2')
+    const ids: string[] = []
+    for (let post = 0; post < 40; post++) {
+      ids.unshift((await publish('2')).id, (await publish('3', 'for you', ['1'])).id)
+      if (post === 15) await world.persist()
+    }
+    ids.sort((a, b) => Number(BigInt(b) - BigInt(a)))
+    const found: string[] = []
+    for (let after: string | undefined; ;) {
+      const read = await page('1', 7, after)
+      found.push(...(read.ids ?? []))
+      if (read.hasNextPage !== true) break
+      after = read.endCursor ?? undefined
+    }
+    expect(found).toStrictEqual(ids)
+    expect(longest).toBe(5)
   })
 
   it('continues from heads to outboxes and to the record store, without a gap', async () => {

@@ -11,30 +11,45 @@ local tick = nextTick(KEYS[1], tonumber(ARGV[1]), 0)
 local oldTick = math.min(tonumber(ARGV[4]), tonumber(redis.call('ZSCORE', KEYS[1], '-') or '0'))
 local oldId = idOf(oldTick, 0)
 local notes = {}
+local ALWAYS_COPIED = 4096
 
 local function isIn(removedKey)
   return redis.call('EXISTS', removedKey) == 1 and redis.call('ZSCORE', removedKey, id)
 end
 
--- Most ids are newer than those of the inbox, and no id of it is old: then the inbox is not read.
-local function append(key)
-  local last = redis.call('GETRANGE', key, -8, -1)
-  if last ~= '' and not isBelow(last, id) then return false end
-  local first = last ~= '' and redis.call('GETRANGE', key, 0, 7)
-  if first and isBelow(first, oldId) then return false end
+-- A long inbox is copied only if an eighth of it is old. Then each addition pays for 8 ids. Returns the bytes that left at the beginning.
+local function forgetOld(key)
+  local first = redis.call('GETRANGE', key, 0, 7)
+  if first == '' or not isBelow(first, oldId) then return 0 end
+  local old, _, length = placeInKey(key, oldId)
+  if length > ALWAYS_COPIED and old * 8 < length then return 0 end
+  putVector(key, redis.call('GETRANGE', key, old, -1))
+  return old
+end
+
+-- Changes only the end of the inbox. False if the id is there. The id itself may be old.
+local function add(key)
+  local at, isThere = placeInKey(key, id)
+  if isThere then return false end
+  at = math.max(0, at - forgetOld(key))
+  local newer = redis.call('GETRANGE', key, at, -1)
+  -- Only this command lets the string grow without a copy each time.
   redis.call('APPEND', key, id)
+  if newer ~= '' then redis.call('SETRANGE', key, at, id .. newer) end
   return true
 end
 
--- False if nothing changed.
-local function change(key)
-  if not isRemoval and append(key) then return true end
-  local inbox = redis.call('GET', key) or ''
-  local changed = isRemoval and without(inbox, { id }) or with(inbox, id)
-  if changed == inbox and not isRemoval then return false end
-  putVector(key, isRemoval and since(changed, oldId) or with(since(inbox, oldId), id))
+local function remove(key)
+  forgetOld(key)
+  local at, isThere, length = placeInKey(key, id)
+  if isThere then
+    local newer = redis.call('GETRANGE', key, at + 8, -1)
+    putVector(key, (at > 0 and redis.call('GETRANGE', key, 0, at - 1) or '') .. newer)
+  end
   return true
 end
+
+local change = isRemoval and remove or add
 
 for viewer = 1, #ARGV - 4 do
   local inboxKey, removedKey = KEYS[viewer * 2], KEYS[viewer * 2 + 1]

@@ -18,10 +18,19 @@ local function placeOf(vector, id)
   return at, string.sub(vector, at, at + 7) == id
 end
 
-local function with(vector, id)
-  local at, isThere = placeOf(vector, id)
-  if isThere then return vector end
-  return string.sub(vector, 1, at - 1) .. id .. string.sub(vector, at)
+-- The same for the vector of a key, without reading all of it: the offset from 0, whether the id is there, and the length.
+local function placeInKey(key, id)
+  local length = redis.call('STRLEN', key)
+  local low, high = 0, length / 8
+  -- Most ids are new.
+  local probe = high - 1
+  while low < high do
+    local found = redis.call('GETRANGE', key, probe * 8, probe * 8 + 7)
+    if found == id then return probe * 8, true, length end
+    if isBelow(found, id) then low = probe + 1 else high = probe end
+    probe = math.floor((low + high) / 2)
+  end
+  return low * 8, false, length
 end
 
 local function without(vector, ids)
@@ -37,11 +46,6 @@ local function without(vector, ids)
     from = at + 8
   end
   return table.concat(pieces) .. string.sub(vector, from)
-end
-
--- The ids from this one on.
-local function since(vector, id)
-  return string.sub(vector, (placeOf(vector, id)))
 end
 
 local function putVector(key, vector)

@@ -5,6 +5,8 @@ import { inboxKey } from '../../../../../subgraphs/feed/model/cache-keys.ts'
 import type { Post } from '../../../../../subgraphs/feed/model/post.ts'
 import type { FeedHotStore } from '../../../../../subgraphs/feed/stores/hot-store.ts'
 import { openRedisFeedStore } from '../../../../../subgraphs/feed/stores/redis/hot-store.ts'
+import { tickOfTime } from '../../../../../subgraphs/feed/stores/redis/values.ts'
+import { postIdOf } from '../../../../../subgraphs/feed/packed/post-id.ts'
 import { regionTags } from '../../../../../stores/redis/region-tags.ts'
 import { DAY_MS, clean, draftOf, inboxOf, optionsAt, outboxOf, postOf, publishOne, purgeAll } from '../../../../contracts/feed/posts.ts'
 import { freshViewerIn, later, numbered } from '../../../../contracts/reports.ts'
@@ -208,6 +210,27 @@ describe.skipIf(!(await redisIsHere()))('the feed on its own Redis', () => {
       const tombstone = await repeated(() => behind.delete(post, optionsAt()))
       expect(await postOf(store, post.id)).toEqual(tombstone)
     })
+  })
+
+  it('a long inbox forgets old ids when an eighth of it is old, and its changes in between copy no more than they move', async () => {
+    const start = later()
+    const at = (n: number) => ({ now: start + n * 60_000, keepMs: 3_600_000 })
+    const idAt = (n: number) => postIdOf(tickOfTime(start + n * 60_000) + 1, 1)
+    const add = (n: number) => store.addToInboxes(idAt(n), ['7'], at(n))
+    const first = async () => (await inboxOf(store, '7'))?.added[0]
+    await redis.zadd(`tm:feed:changes:{${regionTags(regions)[3]}}`, tickOfTime(start + 2_000 * 60_000), '-')
+    for (let n = 0; n < 40; n++) await add(0.5 * n)
+    // All of them are old.
+    await add(1_000)
+    expect((await inboxOf(store, '7'))?.added).toEqual([idAt(1_000)])
+    // Many ids of 10 minutes.
+    for (let n = 0; n < 800; n++) await store.addToInboxes(idAt(1_000 + (n + 1) / 80), ['7'], at(1_010))
+    // The id at the 60th minute and 80 others of the 801 are old: less than an eighth.
+    await add(1_061)
+    expect(await first()).toBe(idAt(1_000))
+    await add(1_062)
+    expect(await first()).toBe(idAt(1_002))
+    expect((await inboxOf(store, '7'))?.added).toHaveLength(643)
   })
 
   it('a full server refuses changes with a code, and is still read, persisted and purged', async () => {
