@@ -83,7 +83,9 @@ function parse(text: string, place: string, regions: number): ExportLine {
   if (isRestrictedId(id) === (audience !== undefined)) return found
   throw new TidemarkError(
     'CONFIG_INVALID',
-    `${place}: the audience of post ${id} was ${audience === undefined ? 'removed' : 'added'}: undo it`,
+    audience === undefined
+      ? `${place}: post ${id} is restricted and has no audience: restore its audience`
+      : `${place}: post ${id} is public and has an audience: remove the audience`,
   )
 }
 

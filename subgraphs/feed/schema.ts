@@ -8,7 +8,7 @@ const base = readFileSync(new URL('../../schema/feed.graphql', import.meta.url),
 /** The type of posts in schema/feed.graphql. A configuration may give it another name. */
 const ENTITY = 'Post'
 
-const FIELDS = `  "The author. This field and those below are null if there is no such post for this viewer."
+const FIELDS = `  "The author. This field and those below are null if there is no such post for this viewer, or if no store answers."
   author: User
   "At most 2000 characters. It may be empty."
   text: String
@@ -18,15 +18,15 @@ const FIELDS = `  "The author. This field and those below are null if there is n
   createdAt: Timestamp
   "Whether the post is for chosen viewers only. It cannot be shared then."
   restricted: Boolean
-  "The post that this one shares. Null if it shares none, or if that post was deleted."
+  "The post that this one shares. Null if it shares none, if that post was deleted, or if no store answers."
   source: ${ENTITY}
-  "Whether the shared post can be read. Null if this post shares none."
+  "Whether the shared post can be read. Null if this post shares none, or if no store answers."
   sourceState: SourceState
-  "Public posts that share this one and are not deleted."
+  "Number of public posts that share this one and are not deleted."
   repostCount: BigCount
-  "Comments, counted by the service that owns them."
+  "Number of comments, counted by the service that owns them."
   commentCount: BigCount
-  "Reads, counted by the service that owns them, or from reports of progress."
+  "Number of reads, counted by the service that owns them, or from reports of progress."
   readCount: BigCount
 `
 
