@@ -6,7 +6,7 @@ import type { CounterRecords } from '../stores/counter-records.ts'
 
 export type Bases = ReturnType<typeof makeBases>
 
-export function makeBases(records: CounterRecords, schemas: CounterSchemas) {
+export function makeBases(records: Pick<CounterRecords, 'getTotalsMany'>, schemas: CounterSchemas) {
   function withAllNames(subject: Subject, counts: Counts = {}): Counts {
     const schema = schemas.get(subject.business)
     if (schema === undefined)

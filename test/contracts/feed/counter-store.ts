@@ -167,6 +167,30 @@ function eventsContract({ store, another, reopen }: CounterStoreSubject): void {
     )
     expect(await store().getMany(posts)).toEqual(posts.map(() => ({ ...ZERO, read: 1, comment: 2 })))
   })
+
+  it('reads beside fills of the same process find every known subject, dirty or not, with narrow and saturated counters', async () => {
+    const narrow = numbered(200).map(() => freshSubject())
+    const saturated = numbered(40).map(() => freshSubject())
+    const posts = [...narrow, ...saturated]
+    await store().fillTotals([...narrow.map((post) => base(post)), ...saturated.map((post) => base(post, { ...ZERO, comment: 1_000 }))])
+    let isFilling = true
+    async function fill(): Promise<void> {
+      for (let round = 0; round < 60; round++) await store().fillTotals(numbered(200).map(() => base()))
+      isFilling = false
+    }
+    const filling = fill()
+    const lost = { read: 0, dirty: 0 }
+    while (isFilling) {
+      await store().adjust(
+        posts.map((post) => eventOf(post, 1)),
+        later(),
+      )
+      lost.read += (await store().getMany(posts)).filter((counts) => counts === undefined).length
+      lost.dirty += (await store().readDirty(posts)).filter((dirty) => dirty?.counts === undefined).length
+    }
+    await filling
+    expect(lost).toEqual({ read: 0, dirty: 0 })
+  })
 }
 
 function dirtyContract({ store, regions }: CounterStoreSubject): void {

@@ -147,6 +147,23 @@ describe('persisting', () => {
     expect(await records.getTotalsMany([post])).toMatchObject([{ counts: { read: 2 } }])
   })
 
+  it('totals that one read of the hot store misses are written all the same, and their mark is cleared after that', async () => {
+    const post = freshSubject()
+    await open.service.adjust([eventOf(post, 3)])
+    const { hot, records } = open.stores
+    let reads = 0
+    const missing = {
+      ...hot,
+      async readDirty(some: Parameters<typeof hot.readDirty>[0]) {
+        const dirty = await hot.readDirty(some)
+        return reads++ === 0 ? dirty.map((each) => each && { ...each, counts: undefined }) : dirty
+      },
+    }
+    expect(await persistCounts({ hot: missing, records }, SCHEMAS, [post])).toEqual({ rows: 1, missing: 1 })
+    expect(await records.getTotalsMany([post])).toMatchObject([{ counts: { read: 3 } }])
+    expect(await hot.countDirty()).toBe(0)
+  })
+
   it('a failed step leaves the marks, and a step of a removed business passes over it', async () => {
     const post = freshSubject()
     await open.service.adjust([eventOf(post, 1)])

@@ -38,33 +38,33 @@ export function makeCounterReading(connection: Connection, layout: CounterLayout
     return names.map((name) => blocks.get(name))
   }
 
-  /** The entries that exist. */
+  /** The entries that exist. A subject has moved to a higher block if the number of blocks has grown since its key was made. */
   async function readEntries(placed: readonly Placed[]): Promise<Map<Placed, Buffer>> {
     const entries = new Map<Placed, Buffer>()
     let open = placed
     while (open.length > 0) {
       await sizes.learn(open)
+      const asked = open.map((placed) => ({ placed, block: sizes.blockNumberOf(placed) }))
       const blocks = await readBlocks(open)
-      const missing: Placed[] = []
-      for (const [at, each] of open.entries()) {
+      const missing = asked.filter(({ placed }, at) => {
         const block = blocks[at]
-        const entry = block && findEntry(block, each.oid, sizes.schemaOf(each.business).entryBytes)
-        if (entry === undefined) missing.push(each)
-        else entries.set(each, entry)
-      }
-      // A missing subject is in another block if the number of blocks has changed.
-      open = missing.length === 0 ? missing : await sizes.refresh(missing)
+        const entry = block && findEntry(block, placed.oid, sizes.schemaOf(placed.business).entryBytes)
+        if (entry !== undefined) entries.set(placed, entry)
+        return entry === undefined
+      })
+      open = await sizes.movedFrom(missing)
     }
     return entries
   }
 
   async function readWide(placed: Placed): Promise<Counts | undefined> {
     const schema = sizes.schemaOf(placed.business)
+    const block = sizes.blockNumberOf(placed)
     const keys = [sizes.keyOf(placed), layout.overflow(placed.region, placed.business)]
     const [answer] = await connection.send([scriptCommand(SCRIPTS.getWide, keys, [placed.oid, schema.entryBytes])])
     const [entry, overflow] = answer as Buffer[]
     if (entry !== undefined) return schema.unpack({ entry, overflow: overflow?.length === 0 ? undefined : overflow })
-    return (await sizes.refresh([placed])).length === 0 ? undefined : readWide(placed)
+    return (await sizes.movedFrom([{ placed, block }])).length === 0 ? undefined : readWide(placed)
   }
 
   return {

@@ -18,8 +18,10 @@ export function makeSizes(connection: Connection, layout: CounterLayout, schemas
   const known = new Map<string, number>()
   const nameOf = ({ region, business }: Shelf): string => `${region}:${business}`
 
-  async function ask(shelves: readonly Shelf[]): Promise<void> {
-    if (shelves.length === 0) return
+  /** The answers, by name of the shelf. The known numbers may be those of another call already. */
+  async function ask(shelves: readonly Shelf[]): Promise<Map<string, number>> {
+    const numbers = new Map<string, number>()
+    if (shelves.length === 0) return numbers
     const distinct = [...new Map(shelves.map((shelf) => [nameOf(shelf), shelf])).values()]
     const answers = (await connection.send(
       distinct.map(({ region, business }) => ({ name: 'hmget', args: [layout.size(region, business), 'blocks', 'schema'] })),
@@ -34,8 +36,10 @@ export function makeSizes(connection: Connection, layout: CounterLayout, schemas
           `Redis has the counters of business ${business} as "${written}", and "${ours}" is configured: configure the stored counters again, or follow "Change the counters of a business" in docs/operating/feed-data.md, which deletes "${layout.size(region, business)}" and its blocks after all totals are persisted`,
         )
       }
-      known.set(nameOf(shelf), Number(blocks ?? 1))
+      numbers.set(nameOf(shelf), Number(blocks ?? 1))
     })
+    for (const [name, blocks] of numbers) known.set(name, blocks)
+    return numbers
   }
 
   function schemaOf(business: BusinessNumber): CounterSchema<string> {
@@ -59,12 +63,16 @@ export function makeSizes(connection: Connection, layout: CounterLayout, schemas
     blockNumberOf,
     keyOf: (placed: Placed): string => layout.block(placed.region, placed.business, blockNumberOf(placed)),
     /** Asks for the numbers that this process does not know. Throws DATA_INCOMPATIBLE if the entries have another schema. */
-    learn: (shelves: readonly Shelf[]): Promise<void> => ask(shelves.filter((shelf) => !known.has(nameOf(shelf)))),
-    /** Asks for these numbers. Resolves with those of the given that have another number than before. */
-    async refresh<S extends Shelf>(some: readonly S[]): Promise<S[]> {
-      const before = some.map(numberOf)
-      await ask(some)
-      return some.filter((shelf, at) => numberOf(shelf) !== before[at])
+    async learn(shelves: readonly Shelf[]): Promise<void> {
+      await ask(shelves.filter((shelf) => !known.has(nameOf(shelf))))
+    },
+    /**
+     * Asks for the numbers of blocks. Resolves with the subjects that are in another block than the one that was read. A comparison with
+     * the number before the question is not enough: a fill of this process may have noted the new number during the read.
+     */
+    async movedFrom(read: readonly { placed: Placed; block: number }[]): Promise<Placed[]> {
+      const numbers = await ask(read.map(({ placed }) => placed))
+      return read.flatMap(({ placed, block }) => (blockOf(placed.hash, numbers.get(nameOf(placed)) as number) === block ? [] : [placed]))
     },
     note: (shelf: Shelf, blocks: number): void => void known.set(nameOf(shelf), blocks),
   }

@@ -3,6 +3,8 @@ import { Redis } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { redisIsHere, startCluster, startRedis, type TestServers } from '../../../../../harness/deployment/redis-servers.ts'
 import { openRedisCounterStore } from '../../../../../subgraphs/feed/stores/redis/counters/counter-store.ts'
+import { persistCounts } from '../../../../../subgraphs/feed/counters/persist.ts'
+import type { Counts } from '../../../../../subgraphs/feed/model/counts.ts'
 import { makeCounterSchema } from '../../../../../subgraphs/feed/packed/counter-schema.ts'
 import { COUNTER_REGIONS, SCHEMAS, ZERO, eventOf, freshSubject } from '../../../../contracts/feed/counter-samples.ts'
 import { counterStoreContract } from '../../../../contracts/feed/counter-store.ts'
@@ -85,6 +87,25 @@ describe.skipIf(!(await redisIsHere()))('counters on Redis', () => {
       expect(await changed.getMany([post])).toEqual([{ like: 7 }])
       expect(await admin.keys('schema:*{*}:4*')).toHaveLength(2)
       await changed.close()
+    })
+
+    it('dirty totals that Redis lost are the persisted ones again, and do not stay dirty', async () => {
+      const store = openAt('lost-block')
+      const post = freshSubject()
+      const persisted = { subject: post, counts: { ...ZERO, read: 5 }, version: 1 }
+      await store.fillTotals([persisted])
+      await store.adjust([eventOf(post, 1)], later())
+      await admin.unlink(await admin.keys('lost-block:block:*'))
+      const written: unknown[] = []
+      const records = {
+        getTotalsMany: (some: readonly unknown[]) => Promise.resolve(some.map(() => persisted)),
+        putTotals: (rows: readonly { counts: Counts }[]) => Promise.resolve(void written.push(...rows.map(({ counts }) => counts))),
+      }
+      expect(await persistCounts({ hot: store, records }, SCHEMAS, [post])).toEqual({ rows: 1, missing: 1 })
+      expect(written).toEqual([persisted.counts])
+      expect(await store.countDirty()).toBe(0)
+      expect(await store.getMany([post])).toEqual([persisted.counts])
+      await store.close()
     })
 
     it('after Redis has lost its data, subjects need their base again, in a process that knew many blocks', async () => {
