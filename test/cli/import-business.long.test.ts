@@ -134,7 +134,7 @@ describe('export-business and import-business', () => {
     expect(audience).toHaveLength(2)
     const wrong = join(folder, 'wrong.jsonl')
     writeFileSync(wrong, `${JSON.stringify(post)}\n`)
-    expect((await source.run('import-business', 'post', wrong)).error).toContain('was removed')
+    expect((await source.run('import-business', 'post', wrong)).error).toContain('has no audience')
     expect((await source.run('import-business', 'video', file)).error).toContain('is not the business of posts')
   })
 })
