@@ -35,8 +35,11 @@ export function addFeedMetrics(registry: Registry, { figures }: FeedSubgraph): v
     tidemark_feed_longset_hits_total: ['Reads of follow lists that the hot store had.', () => figures().graph.hits],
     tidemark_feed_longset_misses_total: ['Reads of follow lists that were built from marks.', () => figures().graph.misses],
     tidemark_feed_longset_bytes_total: ['Bytes of follow lists that were read whole.', () => figures().graph.bytes],
-    tidemark_feed_counter_hits_total: ['Subjects with counters that the hot store had.', () => figures().counters.hits],
-    tidemark_feed_counter_misses_total: ['Subjects with counters that were read from the record store.', () => figures().counters.misses],
+    tidemark_feed_counter_hits_total: [
+      'Subjects whose counters the hot store had, or that are remembered as uncounted.',
+      () => figures().counters.hits,
+    ],
+    tidemark_feed_counter_misses_total: ['Subjects whose counters were read from the record store.', () => figures().counters.misses],
     tidemark_feed_hot_store_calls_total: ['Calls of the hot store by the feed.', () => figures().hotCalls.calls],
     tidemark_feed_hot_store_seconds_total: ['Time of these calls, retries included.', () => figures().hotCalls.ms / 1_000],
     tidemark_feed_questions_total: ['Questions for changed values.', () => figures().freshness.questions],

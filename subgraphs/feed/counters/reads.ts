@@ -1,15 +1,28 @@
-/** Reads totals from the hot store, and those that it does not have from the record store. Fills the unknown ones in the background. */
+/**
+ * Reads totals from the hot store, and those that it does not have from the record store. The hot store is then filled in the background.
+ *
+ * Any client can ask for ids without counts, and a filled subject never leaves the hot store. Zeros are therefore not filled. They stay in
+ * the memory of this process for a minute, within a bound. The hot store is asked first, so it decides once the subject is counted. If it
+ * loses the totals after that, the zeros are shown until they expire.
+ */
+import type { Clock } from '../../../core/clock.ts'
 import type { Subject } from '../../../core/domain.ts'
 import { noteOrThrow, saysDown, saysFull, type Degraded } from '../../../core/outage/degraded.ts'
 import { apartIfPartIsOut, concernsSomeOnly } from '../../../core/outage/part-outage.ts'
+import { makeSieveCache } from '../../../core/sieve/sieve.ts'
 import type { CountRow, Counts } from '../model/counts.ts'
 import type { CounterStore } from '../stores/counter-store.ts'
 import type { Bases } from './bases.ts'
 
-/** Subjects that were read: whether the hot store had their totals. */
+/** Subjects that were read: whether the hot store, or the memory of zeros, had their totals. */
 export type CounterReadFigures = { hits: number; misses: number }
 
-export function makeCounterReads(hot: CounterStore, bases: Bases, fillsReads: boolean, onError: (error: unknown) => void) {
+/** The bound of entries is enough, because ids have at most 64 bytes. */
+const ZEROS = { entriesMax: 50_000, bytesMax: Number.MAX_SAFE_INTEGER }
+const ZEROS_TTL_MS = 60_000
+
+export function makeCounterReads(clock: Clock, hot: CounterStore, bases: Bases, fillsReads: boolean, onError: (error: unknown) => void) {
+  const zeros = makeSieveCache<Counts>(clock, ZEROS)
   const fills = new Set<Promise<void>>()
   const figures: CounterReadFigures = { hits: 0, misses: 0 }
 
@@ -21,6 +34,15 @@ export function makeCounterReads(hot: CounterStore, bases: Bases, fillsReads: bo
       noteOrThrow(error, 'recordStore', degraded)
       return subjects.map(() => null)
     }
+  }
+
+  function keep(rows: readonly CountRow[]): void {
+    const counted: CountRow[] = []
+    for (const row of rows) {
+      if (Object.values(row.counts).some((count) => count > 0)) counted.push(row)
+      else zeros.set(nameOf(row.subject), row.counts, 1, ZEROS_TTL_MS)
+    }
+    if (counted.length > 0) fillLater(counted)
   }
 
   function fillLater(rows: readonly CountRow[]): void {
@@ -50,7 +72,8 @@ export function makeCounterReads(hot: CounterStore, bases: Bases, fillsReads: bo
 
   return {
     async getMany(subjects: readonly Subject[], degraded: Degraded): Promise<(Counts | null)[]> {
-      const held = await getHot(subjects, degraded)
+      const found = await getHot(subjects, degraded)
+      const held = found.map((each, at) => each ?? zeros.get(nameOf(subjects[at] as Subject)))
       const places = held.flatMap((each, at) => (each === undefined || each === 'down' ? [at] : []))
       const counts = held.map((each) => (each === undefined || each === 'down' ? null : each))
       figures.hits += held.length - places.length
@@ -62,7 +85,7 @@ export function makeCounterReads(hot: CounterStore, bases: Bases, fillsReads: bo
       )
       places.forEach((at, index) => (counts[at] = rows[index]?.counts ?? null))
       const unknown = rows.filter((row, index): row is CountRow => row !== null && held[places[index] as number] === undefined)
-      if (fillsReads && unknown.length > 0) fillLater(unknown)
+      if (fillsReads) keep(unknown)
       return counts
     },
 
@@ -72,4 +95,8 @@ export function makeCounterReads(hot: CounterStore, bases: Bases, fillsReads: bo
       while (fills.size > 0) await Promise.all(fills)
     },
   }
+}
+
+function nameOf({ business, oid }: Subject): string {
+  return `${business}:${oid}`
 }

@@ -1,6 +1,6 @@
 /**
  * Counts events and reads totals. Both go to the hot store. A subject that it does not know is filled from the record store: before its
- * first event, and in the background after a read, so that a subject without any count is not looked up for every page.
+ * first event, and in the background after a read that found counts. A read that found none is remembered (`reads.ts`).
  *
  * While the hot store is down, events are refused and reads come from the record store, whose totals are as old as the last persist step.
  */
@@ -30,7 +30,7 @@ export type CounterService = {
 export type CounterServiceOptions = {
   /** The hot store has the change of this key: it may be flushed. */
   aggregate(key: FlushedKey): void
-  /** True: subjects that were read are filled. For a record store in another process. */
+  /** True: subjects that were read are filled, or remembered if they have no counts. For a record store in another process. */
   fillsReads: boolean
 }
 
@@ -45,7 +45,7 @@ export function makeCounterService(
   onError: (error: unknown) => void,
 ): CounterService {
   const bases = makeBases(records, schemas)
-  const reads = makeCounterReads(hot, bases, fillsReads, onError)
+  const reads = makeCounterReads(clock, hot, bases, fillsReads, onError)
 
   /** The error as a result, if a store is down or full. Throws any other error. */
   function failure(error: unknown): TidemarkError {

@@ -1,5 +1,5 @@
 /**
- * Port: the hot store of counters. It has the live totals of every subject that was counted or read since it was filled. Events change
+ * Port: the hot store of counters. It has the live totals of every subject that it was given. Events change
  * totals at once and atomically, each event once. Changed totals are dirty until the persist step has written them to the record store.
  *
  * A subject that the store does not know needs its base, the totals in the record store. Its events are not applied: the caller reads the

@@ -1,8 +1,8 @@
 /** Counters on real embedded stores. Each store can be switched off, and calls are counted. */
-import { systemClock } from '../../../../core/clock.ts'
 import type { FlushedKey } from '../../../../core/domain.ts'
 import { TidemarkError } from '../../../../core/errors.ts'
 import { PartOutage } from '../../../../core/outage/part-outage.ts'
+import { makeSteppedClock } from '../../../../harness/stepped-clock.ts'
 import { openEnvironment } from '../../../../stores/lmdb/environment.ts'
 import { makeCounterService } from '../../../../subgraphs/feed/counters/service.ts'
 import { openLmdbCounterRecords } from '../../../../subgraphs/feed/stores/lmdb/counters/counter-records.ts'
@@ -45,10 +45,12 @@ export function openCounters({ fillsReads = true } = {}) {
     down.records ? new TidemarkError('RECORD_STORE_UNAVAILABLE', 'switched off') : undefined,
   )
   const options = { fillsReads, aggregate: (key: FlushedKey) => void aggregated.push(key) }
-  const service = makeCounterService(systemClock, { hot, records }, SCHEMAS, options, (error) => errors.push(error))
+  const clock = makeSteppedClock()
+  const service = makeCounterService(clock, { hot, records }, SCHEMAS, options, (error) => errors.push(error))
   return {
     stores: { hot, records },
     service,
+    clock,
     down,
     calls,
     aggregated,

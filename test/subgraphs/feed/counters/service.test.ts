@@ -70,13 +70,35 @@ describe('counting', () => {
 })
 
 describe('reading', () => {
-  it('a subject without counts is looked up once, and then known to the hot store', async () => {
+  it('a subject with persisted counts is looked up once, and then known to the hot store', async () => {
+    const post = freshSubject()
+    await open.stores.records.putTotals([{ subject: post, counts: { read: 9 }, version: 5 }])
+    expect((await read(post)).counts).toEqual([{ ...ZERO, read: 9 }])
+    await open.service.settled()
+    open.calls.length = 0
+    expect((await read(post)).counts).toEqual([{ ...ZERO, read: 9 }])
+    expect(open.calls).toEqual(['getMany'])
+  })
+
+  it('a subject without counts is looked up once in a minute, and reads of any ids add nothing to the hot store', async () => {
     const post = freshSubject()
     expect(await read(post)).toEqual({ counts: [ZERO], degraded: [] })
     await open.service.settled()
     open.calls.length = 0
     expect(await read(post)).toEqual({ counts: [ZERO], degraded: [] })
     expect(open.calls).toEqual(['getMany'])
+    expect(await open.stores.hot.getMany([post])).toEqual([undefined])
+    open.clock.advance(60_001)
+    open.calls.length = 0
+    await read(post)
+    expect(open.calls).toEqual(['getMany', 'getTotalsMany'])
+  })
+
+  it('the first event of a subject is read at once, by a process that remembers its zeros', async () => {
+    const post = freshSubject()
+    await read(post)
+    await open.service.adjust([eventOf(post, 2)])
+    expect((await read(post)).counts).toEqual([{ ...ZERO, read: 2 }])
   })
 
   it('stores in one process fill nothing after a read', async () => {
