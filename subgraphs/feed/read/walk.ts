@@ -5,15 +5,15 @@
  * The merge asks for a further section of a list when the list could have a newer id than all that are known. Ids that the merge has
  * already given are looked at before, because they may be enough.
  *
- * While a store is down, the readable part of a list may end early. A walk that cannot continue a list stops there. Below, posts of that list
- * would be missing among the others, and a cursor would skip them for good. If both stores are down, such a list is left out instead: all
+ * While a store is down, the readable part of a list may end early. The walk gives the posts of the other lists down to there, and stops.
+ * Below, posts of that list would be missing among the others, and a cursor would skip them for good. If both stores are down, such a list is left out instead: all
  * lists are only as long as the cache has them.
  */
 import type { ViewerId } from '../../../core/domain.ts'
 import { compareIds } from '../../../core/keys.ts'
 import type { Degraded } from '../../../core/outage/degraded.ts'
 import type { Post } from '../model/post.ts'
-import { makeMerge, type Continuation, type Merge } from '../packed/merge.ts'
+import { makeMerge, type Continuation, type Merge, type MergeStep } from '../packed/merge.ts'
 import type { PostId } from '../packed/post-id.ts'
 import { packOne } from '../packed/vector.ts'
 import type { Contents } from './contents.ts'
@@ -85,6 +85,8 @@ function makeIds(
   const deep = new Set<number>()
   let pending: readonly Continuation[] = []
   let end: 'lists' | 'outage' | undefined
+  /** The highest bound of a list that cannot be continued. */
+  let stuckAt: PostId | undefined
 
   async function continueLists(asked: readonly Continuation[]): Promise<void> {
     const isInbox = ({ source }: Continuation): boolean => source === authors.length
@@ -114,7 +116,14 @@ function makeIds(
   function replaceByRest(source: number, bound: PostId, section: Section): void {
     const isStuck = section.hasMore && section.ids.length === 0 && Buffer.compare(section.floor as Buffer, packOne(bound)) >= 0
     if (!isStuck) merge.replace(source, section)
-    else if (section.lacks !== LACKS_BOTH) end = 'outage'
+    else if (section.lacks !== LACKS_BOTH && (stuckAt === undefined || compareIds(bound, stuckAt) > 0)) stuckAt = bound
+  }
+
+  /** True if a list that cannot be continued may have a newer post than all that come with this step. */
+  function isBelowStuck(step: MergeStep): boolean {
+    if (stuckAt === undefined || step.kind === 'end') return stuckAt !== undefined
+    if (step.kind === 'id') return compareIds(step.id, stuckAt) < 0
+    return step.sources.every(({ below }) => compareIds(below, stuckAt as PostId) <= 0)
   }
 
   /** The next ids, at most so many and at least one, or why there is none. */
@@ -129,7 +138,8 @@ function makeIds(
         continue
       }
       const step = merge.next()
-      if (step.kind === 'id' && (above === undefined || compareIds(step.id, above) > 0)) ids.push(step.id)
+      if (isBelowStuck(step)) end = 'outage'
+      else if (step.kind === 'id' && (above === undefined || compareIds(step.id, above) > 0)) ids.push(step.id)
       else if (step.kind === 'needs') pending = step.sources
       else end = 'lists'
     }

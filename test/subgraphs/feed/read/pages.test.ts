@@ -267,6 +267,21 @@ describe('while a store is down', () => {
     expect((await page('1', 10, endCursor)).ids).toHaveLength(3)
   })
 
+  it('a scroll without the record store has all posts that the hot store keeps, also beside a user who never published', async () => {
+    const { world, publishMany, page, follow } = open()
+    follow('1', '2', '3')
+    const recent = await publishMany('2', 60)
+    world.down.recordStore = true
+    const found: string[] = []
+    for (let after: string | undefined; ;) {
+      const { ids, hasNextPage, endCursor } = await page('1', 20, after)
+      found.push(...(ids ?? []))
+      if (hasNextPage !== true) break
+      after = endCursor
+    }
+    expect(found).toStrictEqual(recent)
+  })
+
   it('a page without both stores is null if nothing is cached', async () => {
     const { world, publish, page, follow } = open()
     follow('1', '2')
