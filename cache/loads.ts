@@ -12,6 +12,7 @@
  */
 import assert from 'node:assert/strict'
 import type { Clock } from '../core/clock.ts'
+import { makeSlots } from '../core/concurrency-limit.ts'
 import { makeSieveCache } from '../core/sieve/sieve.ts'
 import type { Load, Stamped } from './tiered-cache.ts'
 
@@ -121,24 +122,5 @@ export function makeLoads(clock: Clock, { loadsAtOnce, negativeTtlMs, graceMs }:
       flights.delete(key)
       absent.delete(key)
     },
-  }
-}
-
-/** Runs a task when fewer than `tasksMax` run, in order of the calls. */
-function makeSlots(tasksMax: number) {
-  const waiting: (() => void)[] = []
-  let running = 0
-
-  return async <T>(task: () => Promise<T>): Promise<T> => {
-    if (running >= tasksMax) await new Promise<void>((resolve) => waiting.push(resolve))
-    else running++
-    try {
-      return await task()
-    } finally {
-      // A waiting task takes the slot over.
-      const next = waiting.shift()
-      if (next === undefined) running--
-      else next()
-    }
   }
 }

@@ -1,8 +1,8 @@
 /**
- * Limits the concurrent calls to a store. The limit follows the store: it grows while calls are fast and halves when they are slow. The
- * caller decides which calls are slow.
+ * Limits of concurrent calls. `makeSlots` has a fixed limit. `makeConcurrencyLimit` has one that follows a store: it grows while calls are
+ * fast and halves when they are slow. The caller decides which calls are slow.
  *
- * The rule is additive increase, multiplicative decrease, as in TCP. It is fair between processes and it converges (Chiu and Jain,
+ * The rule of the latter is additive increase, multiplicative decrease, as in TCP. It is fair between processes and it converges (Chiu and Jain,
  * "Analysis of the increase and decrease algorithms for congestion avoidance in computer networks", 1989). As in TCP, one round of slow
  * calls causes one cut, and a limit that is not reached does not grow.
  */
@@ -45,5 +45,24 @@ export function makeConcurrencyLimit(clock: Clock, { callsMax, callsAtFirst = 1 
       limit = Math.max(1, limit / 2)
       return 'cut'
     },
+  }
+}
+
+/** Runs a task when fewer than `tasksMax` run, in order of the calls. */
+export function makeSlots(tasksMax: number) {
+  const waiting: (() => void)[] = []
+  let running = 0
+
+  return async <T>(task: () => Promise<T>): Promise<T> => {
+    if (running >= tasksMax) await new Promise<void>((resolve) => waiting.push(resolve))
+    else running++
+    try {
+      return await task()
+    } finally {
+      // A waiting task takes the slot over.
+      const next = waiting.shift()
+      if (next === undefined) running--
+      else next()
+    }
   }
 }

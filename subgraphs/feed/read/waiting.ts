@@ -3,12 +3,17 @@
  * (`freshness.ts`). A change of a followed author, of the inbox or of the follow list makes it count again, at most once per `everyMs`. It
  * counts the posts that a page would show, so deleted and filtered posts do not wait.
  *
+ * One publication may concern thousands of streams. A few of them count at once, and each begins in its own turn of the event loop, so
+ * requests are answered between them. The others wait for their turn, and count all changes until then at once.
+ *
  * Following begins before the first read: a post published in between is seen twice, and never missed.
  *
  * While a store is down, the stream is silent and tries again. It sends complete counts only.
  */
 import type { Clock, Timer } from '../../../core/clock.ts'
+import { makeSlots } from '../../../core/concurrency-limit.ts'
 import type { ViewerId } from '../../../core/domain.ts'
+import { makeTurns } from '../../../core/event-loop-yield.ts'
 import type { Degraded } from '../../../core/outage/degraded.ts'
 import { graphKey, headKey, inboxKey } from '../model/cache-keys.ts'
 import { buildLongset, longsetHas } from '../packed/longset.ts'
@@ -19,6 +24,8 @@ import { openLatestStream } from './latest-stream.ts'
 import type { FollowList, Pages } from './page.ts'
 
 export const WAITING_MAX = 100
+/** Counts of open streams that run at once. */
+const COUNTS_MAX = 4
 const HEAD = headKey('')
 
 /** `waiting`: 0 to 100. `newest`: the newest of them; null if none waits. */
@@ -38,11 +45,14 @@ export function makeWaiting(
   everyMs: number,
   onError: (error: unknown) => void,
 ): OpenWaiting {
+  const inSlot = makeSlots(COUNTS_MAX)
+  const nextTurn = makeTurns()
+  const inTurn = (task: () => Promise<void>): Promise<void> => inSlot(() => nextTurn().then(task))
+
   return async (viewer, asked, degraded) => {
     let since = asked
     let hasSince = asked !== undefined
     let last: FeedChange = { waiting: 0, newest: null }
-    /** 16 bytes per author. Undefined: not known, so each author concerns the viewer. */
     let followed: Buffer | undefined
     let mustReadFollowed = true
     let timer: Timer | undefined
@@ -57,16 +67,8 @@ export function makeWaiting(
     let hasEnded = false
     const unfollow = freshness.follow((answers) => {
       if (answers.some(({ changed }) => changed.some(({ key }) => key === graphKey(viewer)))) mustReadFollowed = true
-      if (mustReadFollowed || answers.some(concerns)) plan()
+      if (mustReadFollowed || answers.some((answer) => concerns(answer, viewer, followed))) plan()
     })
-
-    function concerns({ changed, isPartial }: RegionChanges): boolean {
-      if (isPartial) return true
-      return changed.some(({ key }) => {
-        if (!key.startsWith(HEAD)) return key === inboxKey(viewer)
-        return followed === undefined || longsetHas(followed, key.slice(HEAD.length))
-      })
-    }
 
     function plan(): void {
       isWanted = true
@@ -76,9 +78,11 @@ export function makeWaiting(
     async function run(): Promise<void> {
       timer = undefined
       isCounting = true
-      isWanted = false
       const notes: Degraded = new Set()
-      await count(notes).catch(onError)
+      await inTurn(async () => {
+        isWanted = false
+        if (!hasEnded) await count(notes)
+      }).catch(onError)
       isCounting = false
       if (isWanted || notes.size > 0) plan()
     }
@@ -121,4 +125,13 @@ export function makeWaiting(
     if (isWanted || notes.size > 0) plan()
     return stream.iterator
   }
+}
+
+/** `followed`: 16 bytes per author. Undefined: not known, so each author concerns the viewer. */
+function concerns({ changed, isPartial }: RegionChanges, viewer: ViewerId, followed: Buffer | undefined): boolean {
+  if (isPartial) return true
+  return changed.some(({ key }) => {
+    if (!key.startsWith(HEAD)) return key === inboxKey(viewer)
+    return followed === undefined || longsetHas(followed, key.slice(HEAD.length))
+  })
 }

@@ -1,8 +1,10 @@
+import { setImmediate } from 'node:timers/promises'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import type { Degraded } from '../../../../core/outage/degraded.ts'
 import { seededRandom } from '../../../../core/random.ts'
 import { graphKey } from '../../../../subgraphs/feed/model/cache-keys.ts'
 import type { Post } from '../../../../subgraphs/feed/model/post.ts'
+import { makeWaiting } from '../../../../subgraphs/feed/read/waiting.ts'
 import { makeFeedWorld } from './feed-world.ts'
 
 const SIZES = { head: 32, outbox: 500, inbox: 500, rest: 100 }
@@ -23,7 +25,7 @@ async function open(since?: string) {
   async function pass(seconds = 3): Promise<void> {
     for (; seconds > 0; seconds--) {
       world.clock.advance(1_000)
-      for (let turns = 200; turns > 0; turns--) await Promise.resolve()
+      for (let turns = 10; turns > 0; turns--) await setImmediate()
     }
   }
   world.follows.set('1', new Set(['2', '3']))
@@ -150,5 +152,39 @@ describe('the subscription to waiting posts', () => {
     await pass(3)
     expect(process.freshness.figures().followers).toBe(0)
     expect(world.clock.pending()).toBe(0)
+  })
+
+  it('one publication for 100 open streams counts in many turns of the event loop, a few at once, and reaches all', async () => {
+    const { world, process, publish } = await open()
+    let [begun, running, atOnce] = [0, 0, 0]
+    const newest: typeof process.newest = async (...args) => {
+      begun++
+      atOnce = Math.max(atOnce, ++running)
+      await setImmediate()
+      await setImmediate()
+      return process.newest(...args).finally(() => running--)
+    }
+    const viewers = Array.from({ length: 100 }, (_, at) => String(10 + at))
+    for (const viewer of viewers) world.follows.set(viewer, new Set(['2']))
+    const following = { following: async () => ['2'] }
+    const waiting = makeWaiting(following, process.freshness, { newest }, world.clock, 1_000, (error) => world.failures.push(error))
+    const streams = await Promise.all(viewers.map((viewer) => waiting(viewer, undefined, new Set())))
+    const { id } = await publish('2')
+    begun = atOnce = 0
+    world.clock.advance(1_000)
+    await setImmediate()
+    world.clock.advance(1_000)
+    const perTurn = [begun]
+    for (let before = begun; begun < 100; before = begun) {
+      await setImmediate()
+      perTurn.push(begun - before)
+    }
+    expect(Math.max(...perTurn)).toBe(1)
+    expect(atOnce).toBeLessThanOrEqual(4)
+    for (const stream of streams) {
+      expect((await stream.next()).value).toStrictEqual({ waiting: 1, newest: id })
+      await stream.return?.()
+    }
+    await process.freshness.stop()
   })
 })
