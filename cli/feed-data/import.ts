@@ -3,6 +3,9 @@
  * and must not run: caches and the hot store do not learn of the rows. The business of the posts brings its feed with it.
  *
  * Rows keep their ids, times and versions, so a repetition changes nothing. An import that ended early is run again.
+ *
+ * An export beside a running service is not of one moment: its counters are newer than its posts. The import therefore counts the posts and
+ * reposts of the file itself, and takes the other counters as they are.
  */
 import { createReadStream } from 'node:fs'
 import { createInterface } from 'node:readline'
@@ -11,16 +14,27 @@ import { systemClock } from '../../core/clock.ts'
 import type { BusinessNumber } from '../../core/domain.ts'
 import { TidemarkError } from '../../core/errors.ts'
 import { regionOf } from '../../core/regions.ts'
+import { makePostTally, withTally, type PostTally } from '../../subgraphs/feed/counters/post-tally.ts'
 import { USERS } from '../../subgraphs/feed/model/post-events.ts'
+import type { CountRow } from '../../subgraphs/feed/model/counts.ts'
+import type { Post } from '../../subgraphs/feed/model/post.ts'
 import { isPostId, isRestrictedId, regionOfPost } from '../../subgraphs/feed/packed/post-id.ts'
 import type { MarkRow } from '../../subgraphs/thumbup/stores/record-store.ts'
+import { chunked } from '../../stores/chunks.ts'
 import { businessOf } from '../business-of.ts'
 import { readSettings, type Flags } from '../process/settings.ts'
 import { openFeedRecords, type FeedRecordStores } from '../stores/feed.ts'
 import { openMarkRecords, type OpenMarkRecords } from '../stores/thumbup.ts'
 import { exportLine, type ExportLine } from './export-lines.ts'
 
-type Targets = { business: BusinessNumber; name: string; marks: OpenMarkRecords; feed: FeedRecordStores | undefined }
+type Targets = {
+  business: BusinessNumber
+  name: string
+  marks: OpenMarkRecords
+  feed: FeedRecordStores | undefined
+  /** Of the posts of the file so far, which come before its counters. */
+  tally: PostTally
+}
 
 const LINES_AT_ONCE = 1_000
 /** Any later mark of the same time wins over a mark of an import. */
@@ -32,17 +46,28 @@ export async function importBusiness(name: string, file: string, flags: Flags, s
   const business = businessOf(config, name)
   const marks = await openMarkRecords(config, systemClock)
   const feed = postBusinessOf(config) === business ? await openFeedRecords(config, systemClock) : undefined
+  const tally = makePostTally(business.number)
   try {
     let count = 0
     for await (const lines of readLines(file, config.stores.regions)) {
-      await put(lines, { business: business.number, name, marks, feed })
+      await put(lines, { business: business.number, name, marks, feed, tally })
       count += lines.length
     }
+    for (const rows of chunked(uncounted(tally), LINES_AT_ONCE)) await feed?.counters.putTotals(rows)
     say(`${name}: ${count} lines imported`)
   } finally {
     await feed?.close()
     await marks.close()
   }
+}
+
+/** Totals of subjects without a line. Their version is their number, so a longer file wins over a part of it, and any later change wins. */
+function uncounted(tally: PostTally): CountRow[] {
+  return Array.from(tally.rest(), ({ subject, count }) => ({
+    subject,
+    counts: { [tally.counterOf(subject.business)]: count },
+    version: count,
+  }))
 }
 
 /** Lines of one kind, in the order of the file. */
@@ -98,7 +123,7 @@ function jsonOf(text: string, place: string): unknown {
 }
 
 /** `lines`: of one kind. */
-async function put(lines: readonly ExportLine[], { business, name, marks, feed }: Targets): Promise<void> {
+async function put(lines: readonly ExportLine[], { business, name, marks, feed, tally }: Targets): Promise<void> {
   const rows = <K extends ExportLine['kind']>(kind: K) =>
     lines.filter((each): each is Extract<ExportLine, { kind: K }> => each.kind === kind)
   const [first] = lines
@@ -115,12 +140,16 @@ async function put(lines: readonly ExportLine[], { business, name, marks, feed }
     const message = `the file has a line of the feed (${first.kind}), and "${name}" is not the business of posts: name that of feed.business`
     throw new TidemarkError('CONFIG_INVALID', message)
   }
-  await feed.posts.putPosts(rows('post').map((post) => ({ source: undefined, audience: undefined, ...post, deleted: false })))
+  const posts = rows('post').map((post): Post => ({ source: undefined, audience: undefined, ...post, deleted: false }))
+  posts.forEach(tally.add)
+  await feed.posts.putPosts(posts)
   await feed.posts.putWords(rows('words').map(({ viewer, words, version }) => ({ viewer, words: { words, version } })))
   const follows = rows('follow').map((row) => markRow(row, FOLLOW_BUSINESS, 'LIKE'))
   if (follows.length > 0) await marks.of(FOLLOW_BUSINESS).applyMarks(follows, [])
   const totals = [...rows('count').map((row) => ({ ...row, of: business })), ...rows('user-count').map((row) => ({ ...row, of: USERS }))]
-  await feed.counters.putTotals(totals.map(({ id: oid, of, counts, version }) => ({ subject: { business: of, oid }, counts, version })))
+  await feed.counters.putTotals(
+    totals.map(({ id: oid, of, counts, version }) => withTally(tally, { subject: { business: of, oid }, counts, version })),
+  )
 }
 
 function markRow(row: { viewer: string; id: string; markedAt: number }, business: BusinessNumber, mark: 'LIKE' | 'DISLIKE'): MarkRow {

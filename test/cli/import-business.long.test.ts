@@ -115,6 +115,29 @@ describe('export-business and import-business', () => {
     )
   }
 
+  test('counts of posts and reposts are those of the posts in the file, also if its counters are newer or missing', async () => {
+    const lines = readFileSync(file, 'utf8').trim().split('\n')
+    const posts = lines.map((line) => JSON.parse(line)).filter(({ kind, audience }) => kind === 'post' && audience === undefined)
+    const shares = posts.find((post) => post.source !== undefined)
+    const author = posts.find((post) => post !== shares && post.author !== shares.author).author
+    const without = lines
+      .filter((line) => !line.includes(shares.id) && !line.startsWith(`{"kind":"user-count","id":"${author}"`))
+      .filter((line) => !line.startsWith(`{"kind":"count","id":"${shares.source}"`))
+    const changed = join(folder, 'newer.jsonl')
+    writeFileSync(changed, `${without.join('\n')}\n`)
+    const target = await embeddedShape()
+    try {
+      await target.run('import-business', 'post', changed)
+      const postCount = async (user: string) => (await clientOf(target).data(at(0), EVERYTHING, { ids: [], user })).feedUser.postCount
+      const written = (user: string) => posts.filter((post) => post.author === user).length
+      expect([await postCount(author), await postCount(shares.author)]).toEqual([written(author), written(shares.author) - 1])
+      const [source] = (await clientOf(target).data(at(0), EVERYTHING, { ids: [shares.source], user: author })).posts
+      expect(source.repostCount).toBe(posts.filter((post) => post.source === shares.source).length - 1)
+    } finally {
+      await target.remove()
+    }
+  })
+
   test.each([
     ['{"kind":"post"', 'wrong.jsonl:1 is not JSON'],
     ['{"kind":"like","id":"1"}', 'wrong.jsonl:1 is not a line of an export'],
