@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { ask, makeServiceFolder, startService, type Service } from '../../harness/deployment/service.ts'
+import { postIdOf } from '../../subgraphs/feed/packed/post-id.ts'
 
 const [, ...TABLES] = readFileSync(join(import.meta.dirname, '..', '..', 'docs', 'api', 'likes.md'), 'utf8')
   .replace(/^.*\n## Errors\n/s, '')
@@ -31,9 +32,12 @@ const READ = (fields: string) => `query ($b: String = "video", $i: [ID!] = ["a"]
 const LIKES = (args: string) => `{ thumbupUser { likes(${args}) { edges { cursor } } } }`
 
 type Try = [query: string, variables?: Record<string, unknown>, headers?: Record<string, string>, viewer?: string | null]
+/** The id of a post for chosen viewers, which was never published. */
+const RESTRICTED = postIdOf(1, 0)
 const BAD_MARKS = [
   ...[{ business: 'nope' }, { business: 'gone' }, { id: '' }, { markedAt: -1 }, { source: 'x'.repeat(65) }, { viewer: '8' }],
   { business: 'article', mark: 'DISLIKE' },
+  { business: 'post', id: RESTRICTED },
 ]
 const filled = (more: object) => ({ business: 'video', id: 'a', mark: 'LIKE', ...more })
 const one = (more: object): Try => [ONE, { i: filled(more) }]
@@ -49,6 +53,7 @@ const USER_ERRORS: Record<string, Try[]> = {
   ],
   registerSubjects: [
     ...[subjects({ business: 'nope', id: 'a', owner: '1' }), subjects({ business: 'gone', id: 'a', owner: '1' })],
+    subjects({ business: 'post', id: RESTRICTED, owner: '1' }),
     ...[subjects({ id: '', owner: '1' }), subjects({ id: 'a', owner: '1' }, { id: 'a', owner: '2' })],
     subjects(...(list(501, { id: 'a', owner: '1' }) as object[])),
   ],
@@ -105,6 +110,7 @@ beforeAll(async () => {
     { number: 1, name: 'video', entity: 'Video' },
     { number: 2, name: 'article', entity: 'Article', thumbup: { dislikes: false, marksPerSecondMax: 1 } },
     { number: 3, name: 'gone', entity: 'Gone', thumbup: { deleted: true } },
+    { number: 4, name: 'post', entity: 'Post' },
   ]
   service = await startService({ folder, settings: { businesses, stores: { regions: 4 } } })
 })

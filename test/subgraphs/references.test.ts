@@ -21,7 +21,7 @@ const none = undefined as never
 const REGIONS = 4
 const resolvers = {
   history: makeHistoryResolvers(businesses, none, { isLogDown: none } as never),
-  thumbup: makeThumbupResolvers(makeThumbupBusinesses(config.businesses), none, none),
+  thumbup: makeThumbupResolvers(makeThumbupBusinesses(config.businesses), none, { isRestricted: none } as never),
   'feed-existence': makeExistenceResolvers(businesses, none),
   feed: makeFeedResolvers(businesses.byName('post'), REGIONS, none, none, { follows: none } as never),
 }

@@ -230,7 +230,7 @@ test('every code of a rejected input and of a wrong call is a value of UserError
   const codes = served.subgraph.schema.getType('UserErrorCode') as GraphQLEnumType
   expect(codes.getValues().map(({ name }) => name)).toEqual([
     ...['BUSINESS_UNKNOWN', 'BUSINESS_DELETED', 'DATA_DAMAGED', 'DATA_INCOMPATIBLE', 'DISLIKES_OFF', 'FORBIDDEN', 'HOT_STORE_UNAVAILABLE'],
-    ...['ID_INVALID', 'INPUTS_TOO_MANY', 'MARKED_AT_INVALID', 'QUOTA_EXCEEDED', 'RECORD_STORE_UNAVAILABLE', 'REGISTERED_TWICE'],
-    ...['SOURCE_INVALID', 'STORE_FULL'],
+    ...['ID_INVALID', 'INPUTS_TOO_MANY', 'MARKED_AT_INVALID', 'POST_UNKNOWN', 'QUOTA_EXCEEDED', 'RECORD_STORE_UNAVAILABLE'],
+    ...['REGISTERED_TWICE', 'SOURCE_INVALID', 'STORE_FULL'],
   ])
 })
