@@ -6,6 +6,9 @@
  * A request also fails if it waits for longer than the patience and the node has answered no other request meanwhile. In a burst of large
  * reads, requests wait behind others. To call the node dead then would move the burst to the next tier, and from there to the stores.
  *
+ * A slow node answers, and its queue grows. A caller therefore waits for `PATIENCES_MAX` times the patience at most, and then gets undefined.
+ * Until the node has answered all such requests, it is skipped as a node that is down. Its breaker stays closed.
+ *
  * core/outage/breaker.ts has the same rule for stores. It rejects with the store's code, because a store has no replacement. A node has one,
  * the next tier, and it may fail for thousands of keys a second. Failures are therefore values here: undefined.
  */
@@ -24,14 +27,15 @@ export type GuardedNode = {
   client: NodeClient
   /** The answer, or undefined if the node is down. Never rejects. */
   ask<T>(request: (client: NodeClient) => Promise<T>): Promise<T | undefined>
+  /** True while requests fail at once: the breaker is open, or the node has overdue answers. */
   isDown(): boolean
   /** The number of times that the breaker opened. */
   opened(): number
   stop(): Promise<void>
 }
 
-/** A request behind others waits for so many times the patience at most. */
-const PATIENCES_MAX = 30
+/** A caller whose request is behind others waits for so many times the patience at most. */
+const PATIENCES_MAX = 3
 
 /** `onDown` gets the reason each time that the breaker opens. */
 export function makeGuardedNode(
@@ -44,38 +48,32 @@ export function makeGuardedNode(
   let isOpen = false
   let opened = 0
   let isStopped = false
+  /** Requests whose callers have stopped waiting. */
+  let overdue = 0
   let timer: Timer | undefined
 
+  const bounded = makeBounded(clock, address, client, patienceMs)
+  const isDown = (): boolean => isOpen || isStopped || overdue > 0
+
   function ask<T>(request: (client: NodeClient) => Promise<T>): Promise<T | undefined> {
-    if (isOpen || isStopped) return Promise.resolve(undefined)
+    if (isDown()) return Promise.resolve(undefined)
     const openedBefore = opened
-    return bounded(() => request(client)).catch((error: unknown) => {
-      if (opened === openedBefore) open(error)
-      return undefined
-    })
-  }
-
-  function bounded<T>(request: () => Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
-      let isSettled = false
-      let late = clock.after(patienceMs, makeCheck(1))
-      request()
-        .finally(() => {
-          isSettled = true
-          late.cancel()
-        })
-        .then(resolve, reject)
-
-      /** If this process was busy for longer than the patience, the answer may have arrived already: the loop reads sockets after timers. */
-      function makeCheck(patiences: number): () => void {
-        const answersBefore = client.answers()
-        return () =>
-          setImmediate(() => {
-            if (isSettled) return
-            if (client.answers() > answersBefore && patiences < PATIENCES_MAX) late = clock.after(patienceMs, makeCheck(patiences + 1))
-            else reject(new Error(`${address} did not answer in ${patiences * patienceMs} ms`))
-          })
+      let isOverdue = false
+      const onSlow = (): void => {
+        isOverdue = true
+        overdue++
+        resolve(undefined)
       }
+      bounded(() => request(client), onSlow)
+        .catch((error: unknown) => {
+          if (opened === openedBefore) open(error)
+          return undefined
+        })
+        .then((answer) => {
+          if (isOverdue) overdue--
+          resolve(answer)
+        }, reject)
     })
   }
 
@@ -105,7 +103,7 @@ export function makeGuardedNode(
     address,
     client,
     ask,
-    isDown: () => isOpen || isStopped,
+    isDown,
     opened: () => opened,
     stop() {
       isStopped = true
@@ -113,4 +111,34 @@ export function makeGuardedNode(
       return client.stop()
     },
   }
+}
+
+function makeBounded(clock: Clock, address: string, client: NodeClient, patienceMs: number) {
+  /** `onSlow` is called if the answer is overdue, and the node answers other requests. The promise waits on. */
+  return <T>(request: () => Promise<T>, onSlow: () => void = () => undefined): Promise<T> =>
+    new Promise((resolve, reject) => {
+      let isSettled = false
+      let late = clock.after(patienceMs, makeCheck(1))
+      request()
+        .finally(() => {
+          isSettled = true
+          late.cancel()
+        })
+        .then(resolve, reject)
+
+      /** If this process was busy for longer than the patience, the answer may have arrived already: the loop reads sockets after timers. */
+      function makeCheck(patiences: number): () => void {
+        const answersBefore = client.answers()
+        return () =>
+          setImmediate(() => {
+            if (isSettled) return
+            if (client.answers() === answersBefore) {
+              reject(new Error(`${address} answered nothing in ${patienceMs} ms`))
+              return
+            }
+            if (patiences === PATIENCES_MAX) onSlow()
+            late = clock.after(patienceMs, makeCheck(patiences + 1))
+          })
+      }
+    })
 }

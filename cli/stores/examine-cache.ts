@@ -85,7 +85,7 @@ export function judgeNode({ pool, address, share }: Place, facts: NodeFacts): Fi
   if (facts.answerMs > SLOW_MS)
     doubt(
       'memcached-slow',
-      `an answer takes ${facts.answerMs} ms, and reads skip a node after ${SLOW_MS} ms: look at its load and its network`,
+      `an answer takes ${facts.answerMs} ms, and reads skip a node that needs more than ${SLOW_MS} ms: look at its load and its network`,
     )
   if (facts.itemBytesMax < VALUE_BYTES_MAX)
     doubt(

@@ -108,7 +108,7 @@ describe.skipIf(!hasMemcached)('the nodes of a layout', () => {
     const address = await delayed(node.port, 150)
     const [, finding] = await ofLayout({ main: [address] })
     expect(finding).toMatchObject({ level: 'doubtful', name: 'memcached-slow' })
-    expect(finding?.sentence).toMatch(/: an answer takes \d{3,} ms, and reads skip a node after 100 ms/)
+    expect(finding?.sentence).toMatch(/: an answer takes \d{3,} ms, and reads skip a node that needs more than 100 ms/)
   })
 
   test('a node near its limit of connections is doubtful, and one at its limit is wrong', async () => {
