@@ -220,9 +220,9 @@ function addData(program: Command): void {
   program
     .command('reconcile')
     .description(
-      'Recount all stored marks and follows, and compare them with the counts. Ends with status 1 if a count differs, else with 3 if something is damaged or the command fails, else with 2 if a record store does not answer',
+      'Recount all stored marks, follows, posts and reposts, and compare them with the counts. Ends with status 1 if a count differs, else with 3 if something is damaged or the command fails, else with 2 if a record store does not answer',
     )
-    .option('--business <name>', 'only this business (default: all with likes, and follows)')
+    .option('--business <name>', 'only this business (default: all with likes, follows, and posts)')
     .option(...DATA)
     .option(...CONFIG)
     .action(async (flags) => {

@@ -1,15 +1,20 @@
 /**
- * `tidemark reconcile` recounts all stored marks of all businesses in the record stores, and all follows. No other part of a deployment needs to run. A
- * printed difference is a bug: a count is always the number of rows in that state.
+ * `tidemark reconcile` recounts all stored marks of all businesses in the record stores, all follows, and the posts of the feed. No other
+ * part of a deployment needs to run. A printed difference of marks is a bug: a count is always the number of rows in that state. Counts of
+ * posts can differ after a long outage of the record store.
  */
+import { setTimeout } from 'node:timers/promises'
 import { systemClock } from '../core/clock.ts'
-import type { BusinessConfig } from '../config/config.ts'
-import { hasFeed } from '../config/feed.ts'
+import type { BusinessConfig, Config } from '../config/config.ts'
+import { hasFeed, postBusinessOf } from '../config/feed.ts'
 import { saysDown } from '../core/outage/degraded.ts'
 import { isTidemarkError } from '../core/errors.ts'
 import { openMarkRecords, type OpenMarkRecords } from './stores/thumbup.ts'
 import { FOLLOWS } from '../subgraphs/thumbup/businesses.ts'
 import { reconcileWhole } from '../subgraphs/thumbup/persist/whole-reconciliation.ts'
+import { USERS } from '../subgraphs/feed/model/post-events.ts'
+import { recountPosts, type PostDrift } from '../subgraphs/feed/counters/recount.ts'
+import { openFeedRecords } from './stores/feed.ts'
 import { businessOf } from './business-of.ts'
 import { requireDataFolder } from './process/data-folder.ts'
 import { readSettings, type Flags } from './process/settings.ts'
@@ -47,16 +52,22 @@ export async function reconcile(flags: Flags & { business?: string }, print: (li
   requireDataFolder(config)
   const stores = await openMarkRecords(config, systemClock)
   const total: Reconciled = { drifting: 0, unchecked: 0, unreadable: 0 }
-  try {
-    for (const business of businesses) {
-      try {
-        await reconcileOne(stores, business, total, print)
-      } catch (error) {
-        if (saysDown(error, 'recordStore')) total.unchecked++
-        else total.unreadable++
-        print(`${business.name}: not recounted completely: ${sentenceOf(error)}`)
-      }
+
+  async function counting(name: string, count: () => Promise<void>): Promise<void> {
+    try {
+      await count()
+    } catch (error) {
+      if (saysDown(error, 'recordStore')) total.unchecked++
+      else total.unreadable++
+      print(`${name}: not recounted completely: ${sentenceOf(error)}`)
     }
+  }
+
+  const posts = hasFeed(config) ? postBusinessOf(config) : undefined
+  try {
+    for (const business of businesses) await counting(business.name, () => reconcileOne(stores, business, total, print))
+    if (posts !== undefined && (flags.business ?? posts.name) === posts.name)
+      await counting(`posts of ${posts.name}`, () => reconcilePosts(config, posts, total, print))
   } finally {
     await stores.close()
   }
@@ -94,6 +105,32 @@ async function reconcileOne(
   print(
     `${name}: ${subjects} subjects and ${owners} owners recounted, ${drifting} differ${unreadable > 0 ? `, ${unreadable} cannot be counted` : ''}`,
   )
+}
+
+/** A job persists the counts of a post some seconds after the post. */
+const POSTS_SETTLE_MS = 5_000
+
+async function reconcilePosts(
+  config: Config,
+  { name, number }: BusinessConfig,
+  total: Reconciled,
+  print: (line: string) => void,
+): Promise<void> {
+  const records = await openFeedRecords(config, systemClock)
+  try {
+    const settle = () => setTimeout(config.feed.countsWindowMs + POSTS_SETTLE_MS)
+    const { subjects, drift } = await recountPosts(records, number, systemClock.now(), settle)
+    total.drifting += drift.length
+    for (const each of drift.slice(0, PRINTED_MAX)) print(postLine(name, each))
+    print(`posts of ${name}: counts of ${subjects} users and posts recounted, ${drift.length} differ`)
+  } finally {
+    await records.close()
+  }
+}
+
+function postLine(name: string, { subject, counted, stored }: PostDrift): string {
+  const [owner, what] = subject.business === USERS ? [`user ${subject.oid}`, 'posts'] : [`${name}/${subject.oid}`, 'reposts']
+  return `DRIFT  ${owner}: ${counted} ${what} are counted, ${stored} are stored`
 }
 
 function sentenceOf(error: unknown): string {

@@ -6,11 +6,15 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { exitStatus } from '../../cli/reconcile.ts'
 import { FOLLOW_BUSINESS } from '../../config/feed.ts'
+import { regionOf } from '../../core/regions.ts'
 import { openEnvironment } from '../../stores/lmdb/environment.ts'
+import { postIdOf, postTick } from '../../subgraphs/feed/packed/post-id.ts'
+import { openLmdbFeedRecords } from '../../subgraphs/feed/stores/lmdb/record-store.ts'
 import { blockKey, makeMarkShelf, plainMarkKey } from '../../subgraphs/thumbup/stores/lmdb/records/keys.ts'
 import { openLmdbMarkRecords } from '../../subgraphs/thumbup/stores/lmdb/record-store.ts'
 import { openMarkTables } from '../../subgraphs/thumbup/stores/lmdb/records/tables.ts'
 import { decodeCounts, encodeCounts } from '../../subgraphs/thumbup/stores/lmdb/records/values.ts'
+import { somePost } from '../contracts/feed/record-posts.ts'
 
 const COMMAND = join(import.meta.dirname, '..', '..', 'cli', 'tidemark.ts')
 const folder = mkdtempSync(join(tmpdir(), 'tidemark-reconcile-'))
@@ -115,4 +119,21 @@ test('the most severe result determines the status', () => {
   expect(exitStatus({ drifting: 0, unchecked: 1, unreadable: 0 })).toBe(2)
   expect(exitStatus({ drifting: 0, unchecked: 1, unreadable: 1 })).toBe(3)
   expect(exitStatus({ drifting: 1, unchecked: 1, unreadable: 1 })).toBe(1)
+})
+
+test('posts whose counts were lost are named with the counts, and the status says that counts differ', async () => {
+  const config = join(folder, 'with-posts.yaml')
+  const data = join(folder, 'with-posts')
+  const businesses = [{ number: VIDEO, name: 'post', entity: 'Post' }]
+  writeFileSync(config, JSON.stringify({ stores: { regions: 4, sizeMaxGb: 1, data }, businesses, feed: { countsWindowMs: 0 } }))
+  const environment = openEnvironment(data, { regions: 4, sizeMaxGb: 1 })
+  const author = '7'
+  const [source, repost] = [2, 4].map((tick) => postIdOf(postTick(tick, false), regionOf(author, 4))) as [string, string]
+  await openLmdbFeedRecords(environment).putPosts([somePost({ id: source, author }), somePost({ id: repost, author, source })])
+  await environment.close()
+  const { status, out } = await run('--config', config, '--data', data)
+  expect(out).toContain('DRIFT  user 7: 0 posts are counted, 2 are stored\n')
+  expect(out).toContain(`DRIFT  post/${source}: 0 reposts are counted, 1 are stored\n`)
+  expect(out).toContain('posts of post: counts of 2 users and posts recounted, 2 differ\n')
+  expect(status).toBe(1)
 })

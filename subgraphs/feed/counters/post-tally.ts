@@ -23,17 +23,18 @@ export function makePostTally(business: BusinessNumber) {
     },
 
     /** The number of a subject, which is 0 from then on. */
-    take({ business: of, oid }: Subject): number {
-      const count = tallies.get(of)?.get(oid) ?? 0
-      tallies.get(of)?.delete(oid)
+    take(subject: Subject): number {
+      const tally = tallies.get(subject.business)
+      const count = tally?.get(subject.oid) ?? 0
+      tally?.delete(subject.oid)
       return count
     },
 
-    counterOf: (of: BusinessNumber): 'post' | 'repost' => (of === USERS ? 'post' : 'repost'),
+    counterOf: (number: BusinessNumber): 'post' | 'repost' => (number === USERS ? 'post' : 'repost'),
 
     /** The subjects that were not taken. */
     *rest(): Generator<{ subject: Subject; count: number }> {
-      for (const [of, tally] of tallies) for (const [oid, count] of tally) yield { subject: { business: of, oid }, count }
+      for (const [number, tally] of tallies) for (const [oid, count] of tally) yield { subject: { business: number, oid }, count }
     },
   }
 }

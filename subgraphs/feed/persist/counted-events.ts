@@ -3,7 +3,7 @@
  *
  * Counters remember the ids of events for an hour at least. An event of an older change is left out, because it could be counted a second
  * time. Keys are flushed within seconds, so an old change was counted by its process, or by a first run of this step. Its event is lost only
- * if both failed for all that time, as when the base of a counter is in a record store that is down.
+ * if both failed for all that time, as when the base of a counter is in a record store that is down. `tidemark reconcile` names such counters.
  */
 import type { BusinessNumber } from '../../../core/domain.ts'
 import type { CountEvent } from '../model/counts.ts'
