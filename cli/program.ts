@@ -28,7 +28,7 @@ const GRAPH_BESIDE = ['--supergraph <file>', 'supergraph.yaml, if --config is a 
 
 export function makeProgram(): Command {
   const program = new Command('tidemark')
-    .description('Watch history, likes and feed de-duplication as federated GraphQL.')
+    .description('Watch history, likes, home feeds and feed de-duplication as federated GraphQL.')
     .showHelpAfterError('(add --help to see the options)')
   addServing(program.commandsGroup('Serving:'))
   addDeployment(program.commandsGroup('Deployment:'))

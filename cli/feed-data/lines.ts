@@ -51,7 +51,7 @@ export async function feedLines({ feed, marks }: OpenStores, viewer: ViewerId, r
 
 function lineOf({ id, audience, media, source }: Post): string {
   const facts = [
-    audience === undefined ? 'public' : `for ${audience.length} viewers`,
+    audience === undefined ? 'public' : `for ${audience.length} viewer${audience.length === 1 ? '' : 's'}`,
     ...(media.length > 0 ? [`${media.length} media`] : []),
     ...(source === undefined ? [] : [`shares post ${source}`]),
   ]

@@ -70,7 +70,7 @@ for (const { name, open, isHere } of shapes) {
         expect(await inspected(viewer)).toEqual(
           expect.arrayContaining([
             expect.stringMatching(`published post ${old}: public$`),
-            expect.stringMatching(`published post ${whisper}: for 1 viewers$`),
+            expect.stringMatching(`published post ${whisper}: for 1 viewer$`),
             'filter words: spoiler',
             'counters: post 2',
           ]),
