@@ -61,7 +61,8 @@ export const ERRORS = {
   POST_UNKNOWN: {
     status: 404,
     retryable: false,
-    meaning: 'There is no such post for this viewer: it was never published, is deleted, or is for other viewers.',
+    meaning:
+      'There is no such post for this viewer: it was never published, is deleted, or is for other viewers. Marks get it only for ids of restricted posts.',
   },
   SOURCE_RESTRICTED: { status: 400, retryable: false, meaning: 'The source of a post is for chosen viewers only, and cannot be shared.' },
   FOLLOW_SELF: { status: 400, retryable: false, meaning: 'A viewer cannot follow themselves.' },
