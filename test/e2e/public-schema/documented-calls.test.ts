@@ -46,9 +46,10 @@ describe('each call shows the real answer', () => {
     })
     const calls = callsOf(page)
     expect(calls.length).toBeGreaterThan(0)
+    const given = new Map<string, string>()
     for (const { headers, body, answer } of calls) {
-      const response = await fetch(service.url, { method: 'POST', headers, body: JSON.stringify(body) })
-      const text = await response.text()
+      const response = await fetch(service.url, { method: 'POST', headers, body: replaced(JSON.stringify(body), given) })
+      const text = shownAs(await response.text(), answer, given)
       if (answer === undefined) expect(JSON.parse(text), body.query).not.toHaveProperty('errors')
       else expect(withoutTimes(text), body.query).toBe(withoutTimes(answer))
     }
@@ -84,6 +85,21 @@ test('the event stream of docs/start/web.md shows the event of the documented re
     leaving.abort()
   }
 })
+
+/** Ids of posts and cursors: the server chooses them, and later calls send them. */
+const CHOSEN = /"(id|endCursor)":"(\d{15,}|[\w-]{16,})"/g
+
+/** The text with the ids and cursors of the page in place of the real ones, which `given` gets by those of the page. */
+function shownAs(text: string, shown: string | undefined, given: Map<string, string>): string {
+  const documented = Array.from(shown?.matchAll(CHOSEN) ?? [], ([, , value = '']) => value)
+  const real = Array.from(text.matchAll(CHOSEN), ([, , value = '']) => value)
+  for (const [at, value] of documented.entries()) if (!given.has(value)) given.set(value, real[at] ?? value)
+  return replaced(text, new Map(Array.from(given, ([value, own]) => [own, value])))
+}
+
+function replaced(text: string, by: ReadonlyMap<string, string>): string {
+  return Array.from(by).reduce((result, [from, to]) => result.replaceAll(from, to), text)
+}
 
 /** Times, tokens and cursors differ in every run. */
 function withoutTimes(text: string): string {
