@@ -223,6 +223,7 @@ function addData(program: Command): void {
       'Recount all stored marks, follows, posts and reposts, and compare them with the counts. Ends with status 1 if a count differs, else with 3 if something is damaged or the command fails, else with 2 if a record store does not answer',
     )
     .option('--business <name>', 'only this business (default: all with likes, follows, and posts)')
+    .option('--repair', 'correct the counts of posts and reposts that differ')
     .option(...DATA)
     .option(...CONFIG)
     .action(async (flags) => {

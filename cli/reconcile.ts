@@ -8,12 +8,17 @@ import { systemClock } from '../core/clock.ts'
 import type { BusinessConfig, Config } from '../config/config.ts'
 import { hasFeed, postBusinessOf } from '../config/feed.ts'
 import { saysDown } from '../core/outage/degraded.ts'
-import { isTidemarkError } from '../core/errors.ts'
+import { TidemarkError, isTidemarkError } from '../core/errors.ts'
 import { openMarkRecords, type OpenMarkRecords } from './stores/thumbup.ts'
 import { FOLLOWS } from '../subgraphs/thumbup/businesses.ts'
 import { reconcileWhole } from '../subgraphs/thumbup/persist/whole-reconciliation.ts'
 import { USERS } from '../subgraphs/feed/model/post-events.ts'
-import { recountPosts, type PostDrift } from '../subgraphs/feed/counters/recount.ts'
+import { CLOCK_DIFFERENCE_MS, recountPosts, type PostDrift } from '../subgraphs/feed/counters/recount.ts'
+import { repairPosts } from '../subgraphs/feed/counters/repair.ts'
+import { counterSchemasOf } from '../subgraphs/feed/counters/schemas.ts'
+import type { FeedHotStore } from '../subgraphs/feed/stores/hot-store.ts'
+import { makeLog } from './process/log.ts'
+import { openStores } from './stores/history.ts'
 import { openFeedRecords } from './stores/feed.ts'
 import { businessOf } from './business-of.ts'
 import { requireDataFolder } from './process/data-folder.ts'
@@ -43,7 +48,10 @@ export function exitStatus({ drifting, unchecked, unreadable }: Reconciled): 0 |
 }
 
 /** A business that cannot be recounted does not stop the others. */
-export async function reconcile(flags: Flags & { business?: string }, print: (line: string) => void): Promise<Reconciled> {
+export async function reconcile(
+  flags: Flags & { business?: string; repair?: boolean },
+  print: (line: string) => void,
+): Promise<Reconciled> {
   const config = readSettings(flags)
   const businesses =
     flags.business === undefined
@@ -67,7 +75,7 @@ export async function reconcile(flags: Flags & { business?: string }, print: (li
   try {
     for (const business of businesses) await counting(business.name, () => reconcileOne(stores, business, total, print))
     if (posts !== undefined && (flags.business ?? posts.name) === posts.name)
-      await counting(`posts of ${posts.name}`, () => reconcilePosts(config, posts, total, print))
+      await counting(`posts of ${posts.name}`, () => reconcilePosts(config, posts, flags.repair === true, total, print))
   } finally {
     await stores.close()
   }
@@ -113,19 +121,35 @@ const POSTS_SETTLE_MS = 5_000
 async function reconcilePosts(
   config: Config,
   { name, number }: BusinessConfig,
+  repairs: boolean,
   total: Reconciled,
   print: (line: string) => void,
 ): Promise<void> {
+  const startedAt = systemClock.now()
+  const stores = repairs ? await openStores(config, systemClock, makeLog()) : undefined
   const records = await openFeedRecords(config, systemClock)
   try {
+    if (stores?.feed !== undefined) await requirePersisted(stores.feed.hot, config.stores.regions, startedAt)
     const settle = () => setTimeout(config.feed.countsWindowMs + POSTS_SETTLE_MS)
-    const { subjects, drift } = await recountPosts(records, number, systemClock.now(), settle)
+    const { subjects, drift } = await recountPosts(records, number, startedAt, settle)
     total.drifting += drift.length
     for (const each of drift.slice(0, PRINTED_MAX)) print(postLine(name, each))
     print(`posts of ${name}: counts of ${subjects} users and posts recounted, ${drift.length} differ`)
+    if (stores?.feed === undefined || drift.length === 0) return
+    const repaired = await repairPosts(systemClock, stores.feed.counters, counterSchemasOf(config), drift)
+    print(`posts of ${name}: ${repaired} counts repaired`)
   } finally {
     await records.close()
+    await stores?.close()
   }
+}
+
+/** A post whose count is persisted, but which is not persisted itself, would be taken for a difference. */
+async function requirePersisted(hot: Pick<FeedHotStore, 'listDirty'>, regions: number, startedAt: number): Promise<void> {
+  const waiting = await hot.listDirty([...Array(regions).keys()], startedAt - CLOCK_DIFFERENCE_MS, 1)
+  if (waiting.length === 0) return
+  const message = 'posts wait for longer than a minute to be persisted, so counts cannot be repaired: start a job of the feed, and repeat'
+  throw new TidemarkError('RECORD_STORE_UNAVAILABLE', message)
 }
 
 function postLine(name: string, { subject, counted, stored }: PostDrift): string {

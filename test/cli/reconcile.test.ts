@@ -8,6 +8,11 @@ import { exitStatus } from '../../cli/reconcile.ts'
 import { FOLLOW_BUSINESS } from '../../config/feed.ts'
 import { regionOf } from '../../core/regions.ts'
 import { openEnvironment } from '../../stores/lmdb/environment.ts'
+import { readSettings } from '../../cli/process/settings.ts'
+import { persistCounts } from '../../subgraphs/feed/counters/persist.ts'
+import { counterSchemasOf } from '../../subgraphs/feed/counters/schemas.ts'
+import { openLmdbCounterRecords } from '../../subgraphs/feed/stores/lmdb/counters/counter-records.ts'
+import { openLmdbCounterStore } from '../../subgraphs/feed/stores/lmdb/counters/counter-store.ts'
 import { postIdOf, postTick } from '../../subgraphs/feed/packed/post-id.ts'
 import { openLmdbFeedRecords } from '../../subgraphs/feed/stores/lmdb/record-store.ts'
 import { blockKey, makeMarkShelf, plainMarkKey } from '../../subgraphs/thumbup/stores/lmdb/records/keys.ts'
@@ -136,4 +141,16 @@ test('posts whose counts were lost are named with the counts, and the status say
   expect(out).toContain(`DRIFT  post/${source}: 0 reposts are counted, 1 are stored\n`)
   expect(out).toContain('posts of post: counts of 2 users and posts recounted, 2 differ\n')
   expect(status).toBe(1)
+  expect((await run('--config', config, '--data', data, '--repair')).out).toContain('posts of post: 2 counts repaired\n')
+  const repaired = openEnvironment(data, { regions: 4, sizeMaxGb: 1 })
+  const schemas = counterSchemasOf(readSettings({ config, data }))
+  const counters = openLmdbCounterStore(repaired, schemas)
+  const subjects = [
+    { business: FOLLOW_BUSINESS, oid: author },
+    { business: VIDEO, oid: source },
+  ]
+  expect(await counters.getMany(subjects)).toMatchObject([{ post: 2 }, { repost: 1 }])
+  await persistCounts({ hot: counters, records: openLmdbCounterRecords(repaired) }, schemas, subjects)
+  await repaired.close()
+  expect(await run('--config', config, '--data', data)).toMatchObject({ status: 0, out: expect.stringContaining('recounted, 0 differ\n') })
 })

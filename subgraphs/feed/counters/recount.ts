@@ -25,7 +25,7 @@ export type RecountedStores = { posts: Pick<FeedRecords, 'listPosts'>; counters:
 
 const PAGE = 1_000
 /** Clocks of processes do not differ by more. */
-const CLOCK_DIFFERENCE_MS = 60_000
+export const CLOCK_DIFFERENCE_MS = 60_000
 
 /** `business`: of the posts. `settle` resolves when counts of posts that are persisted now are persisted too. Rejects as the stores. */
 export async function recountPosts(
