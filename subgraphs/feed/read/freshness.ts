@@ -14,6 +14,10 @@
  * itself gets a note, and a value must have at least its version. The same happens if there are too many notes. A value that is loaded
  * under a note is stamped with the noted version at least (`sections.ts`), so a suspect value is loaded once.
  *
+ * A home feed merges many values. Some are cached from before the question, and some are loaded after it. A post that is published after the
+ * question would be shown above an older one that is not in the page yet. The page therefore leaves out posts from after the question
+ * (`reached`). A region's clock never goes back, so these are the posts above the tick of the region's answer.
+ *
  * While the hot store or a part of it is down, the noted versions still hold, and its later changes are not known: the answer is degraded.
  */
 import type { Clock } from '../../../core/clock.ts'
@@ -25,6 +29,7 @@ import { outboxKey, headKey, contentKey } from '../model/cache-keys.ts'
 import { POST_EPOCH_MS, TICKS_PER_MS, regionOfPost } from '../packed/post-id.ts'
 import type { FeedHotStore, RegionChanges } from '../stores/hot-store.ts'
 import { makeNotes } from './notes.ts'
+import { CLOCK_DIFFERENCE_MS } from './overlay.ts'
 
 export type FreshnessOptions = {
   /** Milliseconds for which changes are noted: at least as long as any pool may have a value (`rememberMsOf` in config/feed.ts). */
@@ -41,6 +46,9 @@ export type Moment = number
 /** The lowest acceptable version of a cached value; 0 if no change is known. */
 export type VersionFloor = (key: string) => number
 
+/** True if the change of a key with this version is included. */
+export type Reached = (key: string, version: number) => boolean
+
 export type ChangesListener = (answers: readonly RegionChanges[]) => void
 
 export type Freshness = {
@@ -49,6 +57,8 @@ export type Freshness = {
    * store.
    */
   look(degraded: Degraded, asOf?: Moment): Promise<VersionFloor>
+  /** The changes that the last answer of the hot store includes. A public post is a change of its key with the tick of its id. */
+  reached(): Reached
   /** The present moment. */
   moment(): Moment
   /** What is known now, without a question. */
@@ -87,7 +97,8 @@ export function makeFreshness(
 
   /** Resolves with true if a part of the store is down. */
   async function question(number: number): Promise<boolean> {
-    const horizon = Math.max(0, (clock.now() - rememberMs - POST_EPOCH_MS) * TICKS_PER_MS)
+    const now = clock.now()
+    const horizon = tickBefore(now, rememberMs)
     for (const [region, tick] of answered) if (tick < horizon) answered.set(region, horizon)
     const { answers, isLacking } = await listWithOutages(hot, answered)
     for (const { region, changed, version, isPartial } of answers) {
@@ -95,12 +106,15 @@ export function makeFreshness(
       if (isPartial) suspects.note(String(region), version)
       answered.set(region, Math.max(version, answered.get(region) ?? 0))
     }
+    reached = { ticks: new Map(answered), atLeast: tickBefore(now, CLOCK_DIFFERENCE_MS) }
     if (answers.length > 0) for (const listener of listeners) listener(answers)
     last = { number, isLacking }
     return isLacking
   }
 
   let last = { number: 0, isLacking: false }
+  /** No post gets an id below `atLeast` after the question. A region without changes may have lost them, but not its posts. */
+  let reached = { ticks: new Map<number, number>(), atLeast: 0 }
   let current: Promise<boolean> | undefined
   let next: Promise<boolean> | undefined
 
@@ -133,6 +147,10 @@ export function makeFreshness(
       if (await ask(asOf)) degraded.add('hotStore')
       return floorOf
     },
+    reached() {
+      const { ticks, atLeast } = reached
+      return (key, version) => version <= Math.max(ticks.get(regionOfKey(key, regions)) ?? 0, atLeast)
+    },
     moment: () => questions,
     floorOf,
     follow(listener) {
@@ -143,6 +161,11 @@ export function makeFreshness(
     figures: () => ({ questions, notes: notes.size(), followers: listeners.size }),
     stop: () => worker.stop(),
   }
+}
+
+/** The tick of a region's clock that is this old. */
+function tickBefore(now: number, ageMs: number): number {
+  return Math.max(0, (now - ageMs - POST_EPOCH_MS) * TICKS_PER_MS)
 }
 
 /** The changes of all regions that answer. */

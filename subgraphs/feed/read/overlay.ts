@@ -15,7 +15,7 @@ import type { ListPart } from '../stores/record-store.ts'
 import { LACKS_HOT_STORE, LACKS_RECORD_STORE, type Section } from './values.ts'
 
 /** Clocks of processes may differ by this much. */
-const CLOCK_DIFFERENCE_MS = 60_000
+export const CLOCK_DIFFERENCE_MS = 60_000
 
 /** Answers of the hot store, in the order of the items. Undefined: the store, or its part with this item, is down. */
 export function readHot<K extends { viewer: ViewerId }, V>(

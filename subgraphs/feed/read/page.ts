@@ -4,7 +4,8 @@
  *   1. The follow list of the viewer, and the changes since this process's last question (`freshness.ts`).
  *   2. The inbox of the viewer with their filter words, in one read.
  *   3. The heads of all authors, in one multi-get.
- *   4. The merge, from the cursor down. It reads further sections of few authors (`walk.ts`).
+ *   4. The merge, from the cursor down. It reads further sections of few authors (`walk.ts`). A page without a cursor leaves out posts that
+ *      were published after the question of 1. They are above all that it shows, and wait there.
  *   5. The contents of a page of ids, in one multi-get.
  *   6. Posts that are deleted, for other viewers, or have a filter word are replaced by the next ones of the merge.
  *
@@ -12,10 +13,11 @@
  */
 import type { ViewerId } from '../../../core/domain.ts'
 import type { Degraded } from '../../../core/outage/degraded.ts'
+import { contentKey, inboxKey } from '../model/cache-keys.ts'
 import { decodePostCursor, encodePostCursor, type PostListName } from '../model/cursors.ts'
 import { maySee, type Post } from '../model/post.ts'
 import { makeWordFilter } from '../packed/filter-words.ts'
-import type { PostId } from '../packed/post-id.ts'
+import { tickOf, type PostId } from '../packed/post-id.ts'
 import type { Contents } from './contents.ts'
 import type { Freshness, Moment } from './freshness.ts'
 import type { Sections } from './sections.ts'
@@ -32,7 +34,7 @@ export type PostPage = {
 export type PageAsked = { first: number; after: string | undefined; asOf?: Moment | undefined }
 
 /** A list as a page reads it. */
-type Range = Omit<WalkAsked, 'isShown'> & { asOf?: Moment | undefined }
+type Range = Omit<WalkAsked, 'isShown' | 'isReached'> & { asOf?: Moment | undefined }
 
 /** The part of the follow graph that pages need. */
 export type FollowList = {
@@ -49,17 +51,32 @@ export type Pages = {
   newest(viewer: ViewerId, since: PostId | undefined, max: number, degraded: Degraded): Promise<Post[] | null>
 }
 
-export function makePages(graph: FollowList, freshness: Pick<Freshness, 'look'>, sections: Sections, contents: Contents): Pages {
+export function makePages(
+  graph: FollowList,
+  freshness: Pick<Freshness, 'look' | 'reached'>,
+  sections: Sections,
+  contents: Contents,
+): Pages {
   const walk = makeWalk(sections, contents)
 
   async function walkHome(viewer: ViewerId, range: Range, degraded: Degraded): Promise<Walked | null> {
     const [floorOf, authors] = await Promise.all([freshness.look(degraded, range.asOf), graph.following(viewer, degraded)])
     if (authors === null) return null
-    const [inbox, heads] = await Promise.all([sections.inbox(viewer, floorOf, degraded), sections.heads(authors, floorOf, degraded)])
+    let reached = freshness.reached()
+    let [inbox, heads] = await Promise.all([sections.inbox(viewer, floorOf, degraded), sections.heads(authors, floorOf, degraded)])
+    const isFirst = range.before === undefined
+    if (isFirst && !reached(inboxKey(viewer), inbox.version)) {
+      // The inbox changed after the question. The heads must be as new.
+      await freshness.look(degraded)
+      reached = freshness.reached()
+      heads = await sections.heads(authors, floorOf, degraded)
+    }
+    // Without the hot store nothing is known about changes.
+    const isReached = (id: PostId): boolean => !isFirst || degraded.has('hotStore') || reached(contentKey(id), tickOf(id))
     const hasFilterWord = makeWordFilter(inbox.words.words)
     const isShown = (post: Post): boolean => maySee(post, viewer) && !hasFilterWord(post.text)
     const lists = { authors, heads, inbox: { viewer, section: inbox.section } }
-    return walk(lists, { ...range, isShown }, floorOf, degraded)
+    return walk(lists, { ...range, isShown, isReached }, floorOf, degraded)
   }
 
   async function walkUser(author: ViewerId, range: Range, degraded: Degraded): Promise<Walked> {

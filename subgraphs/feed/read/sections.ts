@@ -43,7 +43,8 @@ export type Sections = {
   outboxes(authors: readonly ViewerId[], floorOf: VersionFloor, degraded: Degraded): Promise<Section[]>
   /** Ids below one, from the stores. */
   restOfOutboxes(authors: readonly ViewerId[], before: PostId, degraded: Degraded): Promise<Section[]>
-  inbox(viewer: ViewerId, floorOf: VersionFloor, degraded: Degraded): Promise<Inbox>
+  /** `version`: it includes the changes of the inbox up to this tick. -1 if a store was down. */
+  inbox(viewer: ViewerId, floorOf: VersionFloor, degraded: Degraded): Promise<Inbox & { version: number }>
   restOfInbox(viewer: ViewerId, before: PostId, degraded: Degraded): Promise<Section>
 }
 
@@ -125,9 +126,10 @@ export function makeSections(
     async inbox(viewer, floorOf, degraded) {
       const load = (keys: readonly string[]) => Promise.all(keys.map((key) => loadInbox(key, floorOf)))
       const [stamped] = await cache.getMany([inboxKey(viewer)], load, floorOf, (_, value) => isInbox(value))
-      const inbox = decodeInbox((stamped as Stamped).value)
+      const { value, version } = stamped as Stamped
+      const inbox = decodeInbox(value)
       noteLacks(inbox.section.lacks, degraded)
-      return inbox
+      return { ...inbox, version }
     },
     restOfInbox: async (viewer, before, degraded) => (await noted(rest(inboxes, [viewer], before), degraded))[0] as Section,
   }

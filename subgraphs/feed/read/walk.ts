@@ -34,6 +34,8 @@ export type WalkAsked = {
   before: PostId | undefined
   /** Only posts above this one. */
   above?: PostId | undefined
+  /** False for a post of an author that the walk must leave out. Default: all are in it. */
+  isReached?: ((id: PostId) => boolean) | undefined
   /** Posts to show at most. */
   wanted: number
   isShown: (post: Post) => boolean
@@ -52,11 +54,11 @@ export type Walked = {
 export function makeWalk(sections: Sections, contents: Contents) {
   return async (
     lists: WalkedLists,
-    { before, above, wanted, isShown }: WalkAsked,
+    { wanted, isShown, ...range }: WalkAsked,
     floorOf: VersionFloor,
     degraded: Degraded,
   ): Promise<Walked> => {
-    const ids = makeIds(sections, lists, { before, above }, floorOf, degraded)
+    const ids = makeIds(sections, lists, range, floorOf, degraded)
     const posts: Post[] = []
     let dropped = 0
     for (;;) {
@@ -75,7 +77,7 @@ export function makeWalk(sections: Sections, contents: Contents) {
 function makeIds(
   sections: Sections,
   lists: WalkedLists,
-  { before, above }: Pick<WalkAsked, 'before' | 'above'>,
+  { before, above, isReached = () => true }: Omit<WalkAsked, 'wanted' | 'isShown'>,
   floorOf: VersionFloor,
   degraded: Degraded,
 ) {
@@ -139,6 +141,7 @@ function makeIds(
       }
       const step = merge.next()
       if (isBelowStuck(step)) end = 'outage'
+      else if (step.kind === 'id' && step.source !== authors.length && !isReached(step.id)) continue
       else if (step.kind === 'id' && (above === undefined || compareIds(step.id, above) > 0)) ids.push(step.id)
       else if (step.kind === 'needs') pending = step.sources
       else end = 'lists'

@@ -211,6 +211,28 @@ describe('a page that is read while others write', () => {
     expect((await page('1', 10)).ids).toStrictEqual([second?.id, first.id])
   })
 
+  it.each([
+    ['another user', undefined],
+    ['the same user, for the viewer alone', ['1']],
+  ])('shows a post that is published after its question, or has it wait, although a later post of %s is loaded', async (_, audience) => {
+    const { world, process, publish, page, follow } = open()
+    follow('1', '2', '3')
+    const old = [await publish('3'), await publish('2'), await publish('3'), await publish('3', 'for you', ['1'])]
+    await page('1', 2)
+    // From here on only the head of user 2 is cached and fresh.
+    old.push(await publish('3'), await publish('2', 'for you', ['1']))
+    const during: string[] = []
+    const publishBoth = async (): Promise<void> => {
+      during.push((await publish('2')).id, (await publish('3', 'later', audience)).id)
+    }
+    world.between.push({ names: ['listChanges'], act: publishBoth })
+    const first = await page('1', 3)
+    const { ids: rest } = await page('1', 10, first.endCursor)
+    const waiting = await process.newest('1', first.ids?.[0], 10, new Set())
+    const all = [...(waiting ?? []).map(({ id }) => id), ...(first.ids ?? []), ...(rest ?? [])]
+    expect(all).toStrictEqual([...old.map(({ id }) => id), ...during].reverse())
+  })
+
   it('does not show a deleted post on the next page, although its content was read before the deletion', async () => {
     const { world, process, publish, page, follow } = open()
     follow('1', '2')
