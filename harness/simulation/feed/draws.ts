@@ -43,6 +43,8 @@ export type FeedClientOptions = {
   restrictedShare: number
   /** Milliseconds for which inputs are sent again. Client keys are remembered for longer. */
   againMs: number
+  /** Milliseconds for which the hot store has all changes. */
+  keepMs: number
 }
 
 export type CacheOptions = { ttlMs: number; nodePatienceMs: number; checkEveryMs: number; negativeTtlMs: number; loadsAtOnce: number }
@@ -91,6 +93,7 @@ export function drawFeedWorld({ between, chance }: Dice): DrawnFeedWorld {
       devices: between(1, 2),
       restrictedShare: between(0, 60) / 100,
       againMs: keepMs - 2 * stallMaxMs - 500,
+      keepMs,
     },
     pipelineOptions: drawFollowOptions(stallChance > 0, between, chance),
     logOptions: { regions: REGIONS, partitions: between(1, 2), batchMax: between(1, 4), retryMs: between(20, 300), sideBySide: true },

@@ -3,15 +3,18 @@ import { compareIds } from '../../../core/keys.ts'
 import type { ViewerId } from '../../../core/domain.ts'
 import type { Degraded } from '../../../core/outage/degraded.ts'
 import type { Post } from '../../../subgraphs/feed/model/post.ts'
-import type { PostId } from '../../../subgraphs/feed/packed/post-id.ts'
+import { createdAtOf, regionOfPost, type PostId } from '../../../subgraphs/feed/packed/post-id.ts'
 import type { Fail } from '../violation.ts'
 import { hides, nameOf, type PostFact, type Truths } from './truth.ts'
 
 /** The list of a page: the home feed of its owner, or the owner's public posts. */
 export type ListName = { kind: 'home' | 'posts'; owner: ViewerId }
 
-/** `downTo`: the page has all posts of the list from this one on. Undefined: it is the last page. */
-export type ShownPage = { before: PostId | undefined; posts: readonly Post[]; downTo: PostId | undefined }
+/**
+ * `downTo`: the page has all posts of the list from this one on. Undefined: it is the last page. `keptFrom`: without the record store alone, it
+ * has all posts from this time on, in milliseconds. Undefined: the page does not know its list.
+ */
+export type ShownPage = { before: PostId | undefined; posts: readonly Post[]; downTo: PostId | undefined; keptFrom: number | undefined }
 
 export function makePageRules(truths: Truths, fail: Fail) {
   /** What holds for every post that is shown to this viewer, whatever is down. */
@@ -27,7 +30,7 @@ export function makePageRules(truths: Truths, fail: Fail) {
   }
 
   function checkPage(list: ListName, page: ShownPage, since: number, degraded: Degraded): void {
-    const { before, posts, downTo } = page
+    const { before, posts, downTo, keptFrom = Infinity } = page
     const what = `${list.owner}'s ${list.kind === 'home' ? 'home feed' : 'list of posts'}${before === undefined ? '' : ` below ${before}`}`
     const viewer = list.kind === 'home' ? list.owner : undefined
     let last = before
@@ -37,11 +40,11 @@ export function makePageRules(truths: Truths, fail: Fail) {
       checkShown(post, viewer, since, degraded, what)
       checkListed(list, truths.posts.get(post.id)?.post ?? post, since, degraded, what)
     }
-    if (degraded.size > 0) return
+    if (degraded.has('hotStore')) return
     const shown = new Set(posts.map(({ id }) => id))
-    for (const fact of truths.posts.values()) {
-      const { id } = fact.post
-      if (shown.has(id) || !belongs(list, fact, since)) continue
+    for (const [id, fact] of truths.posts) {
+      if (shown.has(id) || !belongs(list, mayWait(fact, page) ? fact : { ...fact, landedAt: since }, since)) continue
+      if (degraded.size > 0 && createdAtOf(id) < keptFrom) continue
       const isCovered = (before === undefined || compareIds(id, before) < 0) && (downTo === undefined || compareIds(id, downTo) >= 0)
       if (isCovered) fail(`missing: ${what} has ${textOf([...shown], downTo)}, without ${nameOf(fact.post)}`, list.owner)
     }
@@ -112,6 +115,15 @@ export function makePageRules(truths: Truths, fail: Fail) {
   }
 
   return { belongs, checkPage, checkLookup, checkAudience }
+}
+
+/**
+ * A post that is published after a scroll began may wait above the first page, and then no later public one is shown below it. Regions have
+ * clocks of their own, so the order of posts is certain in one region only. A restricted post is in inboxes of other regions.
+ */
+function mayWait({ post: { id, audience } }: PostFact, { before, posts }: ShownPage): boolean {
+  const isAbove = (other: Post): boolean => compareIds(other.id, id) > 0 && regionOfPost(other.id) === regionOfPost(id)
+  return audience !== undefined || before !== undefined || !posts.some((other) => other.audience === undefined && isAbove(other))
 }
 
 function contentsOf({ author, text, media, source }: Post): string {

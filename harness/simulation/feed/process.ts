@@ -8,6 +8,7 @@ import { makeTieredCache } from '../../../cache/tiers.ts'
 import type { Config } from '../../../config/config.ts'
 import { FOLLOW_BUSINESS, postBusinessOf } from '../../../config/feed.ts'
 import { sleep } from '../../../core/clock.ts'
+import type { ViewerId } from '../../../core/domain.ts'
 import { fixedValue, type LiveValue } from '../../../core/live-value.ts'
 import type { Degraded } from '../../../core/outage/degraded.ts'
 import type { Random } from '../../../core/random.ts'
@@ -62,6 +63,8 @@ export type FeedProcess = Role & {
   /** In order, as thumbup asks before it shows the marks of a post: `subgraphs/audience.ts`. True for a public post. */
   maySee(viewer: Viewer, ids: readonly PostId[], degraded: Degraded): Promise<(boolean | null)[]>
   lists: FollowLists
+  /** Whether a page that began at this time or later was read with follows of this viewer that lack a store. */
+  lacksFollows(viewer: ViewerId, beganAt: number): boolean
   changeFollows: ChangeFollows
   follows: FollowMarks
   postCounts(id: PostId, degraded: Degraded): Promise<Counts>
@@ -130,8 +133,8 @@ export function startFeedProcess(
     return plantInCache(makeTieredCache(clock, random, layouts, connect, drawn.cacheOptions), faults)
   }
 
+  const { following, lacksFollows } = notingLacks(lists, scheduler.now)
   const business = postBusinessOf(config) as Config['businesses'][number]
-  const audience = makePostAudience(clock, guarded, { business: business.number, regions })
   const { load } = makePostFields(business, regions)
   const nothing = <K>(keys: readonly K[]): Promise<null[]> => Promise.resolve(keys.map(() => null))
   const makeLoaders = makeFeedLoaders(
@@ -151,9 +154,9 @@ export function startFeedProcess(
     (await counters.getMany([{ business: number, oid }], degraded))[0] ?? {}
   return {
     ...role,
-    ...{ life, service, lists, follows },
-    maySee: askAudience(plantInAudience(audience, faults), business.number),
-    pages: plantInPages(makePages(lists, freshness, sections, contents), faults),
+    ...{ life, service, lists, follows, lacksFollows },
+    maySee: askAudience(plantInAudience(makePostAudience(clock, guarded, { business: business.number, regions }), faults), business.number),
+    pages: plantInPages(makePages({ following }, freshness, sections, contents), faults),
     async readPosts(viewer, ids, degraded) {
       const context = { viewer, degraded, loaders: makeLoaders(degraded) }
       const found: (Post | null)[] = []
@@ -177,6 +180,21 @@ export function startFeedProcess(
       // Loads stay joinable for a moment.
       await sleep(clock, 3 * drawn.cacheOptions.nodePatienceMs + 1)
     },
+  }
+}
+
+/** Notes when the follows of a viewer were read without a store. */
+function notingLacks(lists: FollowLists, now: () => number): Pick<FollowLists, 'following'> & Pick<FeedProcess, 'lacksFollows'> {
+  const lackedAt = new Map<ViewerId, number>()
+  return {
+    async following(viewer, degraded) {
+      const own: Degraded = new Set()
+      const authors = await lists.following(viewer, own)
+      if (own.size > 0) lackedAt.set(viewer, now())
+      for (const store of own) degraded.add(store)
+      return authors
+    },
+    lacksFollows: (viewer, beganAt) => (lackedAt.get(viewer) ?? -Infinity) >= beganAt,
   }
 }
 

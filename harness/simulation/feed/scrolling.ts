@@ -4,6 +4,7 @@ import type { Degraded } from '../../../core/outage/degraded.ts'
 import { randomBelow, type Random } from '../../../core/random.ts'
 import type { PostId } from '../../../subgraphs/feed/packed/post-id.ts'
 import { decodePostCursor } from '../../../subgraphs/feed/model/cursors.ts'
+import { CLOCK_DIFFERENCE_MS } from '../../../subgraphs/feed/read/overlay.ts'
 import type { PostPage } from '../../../subgraphs/feed/read/page.ts'
 import type { Scheduler } from '../scheduler.ts'
 import type { FeedChecker } from './checker.ts'
@@ -16,7 +17,7 @@ import { nameOf } from './truth.ts'
 export type ReadPage = ReturnType<typeof makeScrolling>
 
 /** The next page, from the start if the device has come to the end. */
-export function makeScrolling(random: Random, scheduler: Scheduler, checker: FeedChecker, { viewers }: FeedClientOptions) {
+export function makeScrolling(random: Random, scheduler: Scheduler, checker: FeedChecker, { viewers, keepMs }: FeedClientOptions) {
   const { truths, fail } = checker
 
   function begin({ viewer }: Client): Scroll {
@@ -49,6 +50,12 @@ export function makeScrolling(random: Random, scheduler: Scheduler, checker: Fee
     }
   }
 
+  /** Without the record store, the hot store has the posts from this time on. Clocks differ by less than 1 s. */
+  function keptFrom({ kind, owner }: ListName, { lacksFollows }: FeedProcess, beganAt: number): number | undefined {
+    const knowsList = kind === 'posts' || !lacksFollows(owner, beganAt)
+    return knowsList ? scheduler.now() + 1_000 + CLOCK_DIFFERENCE_MS - keepMs : undefined
+  }
+
   async function readPage(client: Client, process: FeedProcess): Promise<string> {
     const scroll = (client.scroll ??= begin(client))
     const [since, beganAt] = [truths.tick(), scheduler.now()]
@@ -68,7 +75,12 @@ export function makeScrolling(random: Random, scheduler: Scheduler, checker: Fee
     if (hasNextPage && downTo === undefined) fail('scroll: a page with a next one has no cursor', client.viewer.id)
     if (downTo !== undefined && before !== undefined && compareIds(downTo, before) >= 0)
       fail(`scroll: the page below ${before} ends at ${downTo}`, client.viewer.id)
-    checker.checkPage(list, { before, posts: edges.map(({ post }) => post), downTo }, since, degraded)
+    checker.checkPage(
+      list,
+      { before, posts: edges.map(({ post }) => post), downTo, keptFrom: keptFrom(list, process, beganAt) },
+      since,
+      degraded,
+    )
     noteSeen(scroll, page)
     scroll.isWhole &&= degraded.size === 0
     scroll.after = endCursor
@@ -84,6 +96,7 @@ export function makeScrolling(random: Random, scheduler: Scheduler, checker: Fee
   async function readNewest({ viewer: { id } }: Client, process: FeedProcess, since: PostId | undefined): Promise<string> {
     const [sinceTick, beganAt] = [truths.tick(), scheduler.now()]
     const max = 1 + randomBelow(random, 4)
+    const list: ListName = { kind: 'home', owner: id }
     const degraded: Degraded = new Set()
     const posts = await process.pages.newest(id, since, max, degraded)
     checker.checkDegraded(degraded, beganAt, `the newest posts of ${id}`, id)
@@ -94,7 +107,7 @@ export function makeScrolling(random: Random, scheduler: Scheduler, checker: Fee
     const old = posts.find((post) => since !== undefined && compareIds(post.id, since) <= 0)
     if (old !== undefined) fail(`scroll: ${id} has ${nameOf(old)} among the posts above ${since}`, id)
     const downTo = posts.length === max ? posts.at(-1)?.id : since && String(BigInt(since) + 1n)
-    checker.checkPage({ kind: 'home', owner: id }, { before: undefined, posts, downTo }, sinceTick, degraded)
+    checker.checkPage(list, { before: undefined, posts, downTo, keptFrom: keptFrom(list, process, beganAt) }, sinceTick, degraded)
     return `above ${since}: ${posts.map((post) => post.id).join(' ')}${without(degraded)}`
   }
 
