@@ -37,13 +37,20 @@ export type GuardedNode = {
 /** A caller whose request is behind others waits for so many times the patience at most. */
 const PATIENCES_MAX = 3
 
-/** `onDown` gets the reason each time that the breaker opens. */
+/** Notices of a node, for operators. */
+export type NodeNotices = {
+  /** The breaker opened. */
+  down(address: string, reason: unknown): void
+  /** The node answered a check, and gets requests again. */
+  up(address: string): void
+}
+
 export function makeGuardedNode(
   clock: Clock,
   address: string,
   client: NodeClient,
   { patienceMs, checkEveryMs }: GuardedNodeOptions,
-  onDown: (address: string, reason: unknown) => void,
+  notices: NodeNotices,
 ): GuardedNode {
   let isOpen = false
   let opened = 0
@@ -82,7 +89,7 @@ export function makeGuardedNode(
     isOpen = true
     opened++
     client.reset(new Error(`the connection to ${address} was ended after a failure`, { cause: error }))
-    onDown(address, error)
+    notices.down(address, error)
     planCheck()
   }
 
@@ -90,7 +97,10 @@ export function makeGuardedNode(
     if (isStopped) return
     timer = clock.after(checkEveryMs, () => {
       bounded(() => client.check()).then(
-        () => (isOpen = false),
+        () => {
+          isOpen = false
+          if (!isStopped) notices.up(address)
+        },
         (error: unknown) => {
           client.reset(new Error(`a check of ${address} failed`, { cause: error }))
           planCheck()

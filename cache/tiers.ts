@@ -14,7 +14,7 @@ import type { Random } from '../core/random.ts'
 import type { CacheLayout } from '../config/cache.ts'
 import { makeClassFigures } from './class-figures.ts'
 import { makeGenerations, type Pools } from './generations.ts'
-import { makeGuardedNode } from './guarded-node.ts'
+import { makeGuardedNode, type NodeNotices } from './guarded-node.ts'
 import { makeLoads } from './loads.ts'
 import type { NodeClient } from './node-client.ts'
 import type { Pool } from './pool.ts'
@@ -34,18 +34,18 @@ export type TieredCacheOptions = {
   loadsAtOnce?: number
 }
 
-/** `connect` makes the connection to an address, `host:port`. `onNodeDown` gets the reason each time that a node fails. */
+/** `connect` makes the connection to an address, `host:port`. */
 export function makeTieredCache(
   clock: Clock,
   random: Random,
   layouts: LiveValue<CacheLayout>,
   connect: (address: string) => NodeClient,
   options: TieredCacheOptions = {},
-  onNodeDown: (address: string, reason: unknown) => void = () => undefined,
+  notices: NodeNotices = { down: () => undefined, up: () => undefined },
 ): TieredCache {
   const { ttlMs = 600_000, nodePatienceMs = 100, checkEveryMs = 250, negativeTtlMs = 1_000, loadsAtOnce = 8 } = options
   const guard = { patienceMs: nodePatienceMs, checkEveryMs }
-  const generations = makeGenerations(layouts, (address) => makeGuardedNode(clock, address, connect(address), guard, onNodeDown))
+  const generations = makeGenerations(layouts, (address) => makeGuardedNode(clock, address, connect(address), guard, notices))
   // The time from a miss in the first tier to the call of `load`, unless nodes are slow.
   const loads = makeLoads(clock, { loadsAtOnce, negativeTtlMs, graceMs: 3 * nodePatienceMs })
   const classes = makeClassFigures()

@@ -19,15 +19,18 @@ const [MEMORY] = MEMORY_LAYOUT.main
 const PREFIX = 'tm'
 
 /** Throws CONFIG_INVALID if a layout file is not valid. */
-export async function openFeedCache(config: Config, clock: Clock, logger: Pick<StoreLogger, 'warn'>): Promise<TieredCache> {
+export async function openFeedCache(config: Config, clock: Clock, logger: Pick<StoreLogger, 'info' | 'warn'>): Promise<TieredCache> {
   const layouts = await followCacheLayout(config, clock, logger)
   const { ttlMs, memoryBytesMax } = config.cache
   const prefix = `${config.stores.redis?.prefix ?? PREFIX}:`
   const connect = (address: string) =>
     address === MEMORY ? makeMemoryNode(clock, { bytesMax: memoryBytesMax }) : makeMemcachedClient(clock, address, { prefix })
-  const onNodeDown = (address: string, reason: unknown): void =>
-    logger.warn({ err: reason, address }, 'a node of the cache does not answer')
-  const cache = makeTieredCache(clock, systemRandom, orMemory(layouts), connect, { ttlMs }, onNodeDown)
+  const notices = {
+    down: (address: string, reason: unknown): void => logger.warn({ err: reason, address }, 'a node of the cache does not answer'),
+    up: (address: string): void => logger.info({ address }, 'a node of the cache answers again'),
+  }
+  layouts.follow(({ version }) => logger.info({ version }, 'a new layout of the cache is in use'))
+  const cache = makeTieredCache(clock, systemRandom, orMemory(layouts), connect, { ttlMs }, notices)
   return {
     ...cache,
     async stop() {

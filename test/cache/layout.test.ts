@@ -56,7 +56,12 @@ describe.skipIf(!(await memcachedIsHere()))('a layout that changes', () => {
     // A connection of a removed node may still be open when the node returns.
     const connect = (address: string) => makeMemcachedClient(systemClock, address)
     const options = { nodePatienceMs: 20_000, negativeTtlMs: 10 }
-    const caches = [0, 1].map(() => makeTieredCache(systemClock, random, layouts, connect, options, (_, reason) => down.push(reason)))
+    const caches = [0, 1].map(() =>
+      makeTieredCache(systemClock, random, layouts, connect, options, {
+        down: (_, reason) => down.push(reason),
+        up: () => undefined,
+      }),
+    )
     const versions = new Map<string, number>()
     const failures: string[] = []
     let [reads, writes, isOver] = [0, 0, false]
