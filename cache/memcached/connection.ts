@@ -21,6 +21,8 @@ export type Connection = {
   ended(): number
   /** The number of complete answers. */
   answers(): number
+  /** Whether any byte came, of an answer or not. */
+  hasReceived(): boolean
   /** Bytes that wait for the network. */
   waitingBytes(): number
   /** Ends the connection at once. Pending requests reject. */
@@ -37,6 +39,7 @@ export function makeConnection(clock: Clock, address: string): Connection {
   let socket: Socket | undefined
   let ended = 0
   let answers = 0
+  let hasReceived = false
   let pending: Pending[] = []
   let firstPending = 0
   let outgoing: (string | Buffer)[] = []
@@ -58,6 +61,7 @@ export function makeConnection(clock: Clock, address: string): Connection {
     const parse = makeReplyParser({ onValue, onLine })
     opened.on('data', (chunk: Buffer) => {
       if (socket !== opened) return
+      hasReceived = true
       try {
         parse(chunk)
       } catch (error) {
@@ -106,6 +110,7 @@ export function makeConnection(clock: Clock, address: string): Connection {
     },
     ended: () => ended,
     answers: () => answers,
+    hasReceived: () => hasReceived,
     waitingBytes: () => socket?.writableLength ?? 0,
     reset,
     async stop() {

@@ -35,6 +35,8 @@ export async function examineNode(clock: Clock, address: string): Promise<NodeSt
     const { message } = error as Error
     // Errors of the network have a code of the system, such as ECONNREFUSED. Those of the protocol have none.
     const isDown = error instanceof NoAnswer || 'code' in (error as object) || message.endsWith('closed the connection')
+    if (isDown && connection.hasReceived() && connection.answers() === 0)
+      return { kind: 'rubbish', reason: `${address} sent bytes that are no answer` }
     return { kind: isDown ? 'down' : 'rubbish', reason: message }
   } finally {
     late.cancel()

@@ -33,7 +33,7 @@ async function examineCache(config: Config, clock: Clock): Promise<Finding[]> {
     if (!isTidemarkError(error)) throw error
     if (error.code !== 'CONFIG_INVALID') return [wrong('unreachable', `the layout from ${from} cannot be read: ${error.message}`)]
     const mistakes = error.message.replaceAll('\n', '; ')
-    return [wrong('cache-layout', `the layout from ${from} is not valid, so processes keep the last valid one: ${mistakes}`)]
+    return [wrong('cache-layout', `the layout from ${from} cannot be used: ${mistakes}. Processes that run keep the last valid one`)]
   }
 }
 

@@ -71,6 +71,7 @@ describe.skipIf(!hasMemcached)('the nodes of a layout', () => {
 
   test.each([
     ['a line', 'HTTP/1.1 400 Bad Request\r\n\r\n'],
+    ['a few bytes without a line', '\x16\x03\x01'],
     ['bytes without lines', '\0'.repeat(5_000)],
     ['a value that was not asked for', 'VALUE a 0 1 1\r\nx\r\n'],
   ])('a server that answers %s is no Memcached', async (_, answer) => {
@@ -79,6 +80,16 @@ describe.skipIf(!hasMemcached)('the nodes of a layout', () => {
     const [, finding] = await ofLayout({ main: [server.address] })
     expect(finding).toMatchObject({ level: 'wrong', name: 'memcached-unfit', isCopy: true })
     expect(finding?.sentence).toMatch(/^main \S+: this is no Memcached \(.+\): correct the address in the layout/)
+  })
+
+  test('a server that answers with a few bytes and resets the connection is no Memcached', async () => {
+    const server = createServer((socket) =>
+      socket.on('data', () => socket.write('\x16\x03\x01', () => setTimeout(() => socket.resetAndDestroy(), 50))),
+    )
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    cleanups.push(() => new Promise((resolve) => server.close(() => resolve())))
+    const [, finding] = await ofLayout({ main: [`127.0.0.1:${(server.address() as AddressInfo).port}`] })
+    expect(finding).toMatchObject({ level: 'wrong', name: 'memcached-unfit' })
   })
 
   test('a node with a small item limit is doubtful', async () => {
@@ -154,7 +165,7 @@ describe('the layout', () => {
     const [finding, ...others] = await findingsOf({ cache: { layoutFrom: path } })
     expect(others).toEqual([])
     expect(finding).toMatchObject({ store: 'cache', level: 'wrong', name: 'cache-layout', isCopy: true })
-    expect(finding?.sentence).toContain(`the layout from ${path} is not valid, so processes keep the last valid one: `)
+    expect(finding?.sentence).toContain(`the layout from ${path} cannot be used: `)
     expect(finding?.sentence).toContain(reason)
   })
 
