@@ -56,10 +56,20 @@ function post(identity: Identity, query: string, variables: object): Promise<Res
 }
 
 async function answerOf(path: string, request: RequestInit): Promise<Response> {
+  const headers = possibleHeaders(request)
   try {
-    return await fetch(path, request)
+    return await fetch(path, { ...request, headers })
   } catch {
     throw new CallFailed('OFFLINE', 'The server cannot be reached. This page tries again.')
+  }
+}
+
+/** A header has only characters of Latin-1. */
+function possibleHeaders({ headers }: RequestInit): Headers {
+  try {
+    return new Headers(headers)
+  } catch {
+    throw new CallFailed('ID_INVALID', 'This viewer or token is not possible here, because a header cannot carry it: use ASCII characters.')
   }
 }
 
@@ -133,7 +143,7 @@ export function needsIdentity({ code }: CallFailed): boolean {
 
 /** True if a repetition of the call cannot succeed. */
 export function isRefusal(failure: CallFailed): boolean {
-  return needsIdentity(failure) || ['PERSISTED_QUERY_NOT_IN_LIST', 'GRAPHQL_VALIDATION_FAILED'].includes(failure.code)
+  return needsIdentity(failure) || ['PERSISTED_QUERY_NOT_IN_LIST', 'GRAPHQL_VALIDATION_FAILED', 'ID_INVALID'].includes(failure.code)
 }
 
 /** The server closes a socket with a reason such as `TOKEN_EXPIRED: …`. */
