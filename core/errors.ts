@@ -231,6 +231,11 @@ export const REMOTE_ERROR_CODES: readonly string[] = [
   ...COMMON_CODES,
 ]
 
+/** A value of a client for a message: its first `max` UTF-16 units, with "…" if there are more. */
+export function shortened(text: string, max: number): string {
+  return text.length > max ? `${text.slice(0, max).toWellFormed()}…` : text.toWellFormed()
+}
+
 export function isTidemarkError(error: unknown): error is TidemarkError {
   return error instanceof TidemarkError
 }

@@ -1,5 +1,5 @@
 /** Checks the limits that every API has per call. */
-import { TidemarkError, type ErrorCode } from './errors.ts'
+import { shortened, TidemarkError, type ErrorCode } from './errors.ts'
 import { checkId } from './keys.ts'
 
 export const IDS_MAX = 200
@@ -30,6 +30,12 @@ export function checkInputCount(count: number, field: string): void {
 export function checkFirst(first: number): void {
   if (first < 1 || first > FIRST_MAX)
     throw new TidemarkError('FIRST_INVALID', `first ${first} is outside 1 to ${FIRST_MAX}: ask for a page of that size`)
+}
+
+/** `mistake`: as in "is of another list". */
+export function wrongCursor(cursor: string, mistake: string): TidemarkError {
+  const advice = 'send endCursor or a cursor of an earlier page of this list'
+  return new TidemarkError('CURSOR_INVALID', `cursor "${shortened(cursor, 24)}" ${mistake}: ${advice}`)
 }
 
 /**

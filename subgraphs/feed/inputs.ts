@@ -2,7 +2,7 @@
  * The checks of client input. Each rule about a single input is here, and throws a `TidemarkError` that says how to correct the input.
  */
 import type { ViewerId } from '../../core/domain.ts'
-import { TidemarkError, type ErrorCode } from '../../core/errors.ts'
+import { shortened, TidemarkError, type ErrorCode } from '../../core/errors.ts'
 import { checkId, ID_BYTES_MAX } from '../../core/keys.ts'
 import type { PostDraft } from './model/post.ts'
 import { isPostId, type PostId } from './packed/post-id.ts'
@@ -51,7 +51,7 @@ function checkText(text: string): void {
 function checkMedia(address: string, at: number): void {
   const url = address.length <= MEDIA_LENGTH_MAX && address.isWellFormed() ? URL.parse(address) : null
   if (url?.protocol === 'https:') return
-  const mistake = `media[${at}] "${address.slice(0, 40).toWellFormed()}" is not valid: send an https URL of at most ${MEDIA_LENGTH_MAX} characters`
+  const mistake = `media[${at}] "${shortened(address, 40)}" is not valid: send an https URL of at most ${MEDIA_LENGTH_MAX} characters`
   throw wrong('MEDIA_INVALID', mistake, 'media', String(at))
 }
 
@@ -80,10 +80,9 @@ export function checkWords(words: readonly string[]): string[] {
     throw wrong('FILTER_WORDS_INVALID', `${words.length} words are too many: send at most ${WORDS_MAX}`, 'words')
   words.forEach((word, at) => {
     if (word.trim() !== '' && lengthOf(word) <= WORD_MAX && word.isWellFormed()) return
-    const shown = word.slice(0, 16).toWellFormed()
     throw wrong(
       'FILTER_WORDS_INVALID',
-      `words[${at}] "${shown}" is not valid: send 1 to ${WORD_MAX} characters, not only blanks`,
+      `words[${at}] "${shortened(word, 16)}" is not valid: send 1 to ${WORD_MAX} characters, not only blanks`,
       'words',
       String(at),
     )
@@ -109,7 +108,7 @@ function lengthOf(text: string): number {
 export function unknownPost(id: PostId, field: string): TidemarkError {
   return wrong(
     'POST_UNKNOWN',
-    `there is no post "${id.slice(0, 20)}" for this viewer: send the id of a post that the viewer can read`,
+    `there is no post "${shortened(id, 20)}" for this viewer: send the id of a post that the viewer can read`,
     field,
   )
 }

@@ -36,8 +36,8 @@ export function makeFeedResolvers(
     },
     posts(_: unknown, { ids }: { ids: string[] }, context: FeedContext) {
       checkIdCount(ids.length)
-      return ids.map(async (id) => {
-        const post = await load(idFrom(id, 'ids'), context)
+      return ids.map(async (id, at) => {
+        const post = await load(idFrom(id, `ids[${at}]`), context)
         return post && knownPost(entity, post)
       })
     },

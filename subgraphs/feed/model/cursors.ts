@@ -8,7 +8,7 @@
  * A cursor contains no secret and grants no access.
  */
 import type { ViewerId } from '../../../core/domain.ts'
-import { TidemarkError } from '../../../core/errors.ts'
+import { wrongCursor } from '../../../core/input-limits.ts'
 import { packId, unpackId } from '../../../core/keys.ts'
 import { fnv1a } from '../../../core/regions.ts'
 import type { PostId } from '../packed/post-id.ts'
@@ -32,14 +32,9 @@ export function encodePostCursor(list: PostListName, id: PostId): string {
 export function decodePostCursor(list: PostListName, cursor: string): PostId {
   const bytes = cursor.length <= 120 ? Buffer.from(cursor, 'base64url') : Buffer.alloc(0)
   const kinds: readonly number[] = Object.values(KINDS)
-  const shown = cursor.slice(0, 24)
   const isOurs = bytes.length === CURSOR_BYTES && kinds.includes(bytes[0] as number) && (bytes[1] as number) < 0x80
-  if (!isOurs || bytes.toString('base64url') !== cursor) {
-    throw new TidemarkError('CURSOR_INVALID', `cursor "${shown}" was not made by this API: send endCursor or a cursor of an earlier page`)
-  }
-  if (bytes[0] !== KINDS[list.kind] || bytes.readUInt32BE(9) !== hashOf(list)) {
-    throw new TidemarkError('CURSOR_INVALID', `cursor "${shown}" is of another list: send one of an earlier page of this list`)
-  }
+  if (!isOurs || bytes.toString('base64url') !== cursor) throw wrongCursor(cursor, 'is not one of this list')
+  if (bytes[0] !== KINDS[list.kind] || bytes.readUInt32BE(9) !== hashOf(list)) throw wrongCursor(cursor, 'is of another list')
   return unpackId(bytes, 1)
 }
 

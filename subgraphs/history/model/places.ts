@@ -3,7 +3,8 @@
  * their packed keys are. Every store therefore lists them alike, and a cursor is valid in all stores.
  */
 import type { BusinessNumber, Place } from '../../../core/domain.ts'
-import { TidemarkError } from '../../../core/errors.ts'
+import { shortened, TidemarkError } from '../../../core/errors.ts'
+import { wrongCursor } from '../../../core/input-limits.ts'
 import { PACKED_ID_BYTES_MAX, compareIds, packId, packedIdLength, unpackId } from '../../../core/keys.ts'
 
 /** Negative if `a` comes before `b` in a timeline. */
@@ -29,15 +30,12 @@ export function encodeCursor(place: Place): string {
 export function decodeCursor(cursor: string, businesses: readonly BusinessNumber[]): Place {
   const place = cursor.length <= 120 ? readCursor(Buffer.from(cursor, 'base64url')) : undefined
   if (place === undefined || encodeCursor(place) !== cursor) {
-    throw new TidemarkError(
-      'CURSOR_INVALID',
-      `cursor "${cursor.slice(0, 24)}" was not made by this API: send endCursor or a cursor of an earlier page`,
-    )
+    throw wrongCursor(cursor, 'is not one of this list')
   }
   if (!businesses.includes(place.business)) {
     throw new TidemarkError(
       'CURSOR_INVALID',
-      `cursor "${cursor.slice(0, 24)}" is of a list with other businesses: ask for the same businesses as before`,
+      `cursor "${shortened(cursor, 24)}" is of a list with other businesses: ask for the same businesses as before`,
     )
   }
   return place

@@ -10,7 +10,7 @@ import type { Businesses } from '../../../config/businesses.ts'
 import type { Clock, Timer } from '../../../core/clock.ts'
 import { saysDown, type Degraded, noteOrThrow } from '../../../core/outage/degraded.ts'
 import type { ProgressChange } from '../../../core/domain.ts'
-import { TidemarkError } from '../../../core/errors.ts'
+import { shortened, TidemarkError } from '../../../core/errors.ts'
 import { mistakeOfMoment } from '../../../core/input-limits.ts'
 import { VERSIONS_PER_MS } from '../../../core/version.ts'
 import type { Viewer } from '../../../core/viewer.ts'
@@ -35,7 +35,7 @@ function versionOfToken(token: string, now: number): number {
   if (mistakeOfMoment('since', madeAt, now) === undefined && madeAt <= now + CLOCKS_DIFFER_MAX_MS) return version
   throw new TidemarkError(
     'CURSOR_INVALID',
-    `since "${token.slice(0, 24)}" was not made by this API: send the token of the last event, or leave since out`,
+    `since "${shortened(token, 24)}" was not made by this API: send the token of the last event, or leave since out`,
   )
 }
 

@@ -5,7 +5,7 @@
  * A cursor carries a hash of its list, so that a cursor of another list is rejected. It contains no secret and grants no access.
  */
 import type { MarkPlace } from '../../../core/domain.ts'
-import { TidemarkError } from '../../../core/errors.ts'
+import { wrongCursor } from '../../../core/input-limits.ts'
 import { PACKED_ID_BYTES_MAX, packId, packedIdLength, unpackId, compareIds } from '../../../core/keys.ts'
 import { fnv1a } from '../../../core/regions.ts'
 
@@ -36,13 +36,8 @@ export function encodeMarkCursor(list: MarkList, place: MarkPlace): string {
 export function decodeMarkCursor(list: MarkList, cursor: string): MarkPlace {
   const bytes = cursor.length <= 120 ? Buffer.from(cursor, 'base64url') : Buffer.alloc(0)
   const place = readPlace(bytes)
-  const shown = cursor.slice(0, 24)
-  if (place === undefined || bytes.toString('base64url') !== cursor) {
-    throw new TidemarkError('CURSOR_INVALID', `cursor "${shown}" was not made by this API: send endCursor or a cursor of an earlier page`)
-  }
-  if (bytes[0] !== KINDS[list.kind] || bytes.readUInt32BE(9) !== hashOf(list)) {
-    throw new TidemarkError('CURSOR_INVALID', `cursor "${shown}" is of another list: send one of an earlier page of this list`)
-  }
+  if (place === undefined || bytes.toString('base64url') !== cursor) throw wrongCursor(cursor, 'is not one of this list')
+  if (bytes[0] !== KINDS[list.kind] || bytes.readUInt32BE(9) !== hashOf(list)) throw wrongCursor(cursor, 'is of another list')
   return place
 }
 

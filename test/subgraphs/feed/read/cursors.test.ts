@@ -37,6 +37,7 @@ describe('a cursor of posts', () => {
       Buffer.alloc(13, 4).toString('base64url'),
     ])
       expect(() => decodePostCursor(HOME, text)).toThrow(INVALID)
+    expect(() => decodePostCursor(HOME, marks)).toThrow(`cursor "${marks.slice(0, 24)}…" is not one of this list: send endCursor`)
     const negative = Buffer.from(cursor, 'base64url')
     negative[1] = 0x80
     expect(() => decodePostCursor(HOME, negative.toString('base64url'))).toThrow(INVALID)
