@@ -40,8 +40,8 @@ export function mistakesOf(issues: readonly ZodIssue[], merged: unknown, sources
     const value = valueAt(merged, path)
     const name = nameOf(path, merged) || 'the configuration'
     if (value === undefined) return [`${name}: it is missing: ${adviceOf(issue)}${waysToSet(path, sources)}`]
-    const isTooShort = issue.code === 'too_small' && issue.type === 'array'
-    return [`${name}: ${isTooShort ? '' : shown(path.join('.'), value)}${adviceOf(issue)}${origin(path, sources)}`]
+    const isOfLength = (issue.code === 'too_small' || issue.code === 'too_big') && issue.type === 'array'
+    return [`${name}: ${isOfLength ? '' : shown(path.join('.'), value)}${adviceOf(issue)}${origin(path, sources)}`]
   })
 }
 
@@ -131,8 +131,10 @@ function adviceOf(issue: ZodIssue): string {
       if (issue.type === 'array') return `the list is too short: give ${issue.minimum} or more`
       return `give ${issue.type === 'number' ? '' : 'something of '}at least ${issue.minimum}`
     case 'too_big':
+      if (issue.type === 'array') return `the list is too long: give at most ${issue.maximum}`
       return `give at most ${issue.maximum}${issue.type === 'string' ? ' characters' : ''}`
     case 'invalid_enum_value':
+    case 'invalid_union_discriminator':
       return `say ${issue.options.join(' or ')}`
     default:
       return issue.message
@@ -155,7 +157,7 @@ function isWritten(message: string): boolean {
 
 function shown(name: string, value: unknown): string {
   if (SECRET.test(name)) return ''
-  const text = typeof value === 'object' ? '' : JSON.stringify(value)
+  const text = typeof value === 'object' && value !== null ? '' : JSON.stringify(value)
   if (text === '') return Array.isArray(value) ? 'a list is not possible here: ' : 'a mapping is not possible here: '
   return `${text.length > SHOWN_MAX ? `${text.slice(0, SHOWN_MAX)}…` : text} is not possible: `
 }

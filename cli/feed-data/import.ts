@@ -9,7 +9,9 @@
  */
 import { createReadStream } from 'node:fs'
 import { createInterface } from 'node:readline'
+import type { ZodIssue } from 'zod'
 import { FOLLOW_BUSINESS, postBusinessOf } from '../../config/feed.ts'
+import { mistakesOf } from '../../config/mistakes.ts'
 import { systemClock } from '../../core/clock.ts'
 import type { BusinessNumber } from '../../core/domain.ts'
 import { TidemarkError } from '../../core/errors.ts'
@@ -92,11 +94,11 @@ async function* readLines(file: string, regions: number): AsyncGenerator<ExportL
 }
 
 function parse(text: string, place: string, regions: number): ExportLine {
-  const parsed = exportLine.safeParse(jsonOf(text, place))
+  const line = jsonOf(text, place)
+  const parsed = exportLine.safeParse(line)
   if (!parsed.success) {
-    const [issue] = parsed.error.issues
-    const mistake = `${issue?.path.join('.')} ${issue?.message}`
-    throw new TidemarkError('CONFIG_INVALID', `${place} is not a line of an export: ${mistake}; correct the line`)
+    const mistake = lineMistake(parsed.error.issues, line)
+    throw new TidemarkError('CONFIG_INVALID', `${place} is not a line of an export: ${mistake}`)
   }
   const found = parsed.data
   if (found.kind !== 'post') return found
@@ -112,6 +114,12 @@ function parse(text: string, place: string, regions: number): ExportLine {
       ? `${place}: post ${id} is restricted and has no audience: restore its audience`
       : `${place}: post ${id} is public and has an audience: remove the audience`,
   )
+}
+
+function lineMistake(issues: readonly ZodIssue[], line: unknown): string | undefined {
+  const [issue] = issues
+  if (issue?.path.length === 0) return issue.code === 'unrecognized_keys' ? `remove ${issue.keys.join(', ')}` : 'it is not a JSON object'
+  return mistakesOf(issues, line, [])[0]
 }
 
 function jsonOf(text: string, place: string): unknown {

@@ -77,8 +77,13 @@ function readText(path: string): string {
 }
 
 function parseSetting<T>(setting: LiveSetting<T>, text: string, path: string): T {
-  const document = parseDocument(text)
+  const document = parseDocument(text, { prettyErrors: false })
   const [mistake] = document.errors
-  if (mistake !== undefined) throw new TidemarkError('CONFIG_INVALID', `${path} is not YAML: ${mistake.message.split('\n')[0]}`)
+  if (mistake !== undefined) {
+    // A mistake at the end of the file is in its last line with contents.
+    const line = text.slice(0, mistake.pos[0]).trimEnd().split('\n').length
+    throw new TidemarkError('CONFIG_INVALID', `${path} is not YAML (line ${line}): ${mistake.message}`)
+  }
+  if (document.contents === null) throw new TidemarkError('CONFIG_INVALID', `${path} is empty: write the value of ${setting.name} into it`)
   return checkedValue(setting, document.toJS(), path)
 }

@@ -140,7 +140,9 @@ describe('export-business and import-business', () => {
 
   test.each([
     ['{"kind":"post"', 'wrong.jsonl:1 is not JSON'],
-    ['{"kind":"like","id":"1"}', 'wrong.jsonl:1 is not a line of an export'],
+    ['{"kind":"like","id":"1"}', 'wrong.jsonl:1 is not a line of an export: kind: "like" is not possible: say mark or owner or post or '],
+    ['7', 'wrong.jsonl:1 is not a line of an export: it is not a JSON object'],
+    ['{"kind":"owner","id":"1","owner":"2","more":1}', 'wrong.jsonl:1 is not a line of an export: remove more'],
     ['{"kind":"follow","viewer":"","id":"1","markedAt":5}', 'wrong.jsonl:1 is not a line of an export'],
     ['{"kind":"post","id":"5","author":"7","text":"a","media":[],"clientKey":"k","version":1}', 'number of regions'],
   ])('the line %s ends the import with a sentence', async (line, sentence) => {

@@ -27,6 +27,7 @@ describe.skipIf(!(await redisIsHere()))('tidemark layout', () => {
     write('three.yaml', { main: ['a:1', 'a:2*3', 'a:3'], l1: [['c:1'], ['c:2']] })
     write('no-main.yaml', { backup: ['b:1'] })
     write('unknown.yaml', { main: ['a:1'], l2: ['b:1'] })
+    writeFileSync(join(folder, 'empty.yaml'), '')
     write('node.yaml', { main: ['memcached-1'] })
   })
   afterAll(async () => {
@@ -88,6 +89,7 @@ describe.skipIf(!(await redisIsHere()))('tidemark layout', () => {
     [['set', 'no-main.yaml', '--expect', '0'], /cache.layout.main: it is missing: give a list/],
     [['check', 'unknown.yaml'], /cache.layout.l2 is not a setting/],
     [['check', 'node.yaml'], /cache.layout.main.0: "memcached-1" is not possible: write host:port/],
+    [['check', 'empty.yaml'], /empty.yaml is empty: write the value of cache.layout into it\n$/],
     [['check', 'absent.yaml'], /absent.yaml cannot be read/],
     [['set', 'two.yaml'], /needs --expect with the version that `tidemark layout show` prints/],
     [['set', 'two.yaml', '--expect', 'newest'], /needs --expect/],

@@ -39,6 +39,11 @@ describe('the section cache', () => {
       { layout: { main: ['a:1'], l1: [['b:1'], ['b:2', 'a:1*2']] } },
       /^cache.layout.l1.1.1: "a:1\*2" is not possible: a:1 is in the layout twice/,
     ],
+    [
+      { layout: { main: ['a:1'], l1: Array.from({ length: 17 }, (_, at) => [`b:${at + 1}`]) } },
+      /^cache.layout.l1: the list is too long: give at most 16 \(set in test\)$/,
+    ],
+    [{ layout: null }, /^cache.layout: null is not possible: give a mapping/],
     [{ layout: { main: ['a:1'], second: ['b:1'] } }, /^cache.layout.second is not a setting/],
     [{ layoutFrom: 'redis' }, /^cache.layoutFrom: redis needs stores.redis/],
     [{ layoutFrom: 'layout.yaml', layout: { main: ['a:1'] } }, /^cache: set either layout, or layoutFrom/],

@@ -45,10 +45,10 @@ test('a file that is written in place, and one that is renamed over it, are take
 })
 
 test.each([
-  ['main: [a:1', /is not YAML/],
+  ['main: [a:1\n\n', /layout.yaml is not YAML \(line 1\): [^:]+: the last value of cache.layout stays$/],
   ['backup: [a:1]', /cache.layout.main: it is missing: give a list/],
   ['main: [a]', /cache.layout.main.0: "a" is not possible: write host:port.*\(set in .*layout.yaml\)/],
-  ['', /cache.layout: /],
+  ['', /layout.yaml is empty: write the value of cache.layout into it: the last value/],
 ])('%j is reported in one sentence, the last value stays, and a corrected file is taken over', async (text, reason) => {
   writeFileSync(path, 'main: [a:1]')
   const value = follow(10)
