@@ -10,7 +10,7 @@
  *   3. The changed keys are noted. The page's values must have at least the noted versions.
  *
  * A note is kept for longer than a cached value lives (`rememberMs`). A new process therefore asks for the changes of that time only. If the
- * hot store has already forgotten a part of it (`isPartial`), all values of the region that were loaded before are suspect: the region
+ * hot store has already forgotten a part of it (`isPartial`), or came back empty, all values of the region that were loaded before are suspect: the region
  * itself gets a note, and a value must have at least its version. The same happens if there are too many notes. A value that is loaded
  * under a note is stamped with the noted version at least (`sections.ts`), so a suspect value is loaded once.
  *

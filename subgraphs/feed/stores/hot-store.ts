@@ -53,7 +53,10 @@ export type RegionChanges = {
   changed: ChangedKey[]
   /** The region's newest tick. */
   version: number
-  /** True if older changes than the asked tick were already forgotten (asked for less than is remembered). */
+  /**
+   * True if changes above the asked tick were forgotten: it is older than what is remembered, or the store was lost and came back empty. The
+   * changes of a new region count as forgotten, too.
+   */
   isPartial: boolean
 }
 

@@ -16,7 +16,7 @@
  * | `tm:feed:never:{TAG}` | – | never present: see `probe.lua` |
  * | `tm:feed:meta` | hash | the format and the region count these keys were written with |
  *
- * The noted changes have two more members: `+` has the region's last tick, and `-` the tick of the newest forgotten change. One range above
+ * The noted changes have two more members: `+` has the region's last tick, and `-` the tick of the newest forgotten change, which begins as the region's first tick. One range above
  * a tick thus gives the changes, the clock, and whether older ones are missing. The member of a dirty mark is the id (8 bytes) and the
  * author of a post, or 0xFF and the viewer of words. No id begins with 0xFF.
  */

@@ -6,7 +6,7 @@
 -- ARGV[1] ticks below this one are old  ARGV[2] changes to examine  ARGV[3] changes at the beginning that were examined, and stay
 -- returns changes forgotten, changes at the beginning that stay, 1 if old changes may follow
 -- include: clock
-local FORGOTTEN, WORDS, INBOX = '-', '\255', 'i'
+local WORDS, INBOX = '\255', 'i'
 local count, stay = tonumber(ARGV[2]), tonumber(ARGV[3])
 local found = redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', '(' .. ARGV[1], 'WITHSCORES', 'LIMIT', stay, count)
 local gone, newest = {}, nil
