@@ -78,7 +78,7 @@ function pidFile(folder: string): string {
 
 function belongsTo(pid: number, folder: string): boolean {
   const command = commandOf(pid)
-  if (command === undefined || command === '') return false
+  if (command === undefined) return false
   const real = realpathSync(folder)
   return command.includes(folder) || command.includes(real) || workingDirectoryOf(pid)?.startsWith(real) === true
 }
@@ -91,7 +91,7 @@ function workingDirectoryOf(pid: number): string | undefined {
   }
 }
 
-/** The command line, with spaces between words. It is empty for a zombie process. */
+/** The command line, with spaces between words. It is empty for a zombie process, and for a moment while a program starts. */
 function commandOf(pid: number): string | undefined {
   try {
     return readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ').trim()
