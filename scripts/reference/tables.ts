@@ -49,6 +49,10 @@ const TABLES: Readonly<Record<string, Words>> = {
     purpose: 'One row per applied migration.',
     columns: { version: 'Number of the migration.', applied_at: `Time of the migration, ${EPOCH}.` },
   },
+  schema_support: {
+    purpose: 'One row: which programs may use the schema.',
+    columns: { id: 'Always 1.', oldest: 'The schema version of the oldest program that may use this schema.' },
+  },
   likes: {
     purpose: 'One row per viewer and subject: the mark, or the tombstone of an undone mark.',
     columns: {
@@ -168,7 +172,13 @@ const TABLES: Readonly<Record<string, Words>> = {
   },
 }
 
-export function tableBlocks(tables = readMigrations().flatMap(({ text }) => statementsOf(text).map(createdTable))): string[] {
+/** The tables that the migrations create. Their statements about the versions of the schema create none. */
+function createdTables(): CreatedTable[] {
+  const statements = readMigrations().flatMap(({ text }) => statementsOf(text))
+  return statements.filter((statement) => !statement.startsWith('REPLACE INTO schema_support ')).map(createdTable)
+}
+
+export function tableBlocks(tables = createdTables()): string[] {
   const blocks = tables.flatMap(({ name, columns, primaryKey, indexes }) => {
     const words = TABLES[name]
     if (words === undefined) throw new Error(`the table "${name}" has no description: add one in ${FILE}`)

@@ -1,7 +1,9 @@
 /**
  * The schema and its versions. Each file of `migrations/` is one version. `tidemark migrate` applies them in order under
- * a lock of the server, so two concurrent runs apply each version once. A program refuses a schema that is newer than
- * itself, because it does not know the newer guarantees.
+ * a lock of the server, so two concurrent runs apply each version once.
+ *
+ * A program uses a schema that is newer than itself only if the schema says so: the table `schema_support` has the oldest
+ * program that may use it. That is how the release before continues, and can be started again, after the migration.
  *
  * A DDL statement commits at once, so a migration can stop half-way. All its statements may be repeated, and its version
  * is written last. Running `tidemark migrate` again completes it.
@@ -14,6 +16,7 @@ import type { Database, Session } from './database.ts'
 import { isMisconfigured, isMissingTable } from './failures.ts'
 import {
   GIVE_MIGRATION_LOCK,
+  SELECT_OLDEST_PROGRAM,
   SELECT_REGIONS,
   SELECT_SCHEMA_VERSION,
   TAKE_MIGRATION_LOCK,
@@ -53,8 +56,8 @@ export function printMigrations(): string {
 }
 
 /**
- * Migrates the schema to this program's version. Returns the names of the applied migrations. Throws DATA_INCOMPATIBLE if the schema is
- * newer, CONFIG_INVALID if the server rejects the credentials, RECORD_STORE_UNAVAILABLE if it does not answer.
+ * Migrates the schema to this program's version. Returns the names of the applied migrations: none if the schema is newer and supports
+ * this program. Throws DATA_INCOMPATIBLE if it is newer and does not, CONFIG_INVALID if the server rejects the credentials, RECORD_STORE_UNAVAILABLE if it does not answer.
  */
 export function migrateMysql(database: Database, clock: Clock = systemClock): Promise<string[]> {
   return explainRefusal(() =>
@@ -78,7 +81,7 @@ export function migrateMysql(database: Database, clock: Clock = systemClock): Pr
 
 async function applyMissing(database: Database, session: Session, clock: Clock): Promise<string[]> {
   const stored = (await storedSchemaVersion(session)) ?? 0
-  if (stored > codeSchemaVersion()) throw newerSchema(database, stored)
+  if (stored > codeSchemaVersion()) await requireSupport(database.server, session, stored)
   const missing = readMigrations().filter((migration) => migration.version > stored)
   for (const { version, text } of missing) {
     for (const statement of statementsOf(text)) await session.send(statement, MIGRATION_TIMEOUT_MS)
@@ -98,7 +101,7 @@ export async function storedSchemaVersion(session: Session): Promise<number | un
 }
 
 /**
- * Rejects unless the schema has this program's version and the deployment this number of regions. The first process to check stores the
+ * Rejects unless the schema has this program's version, or a newer one that supports it, and the deployment this number of regions. The first process to check stores the
  * number. DATA_INCOMPATIBLE names the difference; CONFIG_INVALID means that the server rejects the credentials.
  */
 export function checkSchema(database: Database, regions: number): Promise<void> {
@@ -107,7 +110,7 @@ export function checkSchema(database: Database, regions: number): Promise<void> 
     const wanted = codeSchemaVersion()
     if (stored === undefined)
       throw new TidemarkError('DATA_INCOMPATIBLE', `${database.server} has no schema of Tidemark's: run \`tidemark migrate\``)
-    if (stored > wanted) throw newerSchema(database, stored)
+    if (stored > wanted) await requireSupport(database.server, database, stored)
     if (stored < wanted) {
       throw new TidemarkError(
         'DATA_INCOMPATIBLE',
@@ -123,9 +126,25 @@ export function checkSchema(database: Database, regions: number): Promise<void> 
   })
 }
 
-function newerSchema(database: Database, stored: number): TidemarkError {
-  const sentence = `the schema of ${database.server} has version ${stored}, this program knows ${codeSchemaVersion()}`
-  return new TidemarkError('DATA_INCOMPATIBLE', `${sentence}: it was migrated by a newer Tidemark; run that, or use another database`)
+/** Throws unless a schema of this newer version supports this program. */
+async function requireSupport(server: string, session: Session, stored: number): Promise<void> {
+  const known = codeSchemaVersion()
+  const oldest = await oldestProgram(session)
+  if (oldest !== undefined && oldest <= known) return
+  const needs = oldest === undefined ? '' : ` and programs from version ${oldest} on`
+  const sentence = `the schema of ${server} has version ${stored}${needs}, this program knows ${known}`
+  throw new TidemarkError('DATA_INCOMPATIBLE', `${sentence}: it was migrated by a newer Tidemark; run that, or use another database`)
+}
+
+/** Undefined if the schema does not say it. */
+async function oldestProgram(session: Session): Promise<number | undefined> {
+  try {
+    const [row] = (await session.send(SELECT_OLDEST_PROGRAM)).rows
+    return row === undefined ? undefined : Number(row[0])
+  } catch (error) {
+    if (isMissingTable(error)) return undefined
+    throw error
+  }
 }
 
 /** At a start, wrong credentials are a mistake to correct, not an outage to wait for. */

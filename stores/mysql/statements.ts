@@ -11,6 +11,9 @@ export const PING = 'SELECT 1'
 
 export const SELECT_SCHEMA_VERSION = 'SELECT COALESCE(MAX(version), 0) FROM schema_version'
 
+/** The schema version of the oldest program that may use the schema. */
+export const SELECT_OLDEST_PROGRAM = 'SELECT oldest FROM schema_support WHERE id = 1'
+
 export const SELECT_REGIONS = 'SELECT regions FROM deployment WHERE id = 1'
 
 export const TAKE_MIGRATION_LOCK = `SELECT GET_LOCK(LEFT(CONCAT('tidemark.', DATABASE()), 64), 30)`

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { openMysqlRecordStore } from '../../../subgraphs/history/stores/mysql/record-store.ts'
-import { codeSchemaVersion, migrateMysql, printMigrations } from '../../../stores/mysql/schema-version.ts'
+import { codeSchemaVersion, migrateMysql, printMigrations, readMigrations, statementsOf } from '../../../stores/mysql/schema-version.ts'
 import { sampleFeedStatements } from '../../../subgraphs/thumbup/change-feed/mysql/feed-places.ts'
 import { sampleMarkStatements } from '../../../harness/stores/mark-statement-samples.ts'
 import { sampleSeenStatements } from '../../../subgraphs/feed-existence/stores/mysql/statements.ts'
@@ -23,7 +23,7 @@ describe.skipIf(mariadb === undefined)('the schema', () => {
     const applied = await Promise.all([migrateMysql(test.database), migrateMysql(test.database)])
     expect(applied.flat()).toHaveLength(codeSchemaVersion())
     const names =
-      'counts deployment feed_counts feed_inbox feed_places feed_posts feed_words heartbeats history likes mark_blocks offsets outbox owners schema_version seen_filters seen_quarantine viewer_settings'
+      'counts deployment feed_counts feed_inbox feed_places feed_posts feed_words heartbeats history likes mark_blocks offsets outbox owners schema_support schema_version seen_filters seen_quarantine viewer_settings'
     expect(new Set(await tables())).toEqual(new Set(names.split(' ')))
     await open()
   })
@@ -32,12 +32,38 @@ describe.skipIf(mariadb === undefined)('the schema', () => {
     await expect(open()).rejects.toMatchObject({ code: 'DATA_INCOMPATIBLE', message: expect.stringContaining('run `tidemark migrate`') })
   })
 
-  it('that is newer than the program is refused for writing and migrating', async () => {
+  const makeNewer = async (oldest: number): Promise<void> => {
     await migrateMysql(test.database)
     await test.database.send(`INSERT INTO schema_version VALUES (${codeSchemaVersion() + 1}, 0)`)
-    const refusal = { code: 'DATA_INCOMPATIBLE', message: expect.stringContaining('newer Tidemark') }
+    await test.database.send(`UPDATE schema_support SET oldest = ${oldest}`)
+  }
+
+  it('that is newer than the program is refused for writing and migrating, unless it supports the program', async () => {
+    await makeNewer(codeSchemaVersion() + 1)
+    const refusal = { code: 'DATA_INCOMPATIBLE', message: expect.stringMatching(/and programs from version \d+ on.*newer Tidemark/) }
     await expect(open()).rejects.toMatchObject(refusal)
     await expect(migrateMysql(test.database)).rejects.toMatchObject(refusal)
+  })
+
+  it('that is newer and supports the program is used, and is not migrated', async () => {
+    await makeNewer(codeSchemaVersion())
+    await open()
+    expect(await migrateMysql(test.database)).toEqual([])
+  })
+
+  it('that is newer and does not say which programs it supports is refused', async () => {
+    await makeNewer(codeSchemaVersion())
+    await test.database.send('DROP TABLE schema_support')
+    await expect(open()).rejects.toMatchObject({ code: 'DATA_INCOMPATIBLE', message: expect.stringContaining('newer Tidemark') })
+  })
+
+  it('says in each migration which older programs it supports', () => {
+    const since = readMigrations().filter(({ version }) => version >= 7)
+    for (const { version, name, text } of since) {
+      const oldest = /REPLACE INTO schema_support \(id, oldest\) VALUES \(1, (\d+)\)$/.exec(statementsOf(text).at(-1) ?? '')
+      expect(oldest, name).not.toBeNull()
+      expect(Number(oldest?.[1]), name).toBeLessThanOrEqual(version)
+    }
   })
 
   it('that is older than the program is refused', async () => {
