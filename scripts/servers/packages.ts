@@ -8,6 +8,7 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { accessSync, constants, existsSync, rmSync, writeFileSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
+import { withLock } from './lock.ts'
 
 /** Folders of programs that are not on the path of every user. */
 const MORE_FOLDERS = ['/usr/sbin', '/usr/local/sbin', '/usr/local/bin', '/opt/homebrew/bin', '/opt/homebrew/sbin']
@@ -29,27 +30,34 @@ function isExecutable(file: string): boolean {
   }
 }
 
-let installing: Promise<unknown> = Promise.resolve()
+/** In a folder of apt-get, where only root can write. */
+const LOCK = '/var/lib/apt/tidemark.lock'
+/** Seconds for which apt-get waits for the dpkg of another program. */
+const DPKG_WAIT_S = 300
 
-/** Installs `packages` if one of `programs` is missing. One installation runs at a time, because apt-get locks its lists. */
+/** Installs `packages` if one of `programs` is missing. */
 export async function ensurePrograms(server: string, programs: readonly string[], packages: readonly string[]): Promise<void> {
   const missing = () => programs.filter((program) => findProgram(program) === undefined)
   if (missing().length === 0) return
-  const turn = installing.then(() => (missing().length === 0 ? undefined : installPackages(server, missing(), packages)))
-  installing = turn.catch(() => undefined)
-  await turn
+  checkInstallable(`${server} needs ${missing().join(' and ')}`, packages)
+  // One installation runs at a time on a machine, because apt-get does not wait for the lock of its lists.
+  await withLock(LOCK, async () => {
+    if (missing().length > 0) await installPackages(`${server} needs ${missing().join(' and ')}`, packages)
+  })
   if (missing().length > 0)
     throw new Error(
       `${server} needs ${missing().join(' and ')}, which the packages ${packages.join(' ')} did not bring: install them by hand`,
     )
 }
 
-async function installPackages(server: string, missing: readonly string[], packages: readonly string[]): Promise<void> {
-  const wish = `${server} needs ${missing.join(' and ')}`
+function checkInstallable(wish: string, packages: readonly string[]): void {
   if (findProgram('apt-get') === undefined)
     throw new Error(`${wish}, and this system has no apt-get: install them with its own packages, then run this again`)
   if (process.getuid?.() !== 0)
     throw new Error(`${wish}, and only root may install them: run \`sudo apt-get install ${packages.join(' ')}\`, then this again`)
+}
+
+async function installPackages(wish: string, packages: readonly string[]): Promise<void> {
   process.stderr.write(`${wish}: installing ${packages.join(' ')} with apt-get\n`)
   const policy = '/usr/sbin/policy-rc.d'
   const ownPolicy = !existsSync(policy)
@@ -58,7 +66,7 @@ async function installPackages(server: string, missing: readonly string[], packa
     await run('apt-get', ['update', '-qq'], `${wish}, and apt-get update failed`)
     await run(
       'apt-get',
-      ['install', '-y', '-qq', '--no-install-recommends', ...packages],
+      ['install', '-y', '-qq', '--no-install-recommends', '-o', `DPkg::Lock::Timeout=${DPKG_WAIT_S}`, ...packages],
       `${wish}, and apt-get could not install ${packages.join(' ')}`,
     )
   } finally {
