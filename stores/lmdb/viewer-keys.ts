@@ -21,6 +21,7 @@ export const RECORD = 1
 export const TIMELINE = 2
 export const SETTINGS = 3
 const KIND_END = 255
+const BUSINESS_MAX = 65_535
 
 const TIME_BYTES = 6
 const TIME_MAX = 2 ** 48 - 1
@@ -91,6 +92,11 @@ function writeMoment(shelf: Shelf, viewedAt: number): number {
 export function timelineFrom(shelf: Shelf, viewedAt: number): { start: Buffer; end: Buffer } {
   shelf.bytes[shelf.kindAt] = TIMELINE
   return { start: Buffer.from(shelf.bytes.subarray(0, writeMoment(shelf, viewedAt))), end: Buffer.from(plainKey(shelf, TIMELINE + 1)) }
+}
+
+/** A key after all keys of this viewer, and before those of the next one. */
+export function afterViewer(viewer: ViewerId): Buffer {
+  return Buffer.from(plainKey(makeShelf(viewer, BUSINESS_MAX), KIND_END))
 }
 
 export type ViewerKey = { viewer: ViewerId; business: BusinessNumber; kind: number; restAt: number }

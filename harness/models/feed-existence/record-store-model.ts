@@ -8,6 +8,7 @@ import { compareIds } from '../../../core/keys.ts'
 import { cutReason } from '../../../stores/reasons.ts'
 import type {
   FilterKey,
+  FilterRow,
   FilterWrite,
   QuarantinedFilter,
   SeenRecords,
@@ -57,6 +58,14 @@ export function openModelSeenRecords(state: SeenRecordsState, run: RunSeenAtOnce
       .toSorted((a, b) => a.month - b.month)
   }
 
+  function listAll(after: FilterKey | undefined, limit: number): FilterRow[] {
+    return visible()
+      .filter((each) => after === undefined || compareKeys(each, after) > 0)
+      .toSorted(compareKeys)
+      .slice(0, limit)
+      .map((each) => ({ ...each, filter: Buffer.from(each.filter) }))
+  }
+
   function put({ viewer, month, filter, expected, expiresAt }: FilterWrite): boolean {
     const before = held({ viewer, month })
     if ((before?.filter === undefined ? 0 : before.version) !== expected) return false
@@ -100,6 +109,7 @@ export function openModelSeenRecords(state: SeenRecordsState, run: RunSeenAtOnce
   return {
     getFilters: (keys) => run('getFilters', [keys], () => keys.map(get)),
     listFilters: (viewers) => run('listFilters', [viewers], () => viewers.map(listOf)),
+    listAllFilters: (after, limit) => run('listAllFilters', [after, limit], () => listAll(after, limit)),
     putFilters: (writes) => run('putFilters', [writes], () => writes.map(put)),
     quarantineFilter: (key, version, reason, rebuilt) =>
       run('quarantineFilter', [key, version, reason, rebuilt], () => quarantine(key, version, reason, rebuilt)),
@@ -117,6 +127,10 @@ export function openModelSeenRecords(state: SeenRecordsState, run: RunSeenAtOnce
     check: () => run('check', [], () => undefined),
     close: () => Promise.resolve(),
   }
+}
+
+function compareKeys(a: FilterKey, b: FilterKey): number {
+  return compareIds(a.viewer, b.viewer) || a.month - b.month
 }
 
 function textOf({ viewer, month }: FilterKey): string {

@@ -62,6 +62,7 @@ export function openSimulatedSeenRecords(
     readsAtOnceMax: 2,
     getFilters: (keys) => once('getFilters', [keys], () => model.getFilters(keys)),
     listFilters: (viewers) => once('listFilters', [viewers], () => model.listFilters(viewers)),
+    listAllFilters: (after, limit) => once('listAllFilters', [after, limit], () => model.listAllFilters(after, limit)),
     putFilters: (writes) =>
       inParts(
         'putFilters',

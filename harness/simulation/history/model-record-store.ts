@@ -2,6 +2,7 @@
 import type { ProgressKey, ProgressRecord, TimelineEntry, ViewerId, ViewerSettings, ProgressRow } from '../../../core/domain.ts'
 import { mergeProgress } from '../../../subgraphs/history/model/merge.ts'
 import { comparePlaces } from '../../../subgraphs/history/model/places.ts'
+import { compareIds } from '../../../core/keys.ts'
 import { keyText } from '../../../core/progress-key.ts'
 import type { RecordStore, SettingsRow } from '../../../subgraphs/history/stores/record-store.ts'
 import { atOnce, type Gate } from '../gate.ts'
@@ -90,10 +91,28 @@ export function openModelRecordStore({ rows, settings }: RecordState, gate: Gate
       ),
     purgeExpired: (writtenBefore, limit) =>
       once('purgeExpired', [writtenBefore], () => removeWhere(limit, ({ record }) => record.version < writtenBefore * 1024)),
+    listAllProgress: (after, limit, viewer) =>
+      once('listAllProgress', [after, limit, viewer], () =>
+        [...rows.values()]
+          .filter(({ key }) => (viewer === undefined || key.viewer === viewer) && (after === undefined || compareKeys(key, after) > 0))
+          .toSorted((a, b) => compareKeys(a.key, b.key))
+          .slice(0, limit),
+      ),
+    listAllSettings: (after, limit) =>
+      once('listAllSettings', [after, limit], () =>
+        Array.from(settings, ([viewer, own]) => ({ viewer, settings: own }))
+          .filter(({ viewer }) => after === undefined || compareIds(viewer, after) > 0)
+          .toSorted((a, b) => compareIds(a.viewer, b.viewer))
+          .slice(0, limit),
+      ),
     countProgress: () => once('countProgress', [], () => [...rows.values()].filter((row) => !row.record.deleted).length),
     check: () => once('check', [], () => undefined),
     close: () => Promise.resolve(),
   }
+}
+
+function compareKeys(a: ProgressKey, b: ProgressKey): number {
+  return compareIds(a.viewer, b.viewer) || a.business - b.business || compareIds(a.oid, b.oid)
 }
 
 function placeOf(key: Pick<ProgressKey, 'business' | 'oid'>, record: ProgressRecord) {

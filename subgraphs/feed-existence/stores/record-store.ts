@@ -35,6 +35,9 @@ export type FilterWrite = FilterKey & {
   expiresAt: number
 }
 
+/** A filter as exports read it. */
+export type FilterRow = FilterKey & StoredFilter & { expiresAt: number }
+
 /** A quarantined filter with its bytes. */
 export type QuarantinedFilter = FilterKey & StoredFilter & { reason: string }
 
@@ -48,6 +51,10 @@ export interface SeenRecords {
   getFilters(keys: readonly FilterKey[]): Promise<(StoredFilter | undefined)[]>
   /** All stored months of these viewers, in order of viewers, each by month. */
   listFilters(viewers: readonly ViewerId[]): Promise<(StoredFilter & { month: Month })[][]>
+  /**
+   * All filters, notes of month 0 included, in the order of viewer and month, after the key `after`, at most `limit`; none = done. For export.
+   */
+  listAllFilters(after: FilterKey | undefined, limit: number): Promise<FilterRow[]>
   /**
    * Writes each filter whose expected version is the stored one. True for each write that was applied, in order. Keys are distinct. Each
    * filter is written completely or not at all; a call that rejects may have written some. A repeated write is refused: the caller then

@@ -38,6 +38,13 @@ export interface RecordStore {
   purgeCleared(viewer: ViewerId, business: BusinessNumber, clearedAt: number, limit: number): Promise<number>
   /** Removes up to `limit` rows last written before this moment. Returns the number removed; 0 = done. */
   purgeExpired(writtenBefore: number, limit: number): Promise<number>
+  /**
+   * All rows in the order of viewer, business and oid, tombstones and cleared rows included, after the key `after`, at most `limit`; none =
+   * done. With a viewer: only theirs. For export.
+   */
+  listAllProgress(after: ProgressKey | undefined, limit: number, viewer?: ViewerId): Promise<ProgressRow[]>
+  /** Settings of all viewers in the order of their ids, after the viewer `after`, at most `limit`; none = done. For export. */
+  listAllSettings(after: ViewerId | undefined, limit: number): Promise<SettingsRow[]>
   /** Rows that are not tombstones. For operators and tests; may be slow. */
   countProgress(): Promise<number>
   check(): Promise<void>

@@ -1,5 +1,6 @@
 /** Contract of the record store of filters: versions, batches, lists, any viewer and any size. */
 import { expect, it } from 'vitest'
+import type { FilterRow } from '../../../subgraphs/feed-existence/stores/record-store.ts'
 import { MONTH, filterKey, filterWrite, freshViewers, someBytes } from './seen-filters.ts'
 import { freshNamedViewer, freshViewer } from '../reports.ts'
 import type { SeenRecordsSubject } from './record-store-subject.ts'
@@ -78,6 +79,24 @@ export function seenWritingContract({ store, second, reopen }: SeenRecordsSubjec
         return at % 3 === 0 ? { filter: someBytes(4), version: 1 } : undefined
       }),
     )
+  })
+
+  it('a walk over all filters returns each once, in the order of viewer and month', async () => {
+    const viewers = [...freshViewers(3), freshNamedViewer()]
+    const writes = viewers.flatMap((viewer, at) => [0, MONTH, MONTH + 1].map((month) => filterWrite(viewer, someBytes(9, at), { month })))
+    await store().putFilters(writes)
+    for (const limit of [2, 1_000]) {
+      const all: FilterRow[] = []
+      for (let page = await store().listAllFilters({ viewer: viewers[0] as string, month: 0 }, limit); page.length > 0;) {
+        expect(page.length).toBeLessThanOrEqual(limit)
+        all.push(...page)
+        page = await store().listAllFilters(all.at(-1), limit)
+      }
+      const own = all.filter(({ viewer }) => viewers.includes(viewer))
+      expect(own).toEqual(writes.slice(1).map(({ expected: _, ...write }) => ({ ...write, version: 1 })))
+    }
+    const [first] = await store().listAllFilters(undefined, 1)
+    expect(first).toBeDefined()
   })
 
   it('months of a viewer, and viewers of a month, are separate', async () => {

@@ -7,7 +7,8 @@
  */
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { Place, ProgressRecord, ViewerSettings, ProgressRow } from '../../../core/domain.ts'
+import type { Place, ProgressKey, ProgressRecord, ViewerSettings, ProgressRow } from '../../../core/domain.ts'
+import { compareIds } from '../../../core/keys.ts'
 import { mergeProgress } from '../../../subgraphs/history/model/merge.ts'
 import { comparePlaces } from '../../../subgraphs/history/model/places.ts'
 import type { RecordStore } from '../../../subgraphs/history/stores/record-store.ts'
@@ -28,6 +29,15 @@ let lastVersion = Date.now() * 1024
 function row(viewer: string, oid: string, record: ProgressRecord, business = 1): ProgressRow {
   lastVersion += 1
   return { key: { viewer, business, oid }, record: { ...record, version: record.version === 0 ? lastVersion : record.version } }
+}
+
+function compareKeys(a: ProgressKey, b: ProgressKey): number {
+  return compareIds(a.viewer, b.viewer) || a.business - b.business || compareIds(a.oid, b.oid)
+}
+
+/** Other tests of the store have rows before it. */
+function keyBefore(viewer: string): ProgressKey {
+  return { viewer, business: 0, oid: '0' }
 }
 
 function tombstone(deletedAt: number, version = 0): ProgressRecord {
@@ -331,6 +341,42 @@ export function recordStoreContract(name: string, open: () => Promise<OpenedReco
       await store().putProgress([row(viewer, '1', report(boundary, { version: (boundary - 1) * 1024 }))])
       while ((await store().purgeExpired(boundary + 1, 1_000)) > 0);
       expect(await readOne(viewer, '1')).toBeUndefined()
+    })
+
+    it('a walk over all rows returns each once, in the order of keys, tombstones and cleared rows included', async () => {
+      const viewers = [freshViewer(), freshViewer(), freshNamedViewer()]
+      const now = later()
+      const rows = viewers.flatMap((viewer) => [
+        ...numbered(5).map((oid) => row(viewer, oid, report(now - Number(oid)))),
+        row(viewer, 'dead', tombstone(now)),
+        row(viewer, '1', report(now), 65_535),
+      ])
+      await store().putProgress(rows)
+      await store().putSettings(
+        viewers.slice(1).map((viewer) => ({ viewer, settings: { paused: true, clearedAt: { 1: now }, version: 5 } })),
+      )
+      for (const limit of [1, 3, 1_000]) {
+        const all: ProgressRow[] = []
+        for (let page = await store().listAllProgress(keyBefore(viewers[0] as string), limit); page.length > 0;) {
+          expect(page.length).toBeLessThanOrEqual(limit)
+          all.push(...page)
+          page = await store().listAllProgress(all.at(-1)?.key, limit)
+        }
+        const own = all.filter(({ key }) => viewers.includes(key.viewer))
+        expect(own).toEqual(rows.toSorted((a, b) => compareKeys(a.key, b.key)))
+        const settings: string[] = []
+        for (let page = await store().listAllSettings(undefined, limit); page.length > 0;) {
+          settings.push(...page.map(({ viewer }) => viewer))
+          page = await store().listAllSettings(settings.at(-1), limit)
+        }
+        expect(settings).toEqual([...new Set(settings)].toSorted(compareIds))
+        expect(settings.filter((viewer) => viewers.includes(viewer))).toEqual(viewers.slice(1).toSorted(compareIds))
+      }
+      const [middle] = viewers.slice(1)
+      const one = await store().listAllProgress(undefined, 3, middle)
+      const rest = await store().listAllProgress(one.at(-1)?.key, 100, middle)
+      expect([...one, ...rest]).toEqual(rows.filter(({ key }) => key.viewer === middle).toSorted((a, b) => compareKeys(a.key, b.key)))
+      expect(await store().listAllProgress(rest.at(-1)?.key, 100, middle)).toEqual([])
     })
 
     it('rows and settings are there after the store was closed and reopened', async () => {

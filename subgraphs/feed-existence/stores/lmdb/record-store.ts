@@ -8,7 +8,7 @@
  */
 import assert from 'node:assert/strict'
 import { setImmediate } from 'node:timers/promises'
-import type { FilterKey, FilterWrite, QuarantinedFilter, SeenRecords, StoredFilter } from '../record-store.ts'
+import type { FilterKey, FilterRow, FilterWrite, QuarantinedFilter, SeenRecords, StoredFilter } from '../record-store.ts'
 import { cutReason } from '../../../../stores/reasons.ts'
 import type { Bytes, Environment } from '../../../../stores/lmdb/environment.ts'
 import { failingAs } from '../../../../stores/lmdb/failures.ts'
@@ -54,6 +54,7 @@ export function openLmdbSeenRecords(environment: Environment): SeenRecords {
   return {
     getFilters: (keys) => reading(() => keys.map((key) => storedOf(readHeld(tables, filterKeyBytes(key))))),
     listFilters: (viewers) => reading(() => viewers.map((viewer) => listOf(tables, viewer))),
+    listAllFilters: (after, limit) => reading(() => listAll(tables, after, limit)),
     putFilters: (writes) => calling(() => environment.write(() => writes.map((write) => putOne(tables, write)))),
     quarantineFilter: (key, version, reason, rebuilt) =>
       calling(() => environment.write(() => setAside(tables, key, version, reason, rebuilt))),
@@ -88,6 +89,19 @@ function listOf(tables: SeenTables, viewer: string): (StoredFilter & { month: nu
     const stored = storedOf(heldOf(tables, key, value))
     return stored === undefined ? [] : [{ month: readFilterKey(key).month, ...stored }]
   })
+}
+
+function listAll(tables: SeenTables, after: FilterKey | undefined, limit: number): FilterRow[] {
+  const rows: FilterRow[] = []
+  if (limit <= 0) return rows
+  const range = after === undefined ? {} : { start: filterKeyBytes(after), exclusiveStart: true }
+  for (const { key, value } of tables.filters.getRange(range)) {
+    const { filter, version, expiresAt, isThere } = heldOf(tables, key, value)
+    if (!isThere) continue
+    rows.push({ ...readFilterKey(key), filter, version, expiresAt })
+    if (rows.length === limit) break
+  }
+  return rows
 }
 
 function putOne(tables: SeenTables, { viewer, month, filter, expected, expiresAt }: FilterWrite): boolean {

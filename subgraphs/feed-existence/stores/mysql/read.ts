@@ -1,16 +1,17 @@
 /** Reads of filters. */
 import type { SeenRecords, StoredFilter } from '../record-store.ts'
 import type { Database } from '../../../../stores/mysql/database.ts'
-import { idLiteral } from '../../../../stores/mysql/literals.ts'
+import { idLiteral, numberLiteral } from '../../../../stores/mysql/literals.ts'
 import { KEYS_MAX, placed } from '../../../../stores/mysql/tuples.ts'
+import { idOf } from '../../../../stores/mysql/cells.ts'
 import { chunked } from '../../../../stores/chunks.ts'
 import { packFilterKey } from './put.ts'
-import { MEASURE_FILTERS, selectFilters, selectFiltersOf } from './statements.ts'
+import { MEASURE_FILTERS, selectAllFilters, selectFilters, selectFiltersOf } from './statements.ts'
 
 /** Measurements are for operators, who can wait. */
 const MEASURE_TIMEOUT_MS = 600_000
 
-export function makeFilterReads(database: Database): Pick<SeenRecords, 'getFilters' | 'listFilters' | 'measureFilters'> {
+export function makeFilterReads(database: Database): Pick<SeenRecords, 'getFilters' | 'listFilters' | 'listAllFilters' | 'measureFilters'> {
   return {
     async getFilters(keys) {
       const found = keys.map((): StoredFilter | undefined => undefined)
@@ -35,6 +36,18 @@ export function makeFilterReads(database: Database): Pick<SeenRecords, 'getFilte
       await Promise.all(chunked(viewers, KEYS_MAX).map((some, chunk) => read(some, chunk * KEYS_MAX)))
       for (const list of found) list.sort((a, b) => a.month - b.month)
       return found
+    },
+
+    async listAllFilters(after, limit) {
+      const from = after && { viewer: idLiteral(after.viewer), month: numberLiteral(after.month) }
+      const { rows } = await database.send(selectAllFilters(from, limit))
+      return rows.map((row) => ({
+        viewer: idOf(row[0]),
+        month: Number(row[1]),
+        version: Number(row[2]),
+        expiresAt: Number(row[3]),
+        filter: row[4] as Buffer,
+      }))
     },
 
     async measureFilters() {

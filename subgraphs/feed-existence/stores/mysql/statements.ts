@@ -22,6 +22,13 @@ export function selectFiltersOf(viewers: readonly Tuple[]): string {
 STRAIGHT_JOIN seen_filters f ON f.viewer = k.v WHERE f.filter IS NOT NULL`
 }
 
+/** In the order of the primary key. Columns: viewer, month, version, expires_at, filter. */
+export function selectAllFilters(after: { viewer: string; month: string } | undefined, limit: number): string {
+  const beyond = after === undefined ? '' : ` AND viewer >= ${after.viewer} AND (viewer > ${after.viewer} OR month > ${after.month})`
+  return `SELECT viewer, month, version, expires_at, filter FROM seen_filters FORCE INDEX (PRIMARY) WHERE filter IS NOT NULL${beyond}
+ORDER BY viewer, month LIMIT ${numberLiteral(limit)}`
+}
+
 /** `keys`: as above, in the order of the primary key, in which they are locked. Columns: place, version, quarantined (1) or not (0). */
 export function lockFilters(keys: readonly Tuple[]): string {
   return `SELECT ${HINT} k.i, f.version, f.filter IS NULL FROM (${tupleTable(KEYS, keys)}) k STRAIGHT_JOIN seen_filters f ON ${KEY_JOIN} FOR UPDATE`
@@ -82,6 +89,8 @@ export function sampleSeenStatements(): string[] {
       ['0', one],
       ['1', two],
     ]),
+    selectAllFilters(undefined, 100),
+    selectAllFilters({ viewer: one, month: '680' }, 100),
     lockFilters(keys),
     insertFilters([row]),
     updateFilters([row]),

@@ -14,6 +14,7 @@ import { decodeProgress, decodeSettings, encodeProgress, encodeSettings } from '
 import type { RecordStore, SettingsRow } from '../record-store.ts'
 import type { Bytes, Environment } from '../../../../stores/lmdb/environment.ts'
 import { failingAs } from '../../../../stores/lmdb/failures.ts'
+import { listAllProgress, listAllSettings } from './export.ts'
 import { mergePlaces } from './read.ts'
 import { makeFinder, visitAll, type Entry } from '../../../../stores/lmdb/scan.ts'
 import {
@@ -74,6 +75,8 @@ export function openLmdbRecordStore(environment: Environment): RecordStore {
     purgeCleared: (viewer, business, clearedAt, limit) =>
       calling(() => environment.writeToFree(() => removeCleared(table, makeShelf(viewer, business), clearedAt, limit))),
     purgeExpired: (writtenBefore, limit) => calling(() => purgeExpired(writtenBefore, limit)),
+    listAllProgress: (after, limit, viewer) => reading(() => listAllProgress(table, after, limit, viewer)),
+    listAllSettings: (after, limit) => calling(() => listAllSettings(environment, table, after, limit)),
     countProgress: () => calling(countProgress),
     check: () => reading(() => undefined),
     close: () => Promise.resolve(),

@@ -29,6 +29,8 @@ import {
   deleteCleared,
   deleteExpired,
   deleteHoursBefore,
+  selectAllProgress,
+  selectAllSettings,
   selectExpiredOfHour,
   selectPage,
   selectProgress,
@@ -134,6 +136,16 @@ function makeRecordStore(database: Database, window: WriteWindow, clock: Clock, 
       let removedOfHour = 0
       for (const chunk of chunked(rows.map(keyOf), KEYS_MAX)) removedOfHour += await change(deleteExpired(chunk, version))
       return removedOfHour
+    },
+
+    async listAllProgress(after, limit, viewer) {
+      const { rows } = await database.send(selectAllProgress(after, limit, viewer))
+      return rows.map((row) => ({ key: keyOf(row), record: recordOf(row, 3) }))
+    },
+
+    async listAllSettings(after, limit) {
+      const { rows } = await database.send(selectAllSettings(after, limit))
+      return Array.from(settingsOf(rows), ([viewer, settings]) => ({ viewer, settings }))
     },
 
     async countProgress() {

@@ -119,6 +119,30 @@ export function deleteExpired(keys: readonly ProgressKey[], version: number): st
 WHERE h.version < ${numberLiteral(version)}`
 }
 
+/** In the order of the primary key. Columns: viewer, business, oid, then the record's. */
+export function selectAllProgress(after: ProgressKey | undefined, limit: number, viewer: ViewerId | undefined): string {
+  const conditions = [
+    ...(viewer === undefined ? [] : [`viewer = ${idLiteral(viewer)}`]),
+    ...(after === undefined ? [] : [beyondKey(after, viewer !== undefined)]),
+  ]
+  const where = conditions.length === 0 ? '' : `WHERE ${conditions.join(' AND ')} `
+  return `SELECT ${COLUMNS} FROM history FORCE INDEX (PRIMARY) ${where}ORDER BY viewer, business, oid LIMIT ${numberLiteral(limit)}`
+}
+
+function beyondKey({ viewer, business, oid }: ProgressKey, inViewer: boolean): string {
+  const [v, b] = [idLiteral(viewer), numberLiteral(business)]
+  const inRest = `business >= ${b} AND (business > ${b} OR oid > ${idLiteral(oid)})`
+  return inViewer ? inRest : `viewer >= ${v} AND (viewer > ${v} OR (${inRest}))`
+}
+
+/** The rows of up to `limit` viewers, by viewer. Columns: viewer, business, paused, cleared_at, version. */
+export function selectAllSettings(after: ViewerId | undefined, limit: number): string {
+  const where = after === undefined ? '' : `WHERE viewer > ${idLiteral(after)} `
+  return `SELECT s.viewer, s.business, s.paused, s.cleared_at, s.version
+FROM (SELECT DISTINCT viewer FROM viewer_settings ${where}ORDER BY viewer LIMIT ${numberLiteral(limit)}) v
+STRAIGHT_JOIN viewer_settings s ON s.viewer = v.viewer ORDER BY s.viewer, s.business`
+}
+
 export const COUNT_PROGRESS = 'SELECT COUNT(*) FROM history WHERE deleted = 0'
 
 /** One of each statement, with every branch. */
@@ -139,6 +163,11 @@ export function sampleStatements(): string[] {
     deleteHoursBefore(400_000, 100),
     selectExpiredOfHour(400_000, 2 ** 50, 20_000, 100),
     deleteExpired([key, other], 2 ** 50),
+    selectAllProgress(undefined, 100, undefined),
+    selectAllProgress(key, 100, undefined),
+    selectAllProgress(key, 100, '42'),
+    selectAllSettings(undefined, 100),
+    selectAllSettings('42', 100),
     COUNT_PROGRESS,
     PING,
     TAKE_MIGRATION_LOCK,
