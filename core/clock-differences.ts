@@ -5,10 +5,10 @@
  * would beat later writes and move clearings and deletions with it. Past times stay as they are: the last write by time wins, in any order
  * of arrival.
  *
- * A current write that the hot store calls stale is put again, just above the write that overtook it. A write, clearing or deletion by one
- * process may lie ahead of another process's clock. A viewer who then writes through the other process must still win: the arrival decides,
- * not the clock. This is the hybrid clock of the hot store's versions, `max(now, last + 1)`, kept per key. It costs something only where
- * clocks differ, or within one millisecond.
+ * A current write that the hot store calls stale is put again (`writeback/put.ts`), just above the write that overtook it. A write, clearing
+ * or deletion by one process may lie ahead of another process's clock. A viewer who then writes through the other process must still win:
+ * the arrival decides, not the clock. This is the hybrid clock of the hot store's versions, `max(now, last + 1)`, kept per key. It costs
+ * something only where clocks differ, or within one millisecond.
  *
  * Only the process that has the viewer's request puts again, after an answer. The hot store must not do it by itself: a put that is sent
  * again, or arrives late from a dead process, would restore data that was cleared in the meantime. For the same reason a journaled write
@@ -16,8 +16,6 @@
  * first execution may have come before the write or clearing that overtook it. The adapter notes `repeated` if an answer was lost. The
  * callers note it if they put a batch again because a part of the hot store failed.
  */
-import type { ProgressKey } from './domain.ts'
-import { keyText } from './progress-key.ts'
 
 /** Replaces times ahead of the clock, within one call. */
 export type TimesAhead = ReadonlyMap<number, number>
@@ -38,53 +36,7 @@ export function countedTime(given: number, now: number, ahead: TimesAhead | unde
   return given > now ? (ahead?.get(given) ?? now) : given
 }
 
-/** A further attempt is needed only if a request at the same time writes, clears or deletes in between. */
-export const ATTEMPTS_MAX = 5
-
-export type OvertakenRules<W, O> = {
-  timeOf(write: W): number
-  /** Whether the outcome says that the write is too late. */
-  isOvertaken(write: W, outcome: O): boolean
-  /** The write, dated just above the write that overtook it. */
-  raise(write: W, outcome: O): W
-}
-
 /** The outcome of a write that was also put before, perhaps with success. */
 export function asRepeated<O extends { status: string }>(outcome: O): O {
   return outcome.status === 'stale' || outcome.status === 'needs-base' ? { ...outcome, repeated: true } : outcome
-}
-
-/** Puts the writes, and puts the stale current ones again. Outcomes in the order of `writes`. */
-export async function putInOrder<W extends ProgressKey & { isNow: boolean }, O>(
-  writes: readonly W[],
-  rules: OvertakenRules<W, O>,
-  put: (writes: readonly W[]) => Promise<O[]>,
-): Promise<O[]> {
-  const outcomes = await put(writes)
-  for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt++) {
-    const places = overtaken(writes, outcomes, rules)
-    if (places.length === 0) break
-    const decided = await put(places.map((place) => rules.raise(writes[place] as W, outcomes[place] as O)))
-    places.forEach((place, index) => (outcomes[place] = decided[index] as O))
-  }
-  return outcomes
-}
-
-/** If a call has several current writes of one key, only the last by time counts: it overtook the others rightly. */
-function overtaken<W extends ProgressKey & { isNow: boolean }, O>(
-  writes: readonly W[],
-  outcomes: readonly O[],
-  { timeOf, isOvertaken }: OvertakenRules<W, O>,
-): number[] {
-  const late = outcomes.flatMap((outcome, place) => {
-    const write = writes[place] as W
-    return write.isNow && isOvertaken(write, outcome) ? [place] : []
-  })
-  if (late.length === 0 || writes.length === 1) return late
-  const last = new Map<string, number>()
-  writes.forEach((write, place) => {
-    const known = last.get(keyText(write))
-    if (write.isNow && (known === undefined || timeOf(write) >= timeOf(writes[known] as W))) last.set(keyText(write), place)
-  })
-  return late.filter((place) => last.get(keyText(writes[place] as W)) === place)
 }

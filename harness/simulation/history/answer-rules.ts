@@ -1,5 +1,5 @@
 /** The checker's rules for the answers to reports: an acknowledged report was written or journaled, and a shown record is right. */
-import { ATTEMPTS_MAX } from '../../../core/clock-differences.ts'
+import { ATTEMPTS_MAX } from '../../../writeback/put.ts'
 import type { ProgressKey, ViewerId } from '../../../core/domain.ts'
 import { keyText } from '../../../core/progress-key.ts'
 import type { ReportAnswer } from '../../../subgraphs/history/write/service.ts'

@@ -7,7 +7,7 @@
  * be older than the stored row. Its key is then doubtful until the hot store has the right mark. A journaled mark counts from the instant
  * it reaches the hot store. The rules after quiet check that it arrives.
  */
-import { ATTEMPTS_MAX } from '../../../core/clock-differences.ts'
+import { ATTEMPTS_MAX } from '../../../writeback/put.ts'
 import type { BusinessNumber, MarkKey, MarkRecord, ViewerId } from '../../../core/domain.ts'
 import { keyText } from '../../../core/progress-key.ts'
 import type { MarkJournalEntry } from '../../../subgraphs/thumbup/write/journaled-marks.ts'

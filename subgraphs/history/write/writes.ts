@@ -7,12 +7,11 @@
  * `replay.ts` describes the consequences.
  */
 import type { Businesses } from '../../../config/businesses.ts'
-import { asRepeated, putInOrder, type OvertakenRules } from '../../../core/clock-differences.ts'
 import type { BusinessNumber, ProgressKey, ProgressRecord, ViewerId, ViewerSettings } from '../../../core/domain.ts'
 import { noteOrThrow, saysDown, type Degraded, type MayLack } from '../../../core/outage/degraded.ts'
 import { lookUpInRecords } from '../../../loaders/progress.ts'
-import { makeJournaledPut } from '../../../writeback/journaled-put.ts'
 import type { Journaling } from '../../../writeback/journaling.ts'
+import { makePut, type OvertakenRules, type Put, type PutJournal } from '../../../writeback/put.ts'
 import type { CheckedReport } from '../inputs.ts'
 import type { HotStore, ProgressWrite, PutOutcome } from '../stores/hot-store.ts'
 import type { RecordStore } from '../stores/record-store.ts'
@@ -21,11 +20,9 @@ import { putProgress } from './putting.ts'
 
 export type WriteOutcome = PutOutcome | { status: 'journaled'; record: ProgressRecord }
 
-type Put = (writes: readonly ProgressWrite[], now: number, degraded: Degraded) => Promise<WriteOutcome[]>
-
 export type HistoryWrites = {
   /** In the order of `reports`. */
-  put(reports: readonly CheckedReport[], now: number, degraded: Degraded): Promise<WriteOutcome[]>
+  put: Put<CheckedReport, WriteOutcome>
   /** `existed`: true for keys that were in the history. In key order. */
   delete(keys: readonly ProgressKey[], now: number, degraded: Degraded): Promise<{ existed: boolean[]; journaled: boolean }>
   clear(viewer: ViewerId, business: BusinessNumber, now: number, degraded: Degraded): Promise<{ clearedAt: number; journaled: boolean }>
@@ -85,14 +82,27 @@ export function makeHistoryWrites(
     }
   }
 
-  const rules = overtakenReports(businesses)
-  const put: Put =
-    journaling === undefined
-      ? (writes, now) => putProgress(hot, records, writes, { now, timelineCap })
-      : putOrJournal(hot, records, timelineCap, journaling, pausedBy)
+  const journal = journaling && journalOf(journaling, pausedBy)
+
+  /**
+   * Reports that the hot store cannot decide without the record store go into the journal. If the record store is down, they are put
+   * without its rows, which the journal merges in later.
+   */
+  async function putOrDefer(reports: readonly CheckedReport[], now: number, degraded: Degraded): Promise<WriteOutcome[]> {
+    const outcomes: WriteOutcome[] = await putProgress(hot, records, reports, { now, timelineCap }, journaling && withoutBase)
+    const undecided = reports.filter((_, index) => outcomes[index]?.status === 'needs-base')
+    if (journal === undefined || undecided.length === 0) return outcomes
+    const journaled = await journal.append(undecided, now, degraded)
+    return outcomes.map((outcome) => (outcome.status === 'needs-base' ? (journaled.shift() as WriteOutcome) : outcome))
+
+    async function withoutBase(without: readonly ProgressWrite[]): Promise<void> {
+      degraded.add('recordStore')
+      await journaling?.append(baseEntries(without, now))
+    }
+  }
 
   return {
-    put: (reports, now, degraded) => putInOrder(reports, rules, (some) => put(some, now, degraded)),
+    put: makePut(overtakenReports(businesses), putOrDefer, journal),
     async delete(keys, now, degraded) {
       const viewer = keys[0]?.viewer ?? ''
       const deleted = await changeOrJournal(viewer, now, { kind: 'delete', keys }, degraded, () => hot.deleteProgress(keys, now))
@@ -129,33 +139,17 @@ function overtakenReports(businesses: Pick<Businesses, 'byNumber'>): OvertakenRu
   }
 }
 
-/** The put of reports with a journal behind the hot store. `pausedBy`: as of `HistoryWrites`. */
-function putOrJournal(
-  hot: HotStore,
-  records: RecordStore,
-  timelineCap: number,
-  journaling: Journaling,
-  pausedBy: HistoryWrites['pausedBy'],
-): Put {
-  /** If the record store is down, the reports are put without its rows, which the journal merges in later. */
-  async function put(writes: readonly ProgressWrite[], now: number, degraded: Degraded): Promise<WriteOutcome[]> {
-    const outcomes: WriteOutcome[] = await putProgress(hot, records, writes, { now, timelineCap }, async (without) => {
-      degraded.add('recordStore')
-      await journaling.append(baseEntries(without, now))
-    })
-    const undecided = writes.filter((_, index) => outcomes[index]?.status === 'needs-base')
-    if (undecided.length === 0) return outcomes
-    const journaled = await journal(undecided, now, degraded)
-    return outcomes.map((outcome) => (outcome.status === 'needs-base' ? (journaled.shift() as WriteOutcome) : outcome))
+/** `pausedBy`: as of `HistoryWrites`. */
+function journalOf(journaling: Journaling, pausedBy: HistoryWrites['pausedBy']): PutJournal<ProgressWrite, WriteOutcome> {
+  return {
+    mustJournal: (viewer) => journaling.mustJournal(viewer),
+    isOut: (error) => saysDown(error, 'hotStore'),
+    /** A viewer whose waiting switch is "paused" counts as paused: later reports would be dropped at the replay. */
+    async append(writes, now, degraded) {
+      degraded.add('hotStore')
+      const counting = writes.filter((write) => pausedBy(write.viewer) !== true)
+      if (counting.length > 0) await journaling.append(putEntries(counting, now))
+      return writes.map((write) => (counting.includes(write) ? { status: 'journaled', record: write.record } : { status: 'paused' }))
+    },
   }
-
-  /** A viewer whose waiting switch is "paused" counts as paused: later reports would be dropped at the replay. */
-  async function journal(writes: readonly ProgressWrite[], now: number, degraded: Degraded): Promise<WriteOutcome[]> {
-    degraded.add('hotStore')
-    const counting = writes.filter((write) => pausedBy(write.viewer) !== true)
-    if (counting.length > 0) await journaling.append(putEntries(counting, now))
-    return writes.map((write) => (counting.includes(write) ? { status: 'journaled', record: write.record } : { status: 'paused' }))
-  }
-
-  return makeJournaledPut(journaling, { put, journal, isOut: (error) => saysDown(error, 'hotStore'), asRepeated })
 }

@@ -5,26 +5,22 @@
  * As in history, the writes of one viewer stay in order. While one of them waits in this process's journal, the viewer's next writes go to
  * the journal too. Other viewers' writes go directly to the hot store.
  */
-import { asRepeated, putInOrder, type OvertakenRules } from '../../../core/clock-differences.ts'
-import { saysDown, saysFull, type Degraded, type MayLack } from '../../../core/outage/degraded.ts'
+import { saysDown, saysFull, type MayLack } from '../../../core/outage/degraded.ts'
 import type { BusinessNumber, Mark, MarkKey } from '../../../core/domain.ts'
 import type { ErrorCode } from '../../../core/errors.ts'
 import type { Replay } from '../../../writeback/journal-run.ts'
 import type { Journaling } from '../../../writeback/journaling.ts'
 import { markEntries, readMarkEntry } from './journaled-marks.ts'
 import { putMarks, type DecidedMark, type PutMarksStores } from './putting.ts'
-import { makeJournaledPut } from '../../../writeback/journaled-put.ts'
-import { apartIfPartIsOut } from '../../../core/outage/part-outage.ts'
+import { makePut, type OvertakenRules, type Put, type PutJournal } from '../../../writeback/put.ts'
 import type { CheckedMark } from '../inputs.ts'
 import type { MarkWrite } from '../stores/hot-store.ts'
 
 export type MarkWriteOutcome = DecidedMark | { status: 'journaled'; mark: Mark }
 
-type Put = (writes: readonly MarkWrite[], now: number, degraded: Degraded) => Promise<MarkWriteOutcome[]>
-
 export type MarkWrites = {
   /** In the order of `marks`. Rejects with HOT_STORE_UNAVAILABLE or STORE_FULL only if the journal fails too, or if there is none. */
-  put(marks: readonly CheckedMark[], now: number, degraded: Degraded): Promise<MarkWriteOutcome[]>
+  put: Put<CheckedMark, MarkWriteOutcome>
   /**
    * True if a journal may hold a mark of this viewer that the hot store lacks. Ask before a read. While the hot store answers but accepts
    * no writes, the journal of any process may hold one.
@@ -44,28 +40,22 @@ export function makeMarkWrites(
   stores: PutMarksStores,
   journaling: Pick<Journaling, 'mustJournal' | 'mayLack' | 'append'> | undefined,
 ): MarkWrites {
-  const put = journaling === undefined ? putDirectly(stores) : putOrJournal(stores, journaling)
   return {
     mayLack: (viewer) => journaling !== undefined && (journaling.mustJournal(viewer) || journaling.mayLack(viewer)),
-    put: (marks, now, degraded) => putInOrder(marks, OVERTAKEN_MARKS, (some) => put(some, now, degraded)),
+    put: makePut(OVERTAKEN_MARKS, (...call) => putMarks(stores, ...call), journaling && journalOf(journaling)),
   }
 }
 
-function putDirectly(stores: PutMarksStores): Put {
-  return (writes, now, degraded) => apartIfPartIsOut(writes, (some) => putMarks(stores, some, now, degraded), asRepeated)
-}
-
-function putOrJournal(stores: PutMarksStores, journaling: Pick<Journaling, 'mustJournal' | 'append'>): Put {
-  return makeJournaledPut<MarkWrite, MarkWriteOutcome>(journaling, {
-    put: (writes, now, degraded) => putMarks(stores, writes, now, degraded),
-    async journal(writes, now, degraded) {
+function journalOf(journaling: Pick<Journaling, 'mustJournal' | 'append'>): PutJournal<MarkWrite, MarkWriteOutcome> {
+  return {
+    mustJournal: (viewer) => journaling.mustJournal(viewer),
+    isOut: (error) => saysDown(error, 'hotStore') || saysFull(error),
+    async append(writes, now, degraded) {
       degraded.add('hotStore')
       await journaling.append(markEntries(writes, now))
       return writes.map(({ mark }) => ({ status: 'journaled', mark }))
     },
-    isOut: (error) => saysDown(error, 'hotStore') || saysFull(error),
-    asRepeated,
-  })
+  }
 }
 
 /** The stores for journaled marks of a business. */
