@@ -6,6 +6,7 @@ import { forbiddenImports } from './architecture/arrows.ts'
 import { sizeExceptions } from './architecture/exceptions.ts'
 import { largeFolders, repeatedExports } from './architecture/folders.ts'
 import { mapMistakes } from './architecture/map.ts'
+import { readmeMistakes } from './architecture/readme.ts'
 import { makeComplain } from './arguments.ts'
 import { openRepository, report, type Repository } from './repository.ts'
 
@@ -15,6 +16,7 @@ const RULES: Record<string, (repository: Repository) => string[]> = {
   exports: repeatedExports,
   exceptions: sizeExceptions,
   map: mapMistakes,
+  readme: readmeMistakes,
 }
 
 const complain = makeComplain(`usage: node scripts/architecture.ts [${Object.keys(RULES).join('] [')}]`)

@@ -166,6 +166,31 @@ describe('map', () => {
   })
 })
 
+describe('readme', () => {
+  const plantReadme = (before: number, all: number) =>
+    plant('README.md', [...Array(before).fill('text'), '```json', '{}', '```', ...Array(all - before - 3).fill('text'), ''].join('\n'))
+
+  test('120 lines with an answer on the first page pass', () => {
+    plantReadme(39, 120)
+    expect(script('architecture', 'readme')).toEqual({ status: 0, findings: [], printed: [] })
+  })
+
+  test('121 lines, and an answer below the first page, fail', () => {
+    plantReadme(40, 121)
+    expect(script('architecture', 'readme')).toMatchObject({
+      status: 1,
+      findings: [
+        'README.md has 121 lines: move a part into docs, 120 is the limit',
+        'README.md shows no answer (a block of json) in its first 40 lines: move the first call up',
+      ],
+    })
+  })
+
+  test('a repository without a README fails', () => {
+    expect(script('architecture', 'readme')).toMatchObject({ status: 1, findings: ['README.md is not there: add it'] })
+  })
+})
+
 test('a violation fails the run of all rules, and an unknown rule ends with status 2', () => {
   plant('gateway/planted.ts', '')
   plant('core/planted.ts', "import '../gateway/planted.ts'\n")
