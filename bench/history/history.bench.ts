@@ -11,6 +11,7 @@
 import { readFileSync } from 'node:fs'
 import { makeServiceFolder, startService, type Service } from '../../harness/deployment/service.ts'
 import { runFeedBench } from '../gateway/feed.ts'
+import { cpuSeconds } from '../support/cpu.ts'
 import { runLoad, type LoadOptions } from '../support/load.ts'
 import type { BenchOptions, Measure } from '../support/report.ts'
 import { measureRawStore } from '../support/raw-store.ts'
@@ -35,7 +36,9 @@ export async function bench({ quick, progress }: BenchOptions): Promise<Measure[
   try {
     progress('single reports')
     await runLoad(singleReports(service, WARM_UP_MS))
+    const cpuBefore = cpuSeconds(service.pid)
     const single = await runLoad(singleReports(service, seconds * 1_000))
+    const singleCpu = cpuSeconds(service.pid) - cpuBefore
     progress('batches of 500 reports')
     await runLoad(batches(service, WARM_UP_MS))
     const batch = await runLoad(batches(service, seconds * 1_000))
@@ -54,6 +57,7 @@ export async function bench({ quick, progress }: BenchOptions): Promise<Measure[
       { metric: 'batch reports : raw store puts', value: reportsPerSecond / raw.putsPerSecond, unit: 'ratio' },
       { metric: 'single reports acknowledged and durable', value: single.perSecond, unit: 'reports/s', target: 4_000 },
       { metric: 'single report p99', value: single.p99Ms, unit: 'ms' },
+      { metric: 'CPU of the service per single report', value: (singleCpu * 1e6) / single.requests, unit: 'µs' },
       { metric: 'pages of 50 entries', value: page.perSecond, unit: 'pages/s', target: 1_500 },
       { metric: 'page p99', value: page.p99Ms, unit: 'ms' },
       {

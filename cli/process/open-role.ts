@@ -10,10 +10,13 @@ import cluster from 'node:cluster'
 import { Registry } from '@prometheus-io/client'
 import type { Logger } from 'pino'
 import { systemClock } from '../../core/clock.ts'
+import { makeStoreCalls } from '../../core/outage/store-calls.ts'
 import type { Config } from '../../config/config.ts'
 import type { DrainStep } from './drain.ts'
 import { lockDataFolder } from '../../stores/lmdb/folder-lock.ts'
+import { addStoreCallMetrics } from '../metrics/store-call-metrics.ts'
 import { openStores, type OpenStores } from '../stores/history.ts'
+import { measureStores } from '../stores/measured.ts'
 import type { SubgraphName } from '../../subgraphs/names.ts'
 import { warnOfOpenFolders } from './data-folder.ts'
 import { boundGarbage } from './heap.ts'
@@ -48,7 +51,9 @@ export async function openRole(
   boundGarbage(config.server.garbagePercent)
   const log = makeLog()
   const lock = cluster.isPrimary ? await takePlace(config, log) : undefined
-  const opened = await openStores(config, systemClock, log, relays)
+  const calls = makeStoreCalls(() => performance.now())
+  const opened = measureStores(await openStores(config, systemClock, log, relays), config, calls)
+  addStoreCallMetrics(registry, calls)
   const watch = await watchStores(config, log, registry, { isQuiet: cluster.isWorker })
   const parts = await openParts(names, purpose, config, opened, registry, log)
   return {

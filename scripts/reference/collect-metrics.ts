@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Registry } from '@prometheus-io/client'
 import { pino } from 'pino'
+import { addStoreCallMetrics } from '../../cli/metrics/store-call-metrics.ts'
 import { startStoreWatch } from '../../cli/process/store-watch.ts'
 import { serve } from '../../cli/process/serve.ts'
 import { serveAlone } from '../../cli/process/standalone.ts'
@@ -14,13 +15,21 @@ import { drainSteps, openParts, subgraphsOf, type Part, type Purpose } from '../
 import { openStores, type OpenStores } from '../../cli/stores/history.ts'
 import { makeConfig, type Config } from '../../config/config.ts'
 import { systemClock } from '../../core/clock.ts'
+import { makeStoreCalls } from '../../core/outage/store-calls.ts'
 import { addProcessMetrics } from '../../gateway/request/process-metrics.ts'
 import { SUBGRAPH_NAMES, type SubgraphName } from '../../subgraphs/names.ts'
 
 export type Metric = { name: string; type: string; labels: readonly string[]; help: string }
 
 /** The parts of processes that register metrics. */
-export type MetricPart = 'process' | 'servers' | 'gateway' | 'standalone' | `${SubgraphName} requests` | `${SubgraphName} job`
+export type MetricPart =
+  | 'process'
+  | 'store calls'
+  | 'servers'
+  | 'gateway'
+  | 'standalone'
+  | `${SubgraphName} requests`
+  | `${SubgraphName} job`
 
 export type MetricsOfParts = ReadonlyMap<MetricPart, readonly Metric[]>
 
@@ -47,6 +56,15 @@ async function collectIn(data: string, features: Features): Promise<MetricsOfPar
   const found = new Map<MetricPart, readonly Metric[]>()
   try {
     found.set('process', await registered((registry) => addProcessMetrics(registry)))
+    found.set(
+      'store calls',
+      await registered((registry) =>
+        addStoreCallMetrics(
+          registry,
+          makeStoreCalls(() => 0),
+        ),
+      ),
+    )
     if (features.distributed) found.set('servers', await registered(addServerMetrics))
     for (const name of SUBGRAPH_NAMES) {
       found.set(`${name} requests`, await metricsOfPart(name, { serves: true, persists: false, journals: true }, config, opened))

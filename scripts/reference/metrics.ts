@@ -46,6 +46,11 @@ const SECTIONS: readonly { title: string; text: string; parts: readonly MetricPa
     parts: ['feed requests', 'feed job'],
   },
   {
+    title: 'Calls of the stores',
+    text: 'Every process serves this metric, with the operations that it has called since its start.',
+    parts: ['store calls'],
+  },
+  {
     title: 'Servers of the stores',
     text: 'Every process of the distributed shape serves this metric. See [Doctor](../operating/doctor.md).',
     parts: ['servers'],
