@@ -8,6 +8,7 @@
 import { Counter, Gauge, Histogram, type Registry } from '@prometheus-io/client'
 import { makeBoundedNames } from '../limits/bounded-names.ts'
 import type { OpenLimits } from '../limits/open-limits.ts'
+import { makeAnswerMetrics, type AnswerMetrics, type OperationKind } from './answer-metrics.ts'
 import { addProcessMetrics } from './process-metrics.ts'
 
 const NAMES_MAX = 200
@@ -15,9 +16,8 @@ const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5
 
 /** ok: no errors. errors: some fields failed. refused: the operation did not run. */
 export type Outcome = 'ok' | 'errors' | 'refused'
-export type OperationKind = 'query' | 'mutation' | 'subscription' | 'unknown'
 
-export type Metrics = {
+export type Metrics = AnswerMetrics & {
   countRequest(kind: OperationKind, name: string | undefined, outcome: Outcome, durationMs: number): void
   /** The cost of an operation that may run, in points. */
   countCost(kind: OperationKind, name: string | undefined, cost: number): void
@@ -66,6 +66,7 @@ export function makeMetrics(registry: Registry, open?: Pick<OpenLimits, 'figures
   const costs = addCostMetric(registry)
 
   return {
+    ...makeAnswerMetrics(registry),
     countCost(kind, name, cost) {
       const named = name === undefined ? 'anonymous' : boundedName(name)
       costs[kind].set(named, (costs[kind].get(named) ?? 0) + cost)

@@ -55,7 +55,11 @@ export function makeOperationRuns(
     const result = await begin(context, gateOf(caller))
     metrics.countRequest(prepared.kind, prepared.name, Buffer.isBuffer(result) ? 'ok' : outcomeOf(result), performance.now() - startedAt)
     span.end(Buffer.isBuffer(result) ? 0 : (result.errors?.length ?? 0))
-    return Buffer.isBuffer(result) ? result : withPlan(withDegraded(formatResult(result, formatError), context), context)
+    if (Buffer.isBuffer(result)) return result
+    const formatted = formatResult(result, formatError)
+    metrics.countErrors(prepared.kind, formatted.errors)
+    metrics.countDegraded(context.degraded)
+    return withPlan(withDegraded(formatted, context), context)
   }
 
   return {
@@ -69,7 +73,9 @@ export function makeOperationRuns(
       span.end(isStream(stream) ? 0 : (stream.errors?.length ?? 0))
       if (!isStream(stream)) {
         metrics.countRequest('subscription', prepared.name, outcomeOf(stream), performance.now() - startedAt)
-        return formatResult(stream, formatError)
+        const refused = formatResult(stream, formatError)
+        metrics.countErrors('subscription', refused.errors)
+        return refused
       }
       metrics.countRequest('subscription', prepared.name, 'ok', performance.now() - startedAt)
       return subscriptionStream(stream, metrics, formatError, context)

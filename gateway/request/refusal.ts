@@ -15,7 +15,9 @@ export type Refuse = { with(errors: readonly GraphQLError[]): Refusal; limited(r
 export function makeRefuse(metrics: Metrics, formatError: FormatError): Refuse {
   function refuse(errors: readonly GraphQLError[]): Refusal {
     metrics.countRequest('unknown', undefined, 'refused', 0)
-    return { errors: errors.map((error) => formatError(error, 'request')) }
+    const formatted = errors.map((error) => formatError(error, 'request'))
+    metrics.countErrors('unknown', formatted)
+    return { errors: formatted }
   }
   return {
     with: refuse,

@@ -73,6 +73,8 @@ describe('health and metrics', () => {
     expect(text).toContain('tidemark_gateway_requests_total{kind="mutation",name="Report",outcome="ok"} 1')
     expect(text).toContain('tidemark_gateway_requests_total{kind="unknown",name="anonymous",outcome="refused"} 1')
     expect(text).toContain('tidemark_gateway_request_seconds_count{kind="query"} 3')
+    expect(text).toContain('tidemark_gateway_failed_total{kind="query"} 1')
+    expect(text).toContain('tidemark_gateway_failed_total{kind="unknown"} 0')
     expect(text).toContain('process_cpu_user_seconds_total')
   })
 
