@@ -19,6 +19,7 @@ import { legacyMistakes } from './legacy.ts'
 import { storesSchema } from './stores.ts'
 import { RESERVED_TYPES } from './reserved-types.ts'
 import { businessThumbupSchema, tenantMistakes, thumbupMistakes, thumbupSchema } from './thumbup.ts'
+import { businessExistenceSchema, businessHistorySchema } from './tenants.ts'
 import { CONFLICT_RULES } from '../core/domain.ts'
 
 const businessSchema = z
@@ -53,6 +54,8 @@ const businessSchema = z
       .describe(
         'Counters of its subjects with their bits, such as `{ view: 32 }`, besides those of posts. Larger totals are kept too, but take more memory. With Redis, a change takes the steps of `docs/operating/feed-data.md`.',
       ),
+    history: businessHistorySchema.optional().describe('Quotas of the history of this business.'),
+    existence: businessExistenceSchema.optional().describe('Quotas of feed existence of this business.'),
     thumbup: businessThumbupSchema.default({}).describe('Likes and dislikes of this business.'),
   })
   .strict()

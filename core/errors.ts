@@ -30,7 +30,11 @@ export const ERRORS = {
   MARKED_AT_INVALID: { status: 400, retryable: false, meaning: 'markedAt is not a time in milliseconds since 1970.' },
   SOURCE_INVALID: { status: 400, retryable: false, meaning: 'A source is longer than 64 bytes of UTF-8.' },
   DISLIKES_OFF: { status: 400, retryable: false, meaning: 'The business has dislikes switched off.' },
-  QUOTA_EXCEEDED: { status: 429, retryable: true, meaning: 'The business has reached its quota of marks per second or of stored marks.' },
+  QUOTA_EXCEEDED: {
+    status: 429,
+    retryable: true,
+    meaning: 'The business has reached one of its quotas: of writes per second, or of stored marks or records.',
+  },
   BUSINESS_DELETED: {
     status: 410,
     retryable: false,

@@ -17,7 +17,7 @@ export function userErrorOf(
 /** Mistakes in the input of a caller with access. The payload of the mutation has such an error. */
 const EXPECTED: ReadonlySet<ErrorCode> = new Set([
   ...(['BUSINESS_UNKNOWN', 'BUSINESS_DELETED', 'ID_INVALID', 'IDS_TOO_MANY', 'INPUTS_TOO_MANY'] as const),
-  ...(['PLAYED_AT_INVALID', 'PLAYS_TOO_MANY'] as const),
+  ...(['PLAYED_AT_INVALID', 'PLAYS_TOO_MANY', 'QUOTA_EXCEEDED'] as const),
   ...(['TEXT_INVALID', 'MEDIA_INVALID', 'AUDIENCE_INVALID', 'KEY_INVALID', 'CLIENT_KEY_REUSED'] as const),
   ...(['POST_UNKNOWN', 'SOURCE_RESTRICTED', 'FILTER_WORDS_INVALID'] as const),
 ])

@@ -64,7 +64,8 @@ export type Reporter = {
 /** `at`: the time of the visit by the clock of the device. `viewedAt`: the same by the clock of the server. */
 type Report = { id: string; position: number; duration: number; at: number; viewedAt?: number; finished?: boolean }
 
-type Mistakes = { userErrors: { code: string; message: string }[] }
+type Mistake = { code: string; message: string }
+type Mistakes = { userErrors: Mistake[] }
 type Answer = { reportProgressBatch: Mistakes & { results: Result[] } }
 type Result = Mistakes & { outcome: string; dayToken: string | null; progress: Progress | null }
 
@@ -95,40 +96,39 @@ export function makeReporter(options: ReporterOptions): Reporter {
   let isMore = false
   let isClosed = false
 
-  function inputOf({ id, position, duration, viewedAt, finished }: Report): object {
-    const [at, length] = [Math.max(0, Math.floor(position)), Math.max(0, Math.floor(duration))]
-    return { business, id, position: at, duration: length, viewedAt, device, finished, dayToken }
-  }
-
   /** Positions that a running player saves meanwhile wait for its heartbeat. A slow server would get one report per round trip otherwise. */
   async function sendAll(): Promise<void> {
     while (isMore) {
       isMore = false
       const keys = queue.keys()
-      for (let from = 0; from < keys.length; from += BATCH_MAX) await sendBatch(keys.slice(from, from + BATCH_MAX))
+      let refused: Mistake | undefined
+      for (let from = 0; from < keys.length; from += BATCH_MAX) refused = (await sendBatch(keys.slice(from, from + BATCH_MAX))) ?? refused
+      // The reports stay in the queue, and the next attempt waits longer.
+      if (refused !== undefined) throw Object.assign(new Error(refused.message), { code: refused.code })
     }
   }
 
-  async function sendBatch(keys: readonly string[]): Promise<void> {
+  async function sendBatch(keys: readonly string[]): Promise<Mistake | undefined> {
     const batch = queue.take(keys, await server.ahead())
-    if (batch.length === 0) return
-    const { reportProgressBatch: answer } = await server.call<Answer>(SEND, { reports: batch.map(({ report }) => inputOf(report)) })
-    complain(answer)
+    if (batch.length === 0) return undefined
+    const { reportProgressBatch: answer } = await server.call<Answer>(SEND, {
+      reports: batch.map(({ report }) => ({ business, device, dayToken, ...inputOf(report) })),
+    })
+    complain(options, answer)
+    const later = answer.results.map(laterOf)
     for (const [index, entry] of batch.entries()) {
+      if (later[index] !== undefined) continue
       queue.done(entry)
       const result = answer.results[index]
       if (result !== undefined) settle(entry.report, result)
     }
+    return later.find((mistake) => mistake !== undefined)
   }
 
   function settle({ id }: Report, result: Result): void {
     dayToken = result.dayToken ?? dayToken
     if (result.outcome === 'STALE' && result.progress !== null) options.onStale?.(id, result.progress)
-    complain(result)
-  }
-
-  function complain({ userErrors: [mistake] }: Mistakes): void {
-    if (mistake !== undefined) options.onTrouble?.(mistake.code, mistake.message)
+    complain(options, result)
   }
 
   /** A player does not shorten the back-off. */
@@ -181,6 +181,19 @@ export function makeReporter(options: ReporterOptions): Reporter {
       for (const name of EVENTS) page.removeEventListener?.(name, onEvent)
     },
   }
+}
+
+function inputOf({ id, position, duration, viewedAt, finished }: Report): object {
+  return { id, position: Math.max(0, Math.floor(position)), duration: Math.max(0, Math.floor(duration)), viewedAt, finished }
+}
+
+function complain({ onTrouble }: ReporterOptions, { userErrors: [mistake] }: Mistakes): void {
+  if (mistake !== undefined) onTrouble?.(mistake.code, mistake.message)
+}
+
+/** The mistake of a report that the server would accept later. */
+function laterOf({ userErrors: [mistake] }: Result): Mistake | undefined {
+  return mistake?.code === 'QUOTA_EXCEEDED' ? mistake : undefined
 }
 
 function progressOf({ position, duration, at, viewedAt = at, finished = false }: Report, device: string | undefined): Progress {

@@ -67,7 +67,7 @@ export function makeThumbupSubgraph(
   const { common, own, all, partOf } = makeParts(clock, stores, config, noticesOf(report), { guard, random, tenants })
   const quotas = startQuotas(
     clock,
-    businesses.all,
+    businesses,
     (business) => partOf(business).pipeline.guarded.records,
     (business, error) => partOf(business).notices.failed(error),
   )

@@ -20,6 +20,16 @@ test('a bucket allows the rate of one second at once, and that rate per second a
   expect(bucket.take(11)).toBe(false)
 })
 
+test('a call larger than the burst passes once, and the bucket then refuses until it has filled up again', () => {
+  const clock = makeSteppedClock()
+  const bucket = makeTokenBucket(clock, 10)
+  expect([bucket.takeAhead(25), bucket.takeAhead(1), bucket.takeAhead(0)]).toEqual([true, false, true])
+  clock.advance(1_500)
+  expect(bucket.takeAhead(1)).toBe(false)
+  clock.advance(100)
+  expect([bucket.takeAhead(1), bucket.takeAhead(1)]).toEqual([true, false])
+})
+
 test('a clock that was set back neither fills nor empties the bucket', () => {
   let now = 10_000
   const bucket = makeTokenBucket({ now: () => now, after: () => ({ cancel() {} }) }, 2)

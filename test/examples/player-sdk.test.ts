@@ -143,6 +143,27 @@ test('a batch that is refused as a whole is reported to the player', async () =>
   expect(troubles).toEqual(['INPUTS_TOO_MANY'])
 })
 
+test('a report that the quota of the business refuses stays in the queue and is sent again', async () => {
+  const trouble: string[] = []
+  const refused = { outcome: 'REJECTED', dayToken: null, progress: null, userErrors: [{ code: 'QUOTA_EXCEEDED', message: 'later' }] }
+  let isFull = true
+  const { reporter } = await reporterOf(
+    {
+      answer: (request) =>
+        isFull && request.variables.reports !== undefined
+          ? { data: { reportProgressBatch: { results: request.variables.reports.map(() => refused), userErrors: [] } } }
+          : accept(request),
+    },
+    { onTrouble: (code) => void trouble.push(code) },
+  )
+  reporter.watch('1').stop(5_000)
+  await reporter.flush()
+  expect({ trouble, waiting: reporter.waiting() }).toEqual({ trouble: ['QUOTA_EXCEEDED'], waiting: 1 })
+  isFull = false
+  await reporter.flush()
+  expect(reporter.waiting()).toBe(0)
+})
+
 test('a request without an answer is given up after the timeout and sent again', async () => {
   let hangs = true
   const troubles: string[] = []

@@ -84,10 +84,10 @@ export function makeDataFolder(): Folder {
 export type Served = { history: HistorySubgraph; journals: Journals; errors: unknown[]; stop(): Promise<void> }
 
 /** A serving process with its own journal below `data`. */
-export function serveOn(stores: SwitchedStores, data: string, clock: Clock = systemClock): Served {
+export function serveOn(stores: SwitchedStores, data: string, clock: Clock = systemClock, settings = config): Served {
   const journals = openLmdbJournals(data)
   const errors: unknown[] = []
-  const history = makeHistorySubgraph(clock, { ...stores, journals }, config, (error) => errors.push(error), {
+  const history = makeHistorySubgraph(clock, { ...stores, journals }, settings, (error) => errors.push(error), {
     checkEveryMs: 10,
     recordPatienceMs: 500,
     logPatienceMs: 500,

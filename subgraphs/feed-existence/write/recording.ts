@@ -7,6 +7,7 @@ import type { Play } from '../../../core/domain.ts'
 import { checkIds } from '../../../core/input-limits.ts'
 import { saysDown, saysFull, type Degraded } from '../../../core/outage/degraded.ts'
 import { rewardOf } from '../../../core/rewards.ts'
+import { makeWriteRates } from '../../write-rates.ts'
 import type { Viewer } from '../../../core/viewer.ts'
 import { checkPlayedAt, type PlayedAtLimits } from '../inputs.ts'
 import type { PlayWrite, SeenStore } from '../stores/hot-store.ts'
@@ -29,7 +30,7 @@ export type RecordingFigures = {
 }
 
 export type Recording = {
-  /** `dayToken`: from an earlier answer. Throws BUSINESS_UNKNOWN, IDS_TOO_MANY, ID_INVALID. */
+  /** `dayToken`: from an earlier answer. Throws BUSINESS_UNKNOWN, IDS_TOO_MANY, ID_INVALID, QUOTA_EXCEEDED. */
   recordIssued(
     viewer: Viewer,
     business: string,
@@ -38,7 +39,7 @@ export type Recording = {
     dayToken?: string,
   ): Promise<FirstOfDay & { recorded: boolean }>
   /**
-   * Throws BUSINESS_UNKNOWN, IDS_TOO_MANY, ID_INVALID, PLAYED_AT_INVALID, PLAYS_TOO_MANY; LOG_UNAVAILABLE or STORE_FULL if neither hot
+   * Throws BUSINESS_UNKNOWN, IDS_TOO_MANY, ID_INVALID, PLAYED_AT_INVALID, QUOTA_EXCEEDED, PLAYS_TOO_MANY; LOG_UNAVAILABLE or STORE_FULL if neither hot
    * store nor log accepts the plays.
    */
   recordPlayed(
@@ -70,6 +71,8 @@ export function makeRecording(
   { hot, log, staging, logged, rewards }: RecordingSources,
   options: RecordingOptions,
 ): Recording {
+  const issueRates = makeWriteRates(clock, businesses, ({ existence }) => existence?.issuesPerSecondMax, 'issue')
+  const playRates = makeWriteRates(clock, businesses, ({ existence }) => existence?.playsPerSecondMax, 'play')
   const figures: RecordingFigures = { issued: 0, issuedLost: 0, played: 0, logged: 0 }
 
   /** A full store accepts nothing either. */
@@ -93,6 +96,7 @@ export function makeRecording(
       // The last occurrence of a repeated id counts, since later in the list is newer.
       const distinct = [...new Set(ids.toReversed())].reverse()
       if (distinct.length === 0) return { recorded: true, ...NOT_CLAIMED }
+      issueRates.admit(number, distinct.length)
       const { issuedCap: cap, issuedMinAgeMs: minAgeMs, issuedHardCap: hardCap, issuedTtlMs: ttlMs } = options
       const now = clock.now()
       const day = dayOf(now)
@@ -118,7 +122,9 @@ export function makeRecording(
       const at = playedAt === undefined ? now : checkPlayedAt(playedAt, now, options)
       const subject = { viewer: viewer.id, business: number }
       const { claim, token } = rewards.check('FIRST_PLAY', subject, claimedDay(at, now), dayToken)
-      const plays: PlayWrite[] = [...new Set(ids)].map((oid) => ({ ...subject, oid, playedAt: at, day: claim }))
+      const distinct = [...new Set(ids)]
+      playRates.admit(number, distinct.length)
+      const plays: PlayWrite[] = distinct.map((oid) => ({ ...subject, oid, playedAt: at, day: claim }))
       const answer = await orWithoutHot<FirstOfDay & { visible: boolean }>(
         async () => {
           const earned = await staging.stage(plays, options.stagedHardMax)

@@ -12,6 +12,7 @@ import type { HotStore } from './hot-store.ts'
 import type { Log } from '../../../writeback/log.ts'
 import type { RecordStore } from './record-store.ts'
 import type { Clock } from '../../../core/clock.ts'
+import type { Breaker } from '../../../core/outage/breaker.ts'
 import type { PartBreaker } from '../../../core/outage/part-breaker.ts'
 import { makeRecordReads, type RecordReads, type RecordReadsFigures } from '../../../core/outage/record-reads.ts'
 import {
@@ -40,7 +41,7 @@ export function guardStores(clock: Clock, stores: Stores, options: GuardOptions,
   return {
     hot: guardHot(hot, breakers.hotStore),
     log: guardLog(log, breakers.log),
-    records: guardRecords(records, reads),
+    records: guardRecords(records, reads, breakers.recordStore),
     breakers,
     recordReads: reads.figures,
     stop() {
@@ -73,8 +74,8 @@ function guardHot(hot: HotStore, breaker: PartBreaker): HotStore {
   }
 }
 
-function guardRecords(records: RecordStore, { run }: RecordReads): RecordStore {
-  return guardMethods(records, run, {
+function guardRecords(records: RecordStore, { run }: RecordReads, breaker: Breaker): RecordStore {
+  const guarded = guardMethods(records, run, {
     getProgressMany: (keys) => ({ kind: 'getProgressMany', size: keys.length, of: keys }),
     getSettingsMany: (viewers) => ({ kind: 'getSettingsMany', size: viewers.length }),
     listProgress: (_, businesses, _before, limit) => ({
@@ -84,4 +85,6 @@ function guardRecords(records: RecordStore, { run }: RecordReads): RecordStore {
       isPage: true,
     }),
   })
+  // A walk in the background has one read at a time, and takes no place among those of viewers.
+  return { ...guarded, listAllProgress: (...asked) => breaker.run(() => records.listAllProgress(...asked)) }
 }

@@ -2,6 +2,7 @@
  * The service of the history subgraph. A report goes through these steps:
  *
  *   inputs.ts     checks it
+ *   quotas.ts     checks the quotas of its business
  *   writes.ts     puts it into the hot store
  *   follow-up.ts  stages its play, and passes its key to the aggregator
  *
@@ -23,6 +24,7 @@ import type { RecordStore } from '../stores/record-store.ts'
 import { readSettings } from '../read/settings.ts'
 import { checkIds, checkReports, type ReportProgressInput } from '../inputs.ts'
 import { BASE_READS_MAX } from './putting.ts'
+import type { HistoryQuotas } from './quotas.ts'
 import { lookUpStale } from './stale-reports.ts'
 import { makeHistoryWrites, type HistoryWrites, type WriteOutcome } from './writes.ts'
 import { followUp } from './follow-up.ts'
@@ -77,6 +79,7 @@ export function makeHistoryService(
   options: HistoryServiceOptions,
   writes: HistoryWrites = makeHistoryWrites(hot, records, options.timelineCap, businesses),
   stageWritten?: StageWritten,
+  quotas?: Pick<HistoryQuotas, 'check'>,
 ): HistoryService {
   const figures: HistoryFigures = { accepted: 0, stale: 0, paused: 0, rejected: 0 }
 
@@ -86,7 +89,8 @@ export function makeHistoryService(
 
   async function report(viewer: Viewer, inputs: readonly ReportProgressInput[], degraded: Degraded): Promise<ReportAnswer[]> {
     const now = clock.now()
-    const checked = checkReports(inputs, viewer, businesses, now)
+    const valid = checkReports(inputs, viewer, businesses, now)
+    const checked = quotas === undefined ? valid : await quotas.check(valid)
     const reports = checked.filter((each) => 'record' in each)
     const outcomes = reports.length > 0 ? await writes.put(reports, now, degraded) : []
     let next = 0

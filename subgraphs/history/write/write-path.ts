@@ -14,6 +14,7 @@ import type { FlusherOptions } from '../../../writeback/flusher.ts'
 import type { JournalingOptions } from '../../../writeback/journaling.ts'
 import { makeWriteBack, type WriteBack } from '../../../writeback/write-back.ts'
 import { baseEntries } from './journaled-changes.ts'
+import { startHistoryQuotas, type HistoryQuotas } from './quotas.ts'
 import { makeReplay } from './replay.ts'
 import { makeHistoryService, type HistoryService } from './service.ts'
 import { makeHistoryWrites } from './writes.ts'
@@ -44,6 +45,7 @@ export type WritePath = {
   guarded: GuardedStores
   writeBack: WriteBack
   service: HistoryService
+  quotas: HistoryQuotas
   /** True if the journal has writes of this viewer that the hot store lacks. To be called before a read. */
   mayLack: MayLack
   /** Persists these keys from store to store, without breakers. */
@@ -87,13 +89,17 @@ export function makeWritePath(
   )
   const { aggregator, flusher, journaling } = writeBack
   const writes = makeHistoryWrites(hot, records, timelineCap, businesses, journaling)
+  const quotas = startHistoryQuotas(clock, businesses, hot, records, writes.mayLack, onError)
+  const { reward } = flusher
   return {
     guarded,
     writeBack,
-    service: makeHistoryService(clock, businesses, hot, records, aggregator, flusher.reward, options, writes, stores.stageWritten),
+    service: makeHistoryService(clock, businesses, hot, records, aggregator, reward, options, writes, stores.stageWritten, quotas),
+    quotas,
     mayLack: writes.mayLack,
     persist,
     async drain() {
+      await quotas.stop()
       await writeBack.drain()
       guarded.stop()
     },

@@ -1,91 +1,82 @@
 /**
- * The quotas of a business, so that one busy or full business does not affect others. Each serving process counts the marks per second. It
- * also sums the stored marks from the counts in the background, page by page. That sum is as old as the walk takes, so the storage limit is
- * approximate.
+ * The quotas of a business, so that one busy or full business does not affect others: marks per second, and stored marks. The stored marks
+ * are summed up from the counts in the background, so that limit is approximate.
  *
  * Undoing an existing mark is never rejected for storage: that is the way below the quota. Changing or repeating an existing mark is not
  * rejected either, since it stores no more. Only a caller that knows the old mark can tell whether a write stores one more
  * (`quota-check.ts`).
  */
-import type { Clock } from '../../../core/clock.ts'
+import type { Businesses } from '../../../config/businesses.ts'
 import type { BusinessConfig } from '../../../config/config.ts'
+import type { Clock } from '../../../core/clock.ts'
 import type { BusinessNumber } from '../../../core/domain.ts'
 import { TidemarkError } from '../../../core/errors.ts'
-import { makeTokenBucket, type TokenBucket } from '../../../core/token-bucket.ts'
+import { makeStoredSums, type StoredSum, type StoredSums, type SumPage } from '../../stored-sums.ts'
+import { makeWriteRates } from '../../write-rates.ts'
 import type { MarkRecords } from '../stores/record-store.ts'
 import type { MarkWrite } from '../stores/hot-store.ts'
-import { startWorker } from '../../../core/worker.ts'
 
 export type Quotas = {
   /** Counts the write among the marks of this second. Throws QUOTA_EXCEEDED. */
   admit(write: Pick<MarkWrite, 'business'>): void
   /** QUOTA_EXCEEDED if there is no room for a new mark or a new tombstone; otherwise undefined. */
   fullFor(write: Pick<MarkWrite, 'business' | 'oid' | 'mark'>): TidemarkError | undefined
+  /** The stored marks of a business, as far as they are summed up. */
+  storedOf(business: BusinessNumber): StoredSum | undefined
   stop(): Promise<void>
 }
 
 const PAGE = 1_000
-const PAGE_EVERY_MS = 200
 
 export function startQuotas(
   clock: Clock,
-  businesses: readonly BusinessConfig[],
+  businesses: Pick<Businesses<BusinessConfig>, 'all' | 'byNumber'>,
   recordsOf: (business: BusinessNumber) => Pick<MarkRecords, 'listSubjects'>,
   onError: (business: BusinessNumber, error: unknown) => void,
 ): Quotas {
-  const buckets = new Map<BusinessNumber, { bucket: TokenBucket; perSecond: number }>()
-  const stored = new Map<BusinessNumber, { marks: number; max: number; name: string }>()
-  const names = new Map(businesses.map(({ number, name }) => [number, name]))
-  for (const { number, name, thumbup } of businesses) {
-    const { marksPerSecondMax, marksMax } = thumbup
-    if (marksPerSecondMax !== undefined)
-      buckets.set(number, { bucket: makeTokenBucket(clock, marksPerSecondMax), perSecond: marksPerSecondMax })
-    if (marksMax !== undefined) stored.set(number, { marks: 0, max: marksMax, name })
-  }
+  const walks = new Map<BusinessNumber, StoredSums>()
+  const maxOf = (business: BusinessNumber) => businesses.byNumber(business)?.thumbup.marksMax
+  const rates = makeWriteRates(clock, businesses, ({ thumbup }) => thumbup.marksPerSecondMax, 'mark')
+  for (const { number, thumbup } of businesses.all) if (thumbup.marksMax !== undefined) walkOf(number)
 
-  const walks = Array.from(stored, ([business, quota]) => {
-    let after: string | undefined
-    let sum = 0
-    return startWorker(
+  /** One walk per business: another database may be down. */
+  function walkOf(business: BusinessNumber): StoredSums {
+    const held = walks.get(business)
+    if (held !== undefined) return held
+    const walk = makeStoredSums<string>(
       clock,
-      PAGE_EVERY_MS,
-      async () => {
-        const page = await recordsOf(business).listSubjects(business, after, PAGE)
-        for (const { counts } of page) sum += counts.likes + counts.dislikes
-        after = page.at(-1)?.oid
-        // Marks seen so far count before the first walk has ended.
-        quota.marks = page.length < PAGE ? sum : Math.max(quota.marks, sum)
-        if (page.length >= PAGE) return
-        after = undefined
-        sum = 0
-      },
+      (after) => pageOf(business, after),
+      () => maxOf(business) !== undefined,
       (error) => onError(business, error),
     )
-  })
+    walks.set(business, walk)
+    return walk
+  }
+
+  async function pageOf(business: BusinessNumber, after: string | undefined): Promise<SumPage<string>> {
+    const page = await recordsOf(business).listSubjects(business, after, PAGE)
+    const rows = page.reduce((sum, { counts }) => sum + counts.likes + counts.dislikes, 0)
+    return { sums: new Map([[business, { rows, bytes: undefined }]]), next: page.length < PAGE ? undefined : page.at(-1)?.oid }
+  }
 
   return {
-    admit({ business }) {
-      const limit = buckets.get(business)
-      if (limit !== undefined && !limit.bucket.take(1)) {
-        throw new TidemarkError(
-          'QUOTA_EXCEEDED',
-          `business "${names.get(business)}" has used its ${limit.perSecond} marks of this second: send the mark again later`,
-          { path: ['business'] },
-        )
-      }
-    },
+    admit: ({ business }) => rates.admit(business),
     fullFor({ business, oid, mark }) {
-      const quota = stored.get(business)
-      if (quota === undefined || quota.marks < quota.max) return undefined
+      const max = maxOf(business)
+      if (max === undefined) return undefined
+      const rows = walkOf(business).of(business)?.rows ?? 0
+      if (rows < max) return undefined
       const what = mark === 'NONE' ? `there is nothing to undo at "${oid}", and ` : ''
+      const name = businesses.byNumber(business)?.name
       return new TidemarkError(
         'QUOTA_EXCEEDED',
-        `${what}business "${quota.name}" has ${quota.marks} stored marks of at most ${quota.max}: raise thumbup.marksMax, or undo some`,
+        `${what}business "${name}" has ${rows} stored marks of at most ${max}: raise thumbup.marksMax, or undo some`,
         { path: ['business'] },
       )
     },
+    storedOf: (business) => walkOf(business).of(business),
     async stop() {
-      await Promise.all(walks.map((walk) => walk.stop()))
+      await Promise.all(Array.from(walks.values(), (walk) => walk.stop()))
     },
   }
 }
