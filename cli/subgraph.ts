@@ -1,12 +1,12 @@
 /** `tidemark subgraph NAME` serves one subgraph alone. On the embedded stores it also runs the subgraph's job. */
 import { isEmbedded, openRole } from './process/open-role.ts'
-import { readSettings, type Flags } from './process/settings.ts'
+import { readSubgraphSettings, type Flags } from './process/settings.ts'
 import { serveAlone } from './process/standalone.ts'
 import { checkName, requireServed } from './process/subgraphs.ts'
 
 export async function subgraph(name: string, flags: Flags): Promise<void> {
   const known = checkName(name, 'subgraph')
-  const config = readSettings(flags)
+  const config = readSubgraphSettings(flags)
   requireServed(known, config)
   const opened = await openRole([known], config, { serves: true, persists: isEmbedded(config), journals: true })
   const [served] = opened.subgraphs

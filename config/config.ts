@@ -283,6 +283,16 @@ function isPlainObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
+/** For processes that answer requests. Jobs and commands verify no tokens, and need no key. */
+export function missingKeys({ server, auth }: Config): string[] {
+  if (server.mode !== 'production' || countKeys(auth) > 0) return []
+  return ['auth: production needs auth.secret (TIDEMARK_JWT_SECRET), auth.publicKey or auth.jwksUrl, or every request is refused']
+}
+
+function countKeys({ secret, publicKey, jwksUrl }: Config['auth']): number {
+  return [secret, publicKey, jwksUrl].filter((each) => each !== undefined).length
+}
+
 /** Relations between values, each with its reason. */
 function relationMistakes(config: Config): string[] {
   const mistakes: string[] = []
@@ -308,10 +318,6 @@ function relationMistakes(config: Config): string[] {
   for (const business of businesses) {
     if (RESERVED_TYPES.has(business.entity))
       mistakes.push(`businesses: the entity ${business.entity} is a type of Tidemark's own; choose another name`)
-  }
-  const keys = [auth.secret, auth.publicKey, auth.jwksUrl].filter((each) => each !== undefined).length
-  if (server.mode === 'production' && keys === 0) {
-    mistakes.push('auth: production needs auth.secret (TIDEMARK_JWT_SECRET), auth.publicKey or auth.jwksUrl, or every request is refused')
   }
   if (server.mode === 'production' && auth.jwksUrl !== undefined && (auth.issuer === undefined || auth.audience === undefined)) {
     mistakes.push(
@@ -346,7 +352,7 @@ function relationMistakes(config: Config): string[] {
       'server.workers shares an embedded data folder: in the distributed shape start more processes instead, as many as you like',
     )
   }
-  if (keys > 1) mistakes.push('auth: set one of auth.secret, auth.publicKey and auth.jwksUrl, so that one kind of key is trusted')
+  if (countKeys(auth) > 1) mistakes.push('auth: set one of auth.secret, auth.publicKey and auth.jwksUrl, so that one kind of key is trusted')
   for (const [client, mode] of Object.entries(persisted.clients)) {
     if (PERSISTED_MODES.indexOf(mode) < PERSISTED_MODES.indexOf(persisted.mode)) {
       mistakes.push(

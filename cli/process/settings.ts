@@ -6,7 +6,7 @@ import cluster from 'node:cluster'
 import { existsSync, readFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { parseDocument } from 'yaml'
-import { makeConfig, type Config } from '../../config/config.ts'
+import { makeConfig, missingKeys, type Config } from '../../config/config.ts'
 import type { ConfigSource, UnreadSetting } from '../../config/mistakes.ts'
 import { TidemarkError } from '../../core/errors.ts'
 import { manifestMissing } from '../../gateway/persisted/manifest-files.ts'
@@ -30,9 +30,14 @@ const DEFAULT_FILE = 'tidemark.yaml'
 /** For `${env.NAME}` in a supergraph.yaml. */
 export const environment: Readonly<Record<string, string | undefined>> = process.env
 
-/** As `readSettings`, for a process that serves the graph. The files of the graph must exist. */
-export function readGatewaySettings(flags: Flags): Config {
-  return readSettings(flags, process.env, sayOnce, missingFiles)
+/** As `readSettings`, for a process that serves the graph. The files of the graph must exist, and in production a key for tokens. */
+export function readGatewaySettings(flags: Flags, environment: NodeJS.ProcessEnv = process.env): Config {
+  return readSettings(flags, environment, sayOnce, missingKeys, missingFiles)
+}
+
+/** As `readSettings`, for a process that serves one subgraph. In production, a key for tokens must exist. */
+export function readSubgraphSettings(flags: Flags, environment: NodeJS.ProcessEnv = process.env): Config {
+  return readSettings(flags, environment, sayOnce, missingKeys)
 }
 
 /** Throws CONFIG_INVALID with one sentence per mistake. `warn` gets sentences about settings that are only suspicious. */
@@ -40,13 +45,15 @@ export function readSettings(
   flags: Flags,
   environment: NodeJS.ProcessEnv = process.env,
   warn: (sentence: string) => void = sayOnce,
+  moreMistakes: (config: Config) => readonly string[] = () => [],
   mistakesOfFiles?: (config: Config) => readonly string[],
 ): Config {
   for (const sentence of strayVariables(environment)) warn(sentence)
   const named = environment['TIDEMARK_CONFIG'] === '' ? undefined : environment['TIDEMARK_CONFIG']
   if (flags.config === undefined && isBlank(named)) throw new TidemarkError('CONFIG_INVALID', blank('TIDEMARK_CONFIG'))
   if (flags.config?.trim() === '') throw new TidemarkError('CONFIG_INVALID', '--config names no file: name one, or leave it out')
-  return makeConfig([fromFile(flags.config ?? named), fromEnvironment(environment), fromFlags(flags)], tlsMistakesOf, mistakesOfFiles)
+  const sources = [fromFile(flags.config ?? named), fromEnvironment(environment), fromFlags(flags)]
+  return makeConfig(sources, (config) => [...tlsMistakesOf(config), ...moreMistakes(config)], mistakesOfFiles)
 }
 
 /** Reports missing files together with all other mistakes. Their readers open them again later. */

@@ -73,7 +73,6 @@ describe('configuration', () => {
   test.each([
     [{ history: { sweepAfterMs: 1_000 } }, 'every key is persisted twice'],
     [{ history: { aggregatorKeysMax: 10 } }, 'no flush is ever full'],
-    [{ server: { mode: 'production' } }, 'production needs auth.secret'],
     [{ auth: { secret: 'a'.repeat(32), publicKey: 'b' } }, 'auth: set one of auth.secret'],
     [{ auth: { jwksUrl: 'http://id.example/keys' } }, 'write https://…, or http:// for this machine'],
     [{ server: { mode: 'production' }, auth: { jwksUrl: 'https://id.example/keys' } }, 'auth.jwksUrl needs auth.issuer'],

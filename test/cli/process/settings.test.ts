@@ -4,7 +4,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
-import { readSettings, type Flags } from '../../../cli/process/settings.ts'
+import { readGatewaySettings, readSettings, readSubgraphSettings, type Flags } from '../../../cli/process/settings.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'tidemark-settings-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
@@ -43,6 +43,16 @@ test('the origins of web pages come from a variable, beside the other settings o
   expect(mistakes({}, 'server: { cors: { credentials: true } }')).toEqual([
     'server.cors.origins: it is missing: give a list (TIDEMARK_CORS_ORIGINS)',
   ])
+})
+
+test('in production a process that answers requests needs a key for tokens, and a job does not', () => {
+  const production = { TIDEMARK_MODE: 'production' }
+  const config = write('tidemark.yaml', '{}')
+  for (const read of [readGatewaySettings, readSubgraphSettings]) {
+    expect(() => read({ config }, production)).toThrow(/^auth: production needs auth.secret \(TIDEMARK_JWT_SECRET\)/)
+    expect(read({ config }, { ...production, TIDEMARK_JWT_SECRET: 's'.repeat(32) }).server.mode).toBe('production')
+  }
+  expect(mistakes(production)).toEqual([])
 })
 
 test('compression takes a least size or off', () => {
