@@ -1,13 +1,23 @@
-# One image for every role: the command says which (see docker-compose.yml).
+# One image for every role: the command says which (see docker-compose.yml and ops/kubernetes).
 # Node runs the TypeScript files as they are, so there is nothing to build.
-FROM node:24-slim
+# The version of Node is the one of package.json, which all tests run on.
+FROM node:24.21.0-bookworm-slim
 
-ENV NODE_ENV=production
+LABEL org.opencontainers.image.title="Tidemark" \
+      org.opencontainers.image.description="A federated GraphQL API for watch history, likes, home feeds and feed de-duplication" \
+      org.opencontainers.image.licenses="Apache-2.0" \
+      org.opencontainers.image.base.name="docker.io/library/node:24.21.0-bookworm-slim"
+
+# Production: tokens only. In development anybody who reaches the port could claim to be any viewer.
+ENV NODE_ENV=production TIDEMARK_MODE=production HOST=0.0.0.0 PORT=4000 TIDEMARK_DATA=/data
+# The limit is that of `npm start`: see "Memory" in docs/operating/deploy.md.
+ENV NODE_OPTIONS=--max-semi-space-size=8 NODE_COMPILE_CACHE=/app/compile-cache
 WORKDIR /app
 
 # First what changes rarely, so that a change of code installs nothing.
 COPY package.json package-lock.json ./
 RUN npm ci --omit=dev && npm cache clean --force
+COPY LICENSE CHANGELOG.md ./
 COPY core ./core
 COPY config ./config
 COPY writeback ./writeback
@@ -22,15 +32,18 @@ COPY cli ./cli
 COPY pages ./pages
 COPY examples/player-sdk ./examples/player-sdk
 
-# Journals, and the embedded stores of `tidemark start`.
-RUN mkdir -m 700 /data && chown node:node /data
+# The compiled code of every role. Node looks it up by the user of the process, and runs what it finds there: the user `node` writes it,
+# and from then on nobody may change it. /data has the journals, and the embedded stores of `tidemark start`.
+RUN mkdir -m 700 /app/compile-cache /data && chown node:node /app/compile-cache /data \
+    && setpriv --reuid=node --regid=node --clear-groups node --input-type=module --eval "for (const role of ['program', 'start', 'job', 'subgraph', 'migrate-stores', 'doctor']) await import('/app/cli/' + role + '.ts')" \
+    && chown -R root:root /app/compile-cache && chmod -R a=rX,u+w /app/compile-cache
 VOLUME /data
 USER node
-# Production: tokens only. In development anybody who reaches the port could claim to be any viewer.
-ENV HOST=0.0.0.0 PORT=4000 TIDEMARK_DATA=/data TIDEMARK_MODE=production
-# As `npm start` has it: see "Memory" in docs/operating/deploy.md.
-ENV NODE_OPTIONS=--max-semi-space-size=8
 EXPOSE 4000
+
+# Also used by docker-compose.yml. Kubernetes has probes of its own.
+HEALTHCHECK --interval=10s --timeout=5s --start-period=60s \
+  CMD ["node", "--eval", "fetch('http://127.0.0.1:' + process.env.PORT + '/health/ready').then((answer) => process.exit(answer.ok ? 0 : 1), () => process.exit(1))"]
 
 # One process per container: it gets SIGTERM itself, and drains.
 ENTRYPOINT ["node", "cli/tidemark.ts"]

@@ -352,7 +352,8 @@ function relationMistakes(config: Config): string[] {
       'server.workers shares an embedded data folder: in the distributed shape start more processes instead, as many as you like',
     )
   }
-  if (countKeys(auth) > 1) mistakes.push('auth: set one of auth.secret, auth.publicKey and auth.jwksUrl, so that one kind of key is trusted')
+  if (countKeys(auth) > 1)
+    mistakes.push('auth: set one of auth.secret, auth.publicKey and auth.jwksUrl, so that one kind of key is trusted')
   for (const [client, mode] of Object.entries(persisted.clients)) {
     if (PERSISTED_MODES.indexOf(mode) < PERSISTED_MODES.indexOf(persisted.mode)) {
       mistakes.push(
