@@ -114,6 +114,29 @@ function addDeployment(program: Command): void {
     .action(async (what: string, file: string | undefined, flags) => (await import('./layout.ts')).layout(what, file, flags, console.log))
 
   program
+    .command('plan')
+    .description('Estimate processes, memory, disk and cost for the demand of a site, with the assumptions. Asks no server')
+    .requiredOption('--viewers <number>', 'viewers with stored data', wholeFrom(1, 1e12))
+    .option('--actives <number>', 'viewers who come on one day (default: a fifth of all)', wholeFrom(0, 1e12))
+    .option('--watch-minutes <number>', 'minutes that an active viewer watches on one day (default 60)', wholeFrom(0, 1_440))
+    .option('--heartbeat <seconds>', 'seconds between two reports of a player (default 15)', wholeFrom(1, 3_600))
+    .option('--pages <number>', 'pages that an active viewer opens on one day (default 20)', wholeFrom(0, 100_000))
+    .option('--lookups <number>', 'lookups of a page: subjects times fields (default 150)', wholeFrom(0, 100_000))
+    .option('--likes <number>', 'likes that an active viewer gives on one day (default 1)', wholeFrom(0, 100_000))
+    .option('--records <number>', 'records of progress that are kept per viewer (default 200)', wholeFrom(0, 1e9))
+    .option('--likes-stored <number>', 'likes of all viewers that are kept (default: 20 per viewer)', wholeFrom(0, 1e15))
+    .option('--subjects <number>', 'subjects with likes (default: one per 100 likes)', wholeFrom(0, 1e12))
+    .option('--peak <factor>', 'the busiest second, as a multiple of the mean (default 3)', wholeFrom(1, 1_000))
+    .option('--writes <number>', 'reports of the busiest second, in place of the computed ones', wholeFrom(0, 1e9))
+    .option('--reads <number>', 'lookups of the busiest second, in place of the computed ones', wholeFrom(0, 1e9))
+    .option('--price-core <number>', 'monthly price of a core', fromZeroTo(1e6), 25)
+    .option('--price-memory <number>', 'monthly price of a GB of memory', fromZeroTo(1e6), 3)
+    .option('--price-disk <number>', 'monthly price of a GB of disk', fromZeroTo(1e6), 0.1)
+    .option('--json', 'print all figures as JSON')
+    .option(...CONFIG)
+    .action(async (flags) => (await import('./plan.ts')).plan(flags, console.log))
+
+  program
     .command('audit')
     .description('Check the guarantees of a running deployment through its API. Ends with status 1 if it breaks one')
     .argument('<url>', 'address of the API, such as http://127.0.0.1:4000')
@@ -345,17 +368,19 @@ function addTestData(program: Command): void {
     .option('--reports <number>', 'number of lines', wholeFrom(1, 1_000_000_000), 10_000)
     .option('--viewers <number>', 'number of viewers', wholeFrom(1, 100_000_000), 1_000)
     .option('--subjects <number>', 'number of subjects', wholeFrom(1, 10_000_000), 10_000)
-    .option('--skew <number>', 'exponent of the Zipf law', fromZero, 1)
+    .option('--skew <number>', 'exponent of the Zipf law', fromZeroTo(100), 1)
     .option('--seed <number>', 'seed of the generator', wholeFrom(0, 2 ** 32 - 1), 1)
     .option('--from <milliseconds>', 'time of the first session, in milliseconds since the epoch', wholeFrom(0, 2 ** 42), 1_700_000_000_000)
     .option('--businesses <names>', 'businesses, separated by commas', (text) => text.split(','), ['video', 'article', 'comic'])
     .action(async (flags) => (await import('./replay/sample-print.ts')).printSample(flags))
 }
 
-function fromZero(text: string): number {
-  const value = Number(text)
-  if (text.trim() !== '' && value >= 0 && value <= 100) return value
-  throw new InvalidArgumentError('give a number from 0 to 100.')
+function fromZeroTo(maximum: number): (text: string) => number {
+  return (text) => {
+    const value = Number(text)
+    if (text.trim() !== '' && value >= 0 && value <= maximum) return value
+    throw new InvalidArgumentError(`give a number from 0 to ${maximum}.`)
+  }
 }
 
 function wholeFrom(minimum: number, maximum: number): (text: string) => number {

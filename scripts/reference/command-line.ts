@@ -13,6 +13,7 @@ const EXPLAINED: Readonly<Record<string, readonly [title: string, path: string]>
   migrate: ['Deploy', '../operating/deploy.md#distributed'],
   doctor: ['Doctor', '../operating/doctor.md'],
   audit: ['Upgrade', '../operating/upgrade.md#afterwards'],
+  plan: ['Plan a deployment', '../operating/plan.md'],
   layout: ['Configuration', '../operating/configuration.md#the-layout-of-the-cache'],
   compose: ['Partners', '../gateway/partners.md'],
   check: ['Partners', '../gateway/partners.md#check-a-change-first'],

@@ -1,0 +1,62 @@
+/**
+ * `tidemark plan`: the processes, memory, disk and statements of a distributed deployment for the demand of a site, with the assumptions. It
+ * computes and asks no server.
+ */
+import { checkDemand, DEFAULT_DEMAND, type Demand } from './plan/demand.ts'
+import { estimate, type Prices } from './plan/estimate.ts'
+import { linesOf } from './plan/lines.ts'
+import { readSettings, type Flags } from './process/settings.ts'
+
+export type PlanFlags = Flags & {
+  viewers: number
+  actives?: number
+  watchMinutes?: number
+  heartbeat?: number
+  pages?: number
+  lookups?: number
+  likes?: number
+  records?: number
+  likesStored?: number
+  subjects?: number
+  peak?: number
+  writes?: number
+  reads?: number
+  priceCore: number
+  priceMemory: number
+  priceDisk: number
+  json?: boolean
+}
+
+/** Parts of all viewers who come on one day, and records per viewer, if they are not given. */
+const ACTIVE_PART = 0.2
+const RECORDS = 200
+
+export function plan(flags: PlanFlags, print: (line: string) => void): void {
+  const config = readSettings(flags)
+  const demand = demandOf(flags)
+  checkDemand(demand, config)
+  const prices: Prices = { core: flags.priceCore, memoryGb: flags.priceMemory, diskGb: flags.priceDisk }
+  const found = estimate(demand, config, prices)
+  if (flags.json) return print(JSON.stringify({ demand, prices, ...found }, undefined, 2))
+  for (const line of linesOf(demand, found, config, prices)) print(line)
+}
+
+function demandOf(flags: PlanFlags): Demand {
+  const { viewers } = flags
+  const likesStored = flags.likesStored ?? viewers * 20
+  return {
+    viewers,
+    actives: flags.actives ?? Math.ceil(viewers * ACTIVE_PART),
+    watchMinutes: flags.watchMinutes ?? DEFAULT_DEMAND.watchMinutes,
+    heartbeatSeconds: flags.heartbeat ?? DEFAULT_DEMAND.heartbeatSeconds,
+    pages: flags.pages ?? DEFAULT_DEMAND.pages,
+    lookupsPerPage: flags.lookups ?? DEFAULT_DEMAND.lookupsPerPage,
+    likes: flags.likes ?? DEFAULT_DEMAND.likes,
+    records: flags.records ?? RECORDS,
+    likesStored,
+    subjects: flags.subjects ?? Math.ceil(likesStored / 100),
+    peak: flags.peak ?? DEFAULT_DEMAND.peak,
+    reportsPerSecond: flags.writes,
+    lookupsPerSecond: flags.reads,
+  }
+}
