@@ -5,6 +5,7 @@
 import { Command, InvalidArgumentError, Option } from 'commander'
 import { LEGACY_SCORES } from '../config/legacy.ts'
 import { CONFLICT_RULES } from '../core/domain.ts'
+import { FORMS } from './move/forms.ts'
 import { subgraphNamesText } from '../subgraphs/names.ts'
 
 const PORT = ['--port <number>', 'port to listen on (PORT, default 4000)'] as const
@@ -256,28 +257,40 @@ function addData(program: Command): void {
     })
 
   program
-    .command('export-business')
+    .command('export')
     .description(
-      'Print the marks and the owners of a business as JSONL; for the business of posts, also posts, follows, filter words and counters',
+      'Write the stored data into a folder, as JSON lines or Parquet with checksums. May run beside the service. An interrupted export continues if it is run again',
     )
-    .argument('<name>', 'name of the business')
-    .option('--out <file>', 'write to this file')
+    .requiredOption('--out <folder>', 'the folder: new, empty, or with an interrupted export of the same options')
+    .addOption(new Option('--form <form>', 'the form of the files').choices(FORMS).default('jsonl'))
+    .option('--business <names>', 'only these businesses, separated by commas. Filters of plays are left out', (text) => text.split(','))
+    .option('--viewer <id>', 'only the data of this viewer')
+    .option(
+      '--since <version>',
+      'only rows that changed since this version, which an earlier export prints',
+      wholeFrom(0, Number.MAX_SAFE_INTEGER),
+    )
+    .option('--rate <number>', 'rows per second', wholeFrom(1, 1_000_000_000))
     .option(...DATA)
     .option(...CONFIG)
-    .action(async (name: string, flags) =>
-      (await import('./export-business.ts')).exportBusiness(name, flags, process.stdout, console.error),
-    )
+    .action(async (flags) => (await import('./move/export.ts')).exportData(flags, console.log))
 
   program
-    .command('import-business')
-    .description('Read an export of a business into an installation that has no data of it and is not running. May be repeated')
-    .argument('<name>', 'name of the business')
-    .argument('<file>', 'file of `export-business`')
+    .command('import')
+    .description(
+      'Read an export into the stores of this configuration, of either shape. No process may run on them. May be repeated: the newer state of a record stays. Ends with status 1 if rows are wrong or a verification finds a difference',
+    )
+    .argument('<folder>', 'folder of `export`')
+    .option('--check', 'check the files and their rows, and import nothing')
+    .option('--skip-wrong', 'import the good rows although others are wrong')
+    .option('--verify', 'then read each row again and compare it')
+    .option('--rate <number>', 'rows per second', wholeFrom(1, 1_000_000_000))
+    .option('--resume <file>', 'keep the names of imported files in this file, and leave them out when the import is run again')
     .option(...DATA)
     .option(...CONFIG)
-    .action(async (name: string, file: string, flags) =>
-      (await import('./feed-data/import.ts')).importBusiness(name, file, flags, console.log),
-    )
+    .action(async (folder: string, flags) => {
+      if (!(await (await import('./move/import.ts')).importData(folder, flags, console.log))) process.exitCode = 1
+    })
 
   program
     .command('business-left')

@@ -6,7 +6,7 @@ import { makeAllYoung } from './process/heap.ts'
 import { makeProgram } from './program.ts'
 
 makeAllYoung()
-// The reader has closed the pipe, as in `tidemark export-business video | head`.
+// The reader has closed the pipe, as in `tidemark sample | head`.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code !== 'EPIPE') throw error
   process.exit()

@@ -58,9 +58,9 @@ export function openModelSeenRecords(state: SeenRecordsState, run: RunSeenAtOnce
       .toSorted((a, b) => a.month - b.month)
   }
 
-  function listAll(after: FilterKey | undefined, limit: number): FilterRow[] {
+  function listAll(after: FilterKey | undefined, limit: number, viewer: ViewerId | undefined): FilterRow[] {
     return visible()
-      .filter((each) => after === undefined || compareKeys(each, after) > 0)
+      .filter((each) => (viewer === undefined || each.viewer === viewer) && (after === undefined || compareKeys(each, after) > 0))
       .toSorted(compareKeys)
       .slice(0, limit)
       .map((each) => ({ ...each, filter: Buffer.from(each.filter) }))
@@ -109,7 +109,7 @@ export function openModelSeenRecords(state: SeenRecordsState, run: RunSeenAtOnce
   return {
     getFilters: (keys) => run('getFilters', [keys], () => keys.map(get)),
     listFilters: (viewers) => run('listFilters', [viewers], () => viewers.map(listOf)),
-    listAllFilters: (after, limit) => run('listAllFilters', [after, limit], () => listAll(after, limit)),
+    listAllFilters: (after, limit, viewer) => run('listAllFilters', [after, limit, viewer], () => listAll(after, limit, viewer)),
     putFilters: (writes) => run('putFilters', [writes], () => writes.map(put)),
     quarantineFilter: (key, version, reason, rebuilt) =>
       run('quarantineFilter', [key, version, reason, rebuilt], () => quarantine(key, version, reason, rebuilt)),

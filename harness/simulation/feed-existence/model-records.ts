@@ -62,7 +62,7 @@ export function openSimulatedSeenRecords(
     readsAtOnceMax: 2,
     getFilters: (keys) => once('getFilters', [keys], () => model.getFilters(keys)),
     listFilters: (viewers) => once('listFilters', [viewers], () => model.listFilters(viewers)),
-    listAllFilters: (after, limit) => once('listAllFilters', [after, limit], () => model.listAllFilters(after, limit)),
+    listAllFilters: (after, limit, whose) => once('listAllFilters', [after, limit, whose], () => model.listAllFilters(after, limit, whose)),
     putFilters: (writes) =>
       inParts(
         'putFilters',

@@ -134,6 +134,23 @@ export function addToFilter(blob: Buffer | undefined, hashes: SeenHashes, option
   return written({ rate, records: filter.records + news.length, sets: sets.filter(({ values }) => values.length > 0).map(coded) })
 }
 
+/**
+ * The filter with the keys of both. It may exceed its room, and with it the rate: the hashes that one of them has dropped bits of cannot move
+ * to the second set. If `a` has all keys of `b`, the result is `a`, the same Buffer. Throws DATA_DAMAGED and DATA_INCOMPATIBLE.
+ */
+export function mergeFilters(a: Buffer, b: Buffer): Buffer {
+  const [one, other] = [read(a), read(b)]
+  const sets = [0, 1].flatMap((place) => {
+    const [left, right] = [one.sets[place], other.sets[place]]
+    if (left === undefined || right === undefined) return left ?? right ?? []
+    const width = Math.min(left.width, right.width)
+    return coded({ width, values: mergeValues(narrowed(decoded(left), left.width, width), narrowed(decoded(right), right.width, width)) })
+  })
+  const values = sets.reduce((sum, { count }) => sum + count, 0)
+  const merged = written({ rate: Math.min(one.rate, other.rate), records: Math.max(one.records, other.records, values), sets })
+  return merged.equals(a) ? a : merged
+}
+
 /** Throws DATA_DAMAGED and DATA_INCOMPATIBLE. */
 export function openFilter(blob: Buffer): Probe {
   const { records, sets } = read(blob)

@@ -52,9 +52,10 @@ export interface SeenRecords {
   /** All stored months of these viewers, in order of viewers, each by month. */
   listFilters(viewers: readonly ViewerId[]): Promise<(StoredFilter & { month: Month })[][]>
   /**
-   * All filters, notes of month 0 included, in the order of viewer and month, after the key `after`, at most `limit`; none = done. For export.
+   * All filters, notes of month 0 included, in the order of viewer and month, after the key `after`, at most `limit`; none = done.
+   * With a viewer: only theirs. For export.
    */
-  listAllFilters(after: FilterKey | undefined, limit: number): Promise<FilterRow[]>
+  listAllFilters(after: FilterKey | undefined, limit: number, viewer?: ViewerId): Promise<FilterRow[]>
   /**
    * Writes each filter whose expected version is the stored one. True for each write that was applied, in order. Keys are distinct. Each
    * filter is written completely or not at all; a call that rejects may have written some. A repeated write is refused: the caller then

@@ -54,7 +54,7 @@ export function openLmdbSeenRecords(environment: Environment): SeenRecords {
   return {
     getFilters: (keys) => reading(() => keys.map((key) => storedOf(readHeld(tables, filterKeyBytes(key))))),
     listFilters: (viewers) => reading(() => viewers.map((viewer) => listOf(tables, viewer))),
-    listAllFilters: (after, limit) => reading(() => listAll(tables, after, limit)),
+    listAllFilters: (after, limit, viewer) => reading(() => listAll(tables, after, limit, viewer)),
     putFilters: (writes) => calling(() => environment.write(() => writes.map((write) => putOne(tables, write)))),
     quarantineFilter: (key, version, reason, rebuilt) =>
       calling(() => environment.write(() => setAside(tables, key, version, reason, rebuilt))),
@@ -91,10 +91,11 @@ function listOf(tables: SeenTables, viewer: string): (StoredFilter & { month: nu
   })
 }
 
-function listAll(tables: SeenTables, after: FilterKey | undefined, limit: number): FilterRow[] {
+function listAll(tables: SeenTables, after: FilterKey | undefined, limit: number, viewer: string | undefined): FilterRow[] {
   const rows: FilterRow[] = []
   if (limit <= 0) return rows
-  const range = after === undefined ? {} : { start: filterKeyBytes(after), exclusiveStart: true }
+  const all = viewer === undefined ? {} : viewerRange(viewer)
+  const range = after === undefined ? all : { ...all, start: filterKeyBytes(after), exclusiveStart: true }
   for (const { key, value } of tables.filters.getRange(range)) {
     const { filter, version, expiresAt, isThere } = heldOf(tables, key, value)
     if (!isThere) continue

@@ -38,9 +38,9 @@ export function makeFilterReads(database: Database): Pick<SeenRecords, 'getFilte
       return found
     },
 
-    async listAllFilters(after, limit) {
+    async listAllFilters(after, limit, viewer) {
       const from = after && { viewer: idLiteral(after.viewer), month: numberLiteral(after.month) }
-      const { rows } = await database.send(selectAllFilters(from, limit))
+      const { rows } = await database.send(selectAllFilters(from, limit, viewer && idLiteral(viewer)))
       return rows.map((row) => ({
         viewer: idOf(row[0]),
         month: Number(row[1]),

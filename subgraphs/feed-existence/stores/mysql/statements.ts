@@ -22,10 +22,11 @@ export function selectFiltersOf(viewers: readonly Tuple[]): string {
 STRAIGHT_JOIN seen_filters f ON f.viewer = k.v WHERE f.filter IS NOT NULL`
 }
 
-/** In the order of the primary key. Columns: viewer, month, version, expires_at, filter. */
-export function selectAllFilters(after: { viewer: string; month: string } | undefined, limit: number): string {
+/** In the order of the primary key; with a viewer, only theirs. Columns: viewer, month, version, expires_at, filter. */
+export function selectAllFilters(after: { viewer: string; month: string } | undefined, limit: number, viewer?: string): string {
+  const own = viewer === undefined ? '' : ` AND viewer = ${viewer}`
   const beyond = after === undefined ? '' : ` AND viewer >= ${after.viewer} AND (viewer > ${after.viewer} OR month > ${after.month})`
-  return `SELECT viewer, month, version, expires_at, filter FROM seen_filters FORCE INDEX (PRIMARY) WHERE filter IS NOT NULL${beyond}
+  return `SELECT viewer, month, version, expires_at, filter FROM seen_filters FORCE INDEX (PRIMARY) WHERE filter IS NOT NULL${own}${beyond}
 ORDER BY viewer, month LIMIT ${numberLiteral(limit)}`
 }
 
@@ -91,6 +92,7 @@ export function sampleSeenStatements(): string[] {
     ]),
     selectAllFilters(undefined, 100),
     selectAllFilters({ viewer: one, month: '680' }, 100),
+    selectAllFilters(undefined, 100, one),
     lockFilters(keys),
     insertFilters([row]),
     updateFilters([row]),

@@ -4,7 +4,14 @@ import { describe, expect, it } from 'vitest'
 import { isTidemarkError } from '../../../../core/errors.ts'
 import { seededRandom } from '../../../../core/random.ts'
 import type { FilterOptions } from '../../../../subgraphs/feed-existence/filter/filter.ts'
-import { addToFilter, emptyFilter, measureFilter, openFilter, rateOfEach } from '../../../../subgraphs/feed-existence/filter/filter.ts'
+import {
+  addToFilter,
+  emptyFilter,
+  measureFilter,
+  mergeFilters,
+  openFilter,
+  rateOfEach,
+} from '../../../../subgraphs/feed-existence/filter/filter.ts'
 
 const RATE = rateOfEach(0.01, 4)
 
@@ -57,6 +64,41 @@ function grown(seed: number, records: number, fold: number, optionsAt: (records:
   for (let at = 0; at < records; at += fold) blob = addToFilter(blob, hashes.subarray(at * 2, (at + fold) * 2), optionsAt(at))
   return blob as Buffer
 }
+
+describe('the merge of two filters', () => {
+  const folded = (folds: readonly { hashes: Uint32Array; recordsMax: number | undefined; rate: number }[]): Buffer =>
+    folds.reduce((blob, { hashes, recordsMax, rate }) => addToFilter(blob, hashes, { rate, recordsMax }), emptyFilter({ rate: RATE }))
+
+  it('has every key of both, takes further keys, and equals the first filter if that has all keys', () => {
+    fc.assert(
+      fc.property(fc.array(anyFold, { maxLength: 3 }), fc.array(anyFold, { maxLength: 3 }), anyHashes, (left, right, later) => {
+        const [a, b] = [folded(left), folded(right)]
+        const merged = mergeFilters(a, b)
+        const more = addToFilter(merged, later, { rate: RATE })
+        const keys = [...left, ...right].flatMap(({ hashes }) => [...hashes])
+        for (const [blob, all] of [
+          [merged, keys],
+          [more, [...keys, ...later]],
+        ] as const) {
+          const probe = openFilter(blob)
+          for (let i = 0; i < all.length; i += 2) expect(probe.has(all[i] as number, all[i + 1] as number)).toBe(true)
+        }
+        expect(mergeFilters(merged, b)).toBe(merged)
+        expect(mergeFilters(a, a)).toBe(a)
+      }),
+      { numRuns: 200 },
+    )
+  })
+
+  it('keeps the rate for two filters of one month', () => {
+    const blob = mergeFilters(
+      addToFilter(undefined, randomHashes(1, 3_000), { rate: RATE }),
+      addToFilter(undefined, randomHashes(2, 3_000), { rate: RATE }),
+    )
+    expect(measureFilter(blob).records).toBeGreaterThan(5_990)
+    expect(measureFilter(blob).expectedRate).toBeLessThan(RATE)
+  })
+})
 
 describe('a filter of seen subjects', () => {
   it('finds every added key, after any folds, narrowings and changes of the rate', () => {
