@@ -135,7 +135,7 @@ async function flowOf({ roles }: Deployment): Promise<Flowed> {
 
 async function usedBy({ servers, config }: Deployment): Promise<Used> {
   const redis = new Redis(servers.redis.port)
-  const mysql = await createConnection({ uri: config.stores.mysql?.url as string })
+  const mysql = await createConnection({ uri: config.stores.mysql?.url })
   try {
     const memory = /used_memory_dataset:(\d+)/.exec(await redis.info('memory'))?.[1]
     await mysql.query('ANALYZE TABLE history')
