@@ -5,8 +5,9 @@
  * - `--quick` ends within 45 s.
  * - `--json` prints one object {name, date, versions, results}.
  * - `--file PATH` gives recorded interactions to the benchmarks that replay some.
- * - `--only PART` selects attacks of `abuse` or a shape of `plays-at-once`. `--minutes N` shortens `abuse`.
- * - `--against CHECKOUT` is another checkout to compare with, for `plays-at-once`. It may be repeated.
+ * - `--only PART` selects attacks of `abuse`, or a shape of `plays-at-once` or `upgrade`. `--minutes N` shortens `abuse`.
+ * - `--against CHECKOUT` is another checkout: to compare with, for `plays-at-once`, where it may be repeated, or the release before, for
+ *   `upgrade`.
  * - `--hive-router PATH` and `--bloom-module PATH` are binaries to compare with.
  *
  * The process has the memory limits of all our processes (cli/process/heap.ts; the script in package.json limits the young generation).

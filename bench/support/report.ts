@@ -17,11 +17,11 @@ export type BenchOptions = {
   quick: boolean
   /** Recorded interactions to replay, if given. */
   file?: string | undefined
-  /** For `abuse`: runs only attacks with this in their titles. */
+  /** For `abuse`: runs only attacks with this in their titles. For `plays-at-once` and `upgrade`: a shape. */
   only?: string | undefined
   /** For `abuse`: minutes of attacks in all. */
   minutes?: number | undefined
-  /** For `plays-at-once`: folders of other checkouts to compare with. */
+  /** For `plays-at-once`: folders of other checkouts to compare with. For `upgrade`: that of the release before. */
   against?: string[] | undefined
   /** The binary of Hive Router, for the benchmark that compares with it. */
   hiveRouter?: string | undefined

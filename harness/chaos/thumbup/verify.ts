@@ -59,21 +59,10 @@ export async function verifyMarks(
   kafka: { brokers: readonly string[]; topicPrefix: string },
 ): Promise<MarkVerification> {
   const { records, cache } = stores.marks
-  const losses: string[] = []
+  const losses = await lossesShown(gateways, ledger)
+  const { keys, rows, losses: lossesOfRows } = await verifyRows(records, ledger)
+  losses.push(...lossesOfRows)
   const expected = recount(ledger)
-  await sleep(HOT_TTL_MS)
-  await verifyShown(gateways, ledger, expected, losses)
-
-  const entries = ledger.entries()
-  const keys = entries.map(({ viewer, oid }) => ({ viewer, business: NUMBER, oid }))
-  const rows = await records.getMarkMany(keys)
-  entries.forEach((entry, place) => {
-    const [last, row] = [finalOf(entry), rows[place]]
-    if (row?.mark !== last?.mark || row?.markedAt !== last?.markedAt)
-      losses.push(
-        `record store: viewer ${entry.viewer}, subject ${entry.oid}: ${JSON.stringify(last)} was acknowledged, ${JSON.stringify(row)} is stored`,
-      )
-  })
 
   const drift: string[] = []
   let recounted = 0
@@ -104,6 +93,27 @@ export async function verifyMarks(
 }
 
 /** Marks, lists and counts as the gateways show them. */
+export async function lossesShown(gateways: readonly Role[], ledger: Ledger): Promise<string[]> {
+  const losses: string[] = []
+  await sleep(HOT_TTL_MS)
+  await verifyShown(gateways, ledger, recount(ledger), losses)
+  return losses
+}
+
+/** Marks in the record store. */
+export async function verifyRows(records: MarkRecords, ledger: Ledger) {
+  const entries = ledger.entries()
+  const keys = entries.map(({ viewer, oid }) => ({ viewer, business: NUMBER, oid }))
+  const rows = await records.getMarkMany(keys)
+  const losses = entries.flatMap((entry, place) => {
+    const [last, row] = [finalOf(entry), rows[place]]
+    if (row?.mark === last?.mark && row?.markedAt === last?.markedAt) return []
+    const words = `${JSON.stringify(last)} was acknowledged, ${JSON.stringify(row)} is stored`
+    return [`record store: viewer ${entry.viewer}, subject ${entry.oid}: ${words}`]
+  })
+  return { keys, rows, losses }
+}
+
 async function verifyShown(
   gateways: readonly Role[],
   ledger: Ledger,
