@@ -38,7 +38,7 @@ export function makeBalancer(places: readonly { url: string }[]): Balancer {
     role: {
       name: 'the balancer',
       get url() {
-        return ready[turn++ % Math.max(1, ready.length)] ?? (places[0]?.url as string)
+        return ready[turn++ % Math.max(1, ready.length)] ?? places[0]?.url ?? ''
       },
       metricsUrl: '',
       pid: () => undefined,
