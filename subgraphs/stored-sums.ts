@@ -22,6 +22,8 @@ export type SumPage<P> = {
 export type StoredSums = {
   /** Undefined as long as nothing is known. Also keeps the walk going. */
   of(business: BusinessNumber): StoredSum | undefined
+  /** The same, but does not keep the walk going. */
+  known(business: BusinessNumber): StoredSum | undefined
   stop(): Promise<void>
 }
 
@@ -69,12 +71,15 @@ export function makeStoredSums<P>(
     return place === undefined ? REST_MS : PAGE_EVERY_MS
   }
 
+  const knownOf = (business: BusinessNumber): StoredSum | undefined => known.get(business) ?? (isWhole ? NOTHING : undefined)
+
   return {
     of(business) {
       wantedAt = clock.now()
       worker.plan(PAGE_EVERY_MS)
-      return known.get(business) ?? (isWhole ? NOTHING : undefined)
+      return knownOf(business)
     },
+    known: knownOf,
     stop: () => worker.stop(),
   }
 }

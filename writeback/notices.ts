@@ -39,13 +39,18 @@ const ALL_STORES: readonly AnyStoreName[] = [...STORES, 'legacyStore']
 
 export function makeOutageNotices(clock: Clock, notices: Notices) {
   const downSince = new Map<AnyStoreName, number>()
+  /** Of outages that have ended. */
+  const downBefore = new Map<AnyStoreName, number>()
 
   function followOne(store: AnyStoreName, breaker: Pick<Breaker, 'isOpen' | 'onClose'>): void {
     breaker.onClose(() => {
       if (breaker.isOpen()) return
       const since = downSince.get(store)
       downSince.delete(store)
-      if (since !== undefined) notices.storeBack(store, clock.now() - since)
+      if (since === undefined) return
+      const lasted = clock.now() - since
+      downBefore.set(store, (downBefore.get(store) ?? 0) + lasted)
+      notices.storeBack(store, lasted)
     })
   }
 
@@ -67,6 +72,11 @@ export function makeOutageNotices(clock: Clock, notices: Notices) {
     openedOf,
     /** When the outage of this store began, in milliseconds since 1970. Undefined if the store is not known to be down. */
     downSince: (store: AnyStoreName): number | undefined => downSince.get(store),
+    /** Milliseconds of all outages of each store, including the current one. */
+    downMs(): Record<StoreName, number> {
+      const downOf = (store: StoreName) => (downBefore.get(store) ?? 0) + clock.now() - (downSince.get(store) ?? clock.now())
+      return { hotStore: downOf('hotStore'), log: downOf('log'), recordStore: downOf('recordStore') }
+    },
     /** A step failed. Not reported if the cause is a store that is known to be down. */
     failed(error: unknown): void {
       if (!ALL_STORES.some((name) => downSince.has(name) && saysDown(error, name))) notices.failed(error)

@@ -27,6 +27,7 @@ import { addExistenceJobMetrics, addExistenceMetrics, addHistoryHelpMetrics, add
 import { addMarkJobMetrics, addMarkMetrics, type MeasuredMarkStores } from '../metrics/mark-metrics.ts'
 import { reporter } from './reporter.ts'
 import { addRecordReadMetrics } from '../metrics/record-read-metrics.ts'
+import { addTenantMetrics, type MeasuredTenants } from '../metrics/tenant-metrics.ts'
 import { addJobMetrics, addServiceMetrics } from '../metrics/write-back-metrics.ts'
 
 /** Throws CONFIG_INVALID. `what`: subgraph or job. */
@@ -106,7 +107,12 @@ export async function openParts(
 
   const parts: Part[] = []
   for (const name of names) parts.push(await open[name]())
+  if (purpose.serves) addTenantMetrics(registry, tenantsByCapability(parts))
   return parts
+}
+
+function tenantsByCapability(parts: readonly Part[]): MeasuredTenants {
+  return Object.fromEntries(parts.flatMap(({ name, subgraph }) => ('tenants' in subgraph ? [[name, subgraph.tenants]] : [])))
 }
 
 /** `existence` serves history. Unless it is also a part of this process (`isShared`), it ends together with history. */

@@ -31,6 +31,7 @@ import type { SharedLookup } from './read/filter-loads.ts'
 import { makeResumeGuard, type ResumeGuardFigures } from './read/resume-guard.ts'
 import { makeSampler, type SampleFigures } from './read/sampler.ts'
 import { makeSeenReads } from './read/unseen.ts'
+import type { ReadTenants } from '../tenant-statistics.ts'
 import { makeExistenceResolvers } from './resolvers.ts'
 import { existenceSdl } from './schema.ts'
 import { guardSeenStores } from './stores/guarded.ts'
@@ -61,6 +62,7 @@ export type ExistenceSubgraph = {
   /** Waits for background work, and begins none. */
   drain(): Promise<void>
   figures(): ExistenceSubgraphFigures
+  tenants: ReadTenants
 }
 
 export type ExistenceSubgraphFigures = WritePathFigures & {
@@ -140,6 +142,12 @@ export function makeExistenceSubgraph(
     onUnreadable: repairs.note,
   }
   const service = makeExistenceService(clock, businesses, sources, existence)
+  /** Filters hold all businesses of a viewer, so no business has rows of its own. */
+  const tenants: ReadTenants = () =>
+    businesses.all.map(({ name, number }) => ({
+      ...{ business: name, stored: undefined, downMs: outages.downMs() },
+      ...service.writes.of(number),
+    }))
   const sdl = existenceSdl(config.businesses)
   let schema: GraphQLSchema | undefined
 
@@ -148,7 +156,7 @@ export function makeExistenceSubgraph(
     sdl,
     /** Built on first use: a worker does not need it, nor does a simulation that starts thousands of processes. */
     get schema() {
-      return (schema ??= buildSubgraphSchema([{ typeDefs: parse(sdl), resolvers: makeExistenceResolvers(businesses, service) }]))
+      return (schema ??= buildSubgraphSchema([{ typeDefs: parse(sdl), resolvers: makeExistenceResolvers(businesses, service, tenants) }]))
     },
     service,
     makeLoaders: makeExistenceLoaders(reads.reasons),
@@ -180,6 +188,7 @@ export function makeExistenceSubgraph(
       legacy: legacyFiguresOf(legacy, migration),
       outages: outagesOf(guarded),
     }),
+    tenants,
   }
 }
 

@@ -4,7 +4,9 @@ import type { Degraded } from '../../core/outage/degraded.ts'
 import type { ProgressKey } from '../../core/domain.ts'
 import { requireViewer, type Viewer } from '../../core/viewer.ts'
 import type { ExistenceLoaders } from '../../loaders/feed-existence.ts'
+import { bigCount } from '../big-count.ts'
 import { subjectId, subjectResolvers, subjectsOf, type SubjectEntity } from '../subjects.ts'
+import { tenantAnswers, type ReadTenants } from '../tenant-statistics.ts'
 import { timestamp } from '../timestamp.ts'
 import { orUserErrors, type UserError } from '../user-errors.ts'
 import type { ExistenceService } from './write/service.ts'
@@ -22,7 +24,7 @@ type PlayedInput = IssuedInput & { playedAt?: number | null }
 /** Valid ids of one business. The entities are built from them only if they are selected. */
 type Listed = { listed: { business: HistoryBusiness; ids: readonly string[] } | undefined }
 
-export function makeExistenceResolvers(businesses: Businesses, service: ExistenceService) {
+export function makeExistenceResolvers(businesses: Businesses, service: ExistenceService, tenants: ReadTenants) {
   const listed = (business: string, ids: readonly string[]): Listed => ({ listed: { business: businesses.byName(business), ids } })
 
   const query = {
@@ -32,6 +34,7 @@ export function makeExistenceResolvers(businesses: Businesses, service: Existenc
       const unseen = await service.unseen(requireViewer(context.viewer), business, candidates, exclude ?? [], context.degraded)
       return { ...unseen, ...listed(business, unseen.ids) }
     },
+    existenceTenants: (_: unknown, __: unknown, { viewer }: ExistenceContext) => tenantAnswers(tenants, viewer),
     whyHidden(_: unknown, args: { business: string; id: string; viewer: string }, context: ExistenceContext) {
       return service.whyHidden(context.viewer, args.business, args.id, args.viewer)
     },
@@ -66,6 +69,7 @@ export function makeExistenceResolvers(businesses: Businesses, service: Existenc
 
   return {
     Timestamp: timestamp,
+    BigCount: bigCount,
     Query: query,
     Mutation: mutation,
     Unseen: { subjects: entitiesOf },

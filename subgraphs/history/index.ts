@@ -13,6 +13,7 @@ import type { MayHavePlayed } from '../../loaders/progress.ts'
 import { openChangeStream } from './read/change-stream.ts'
 import { startHistoryJob, type HistoryJob } from './persist/job.ts'
 import { makeOutageNotices, noticeReplays, noticesOf, type Notices } from '../../writeback/notices.ts'
+import type { ReadTenants } from '../tenant-statistics.ts'
 import { makeHistoryResolvers } from './resolvers.ts'
 import { historySdl } from './schema.ts'
 import type { HistoryFigures, HistoryService } from './write/service.ts'
@@ -35,6 +36,7 @@ export type HistorySubgraph = {
   /** Applies the journal if the hot store answers, sends all aggregated keys to the log, and waits for them to arrive. */
   drain(): Promise<void>
   figures(): HistorySubgraphFigures
+  tenants: ReadTenants
 }
 
 export type HistorySubgraphFigures = WriteBackFigures & {
@@ -75,7 +77,7 @@ export function makeHistorySubgraph(
   const { hot, log, records } = stores
   const { history } = config
   const businesses = makeBusinesses(config.businesses)
-  const { guarded, writeBack, service, mayLack, persist, drain } = makeWritePath(
+  const { guarded, writeBack, service, quotas, mayLack, persist, drain } = makeWritePath(
     clock,
     businesses,
     { ...stores, journals, recordPlays: help.recordPlays, stageWritten: help.stageWritten },
@@ -92,6 +94,11 @@ export function makeHistorySubgraph(
     outages.opened,
   )
   outages.follow(guarded)
+  const tenants: ReadTenants = (measure) =>
+    businesses.all.map(({ name, number }) => ({
+      ...{ business: name, stored: quotas.storedOf(number, measure), downMs: outages.downMs() },
+      ...quotas.writes.of(number),
+    }))
   const resolvers = makeHistoryResolvers(businesses, service, {
     async timeline(viewer, numbers, before, first, degraded) {
       noteLack([viewer], mayLack, degraded)
@@ -99,6 +106,7 @@ export function makeHistorySubgraph(
     },
     changes: (viewer, since, degraded) => openChangeStream(service, guarded.hot, businesses, clock, viewer, since, degraded),
     isLogDown: guarded.breakers.log.isOpen,
+    tenants,
   })
   const sdl = historySdl(config.businesses)
 
@@ -132,6 +140,7 @@ export function makeHistorySubgraph(
       recordReads: guarded.recordReads(),
       outages: outagesOf(guarded, outages.downSince),
     }),
+    tenants,
   }
 }
 

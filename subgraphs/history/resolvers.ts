@@ -4,7 +4,9 @@ import type { Degraded } from '../../core/outage/degraded.ts'
 import type { Place, ProgressChange, ProgressKey, ViewerId } from '../../core/domain.ts'
 import { decodeCursor } from './model/places.ts'
 import { requireViewer, type Viewer } from '../../core/viewer.ts'
+import { bigCount } from '../big-count.ts'
 import { knownOf, subjectId, subjectResolvers, subjectsOf } from '../subjects.ts'
+import { tenantAnswers, type ReadTenants } from '../tenant-statistics.ts'
 import { timestamp } from '../timestamp.ts'
 import { makeHistoryAnswers, progressId, progressOf, type HistorySubject, type ReportPayload } from './answers.ts'
 import type { HistoryContext } from './context.ts'
@@ -23,6 +25,7 @@ export type HistoryReads = {
   ): Promise<TimelinePage>
   changes(viewer: Viewer, since: string | undefined, degraded: Degraded): Promise<AsyncIterableIterator<ProgressChange>>
   isLogDown(): boolean
+  tenants: ReadTenants
 }
 
 export function makeHistoryResolvers(businesses: Businesses, service: HistoryService, reads: HistoryReads) {
@@ -37,6 +40,7 @@ export function makeHistoryResolvers(businesses: Businesses, service: HistorySer
       const page = await reads.timeline(viewer.id, numbers, before, args.first, context.degraded)
       return historyOf(page, before !== undefined)
     },
+    historyTenants: (_: unknown, __: unknown, { viewer }: HistoryContext) => tenantAnswers(reads.tenants, viewer),
     historySettings: (_: unknown, __: unknown, context: HistoryContext) =>
       service.settings(requireViewer(context.viewer), context.degraded),
   }
@@ -63,6 +67,7 @@ export function makeHistoryResolvers(businesses: Businesses, service: HistorySer
 
   return {
     Timestamp: timestamp,
+    BigCount: bigCount,
     Query: query,
     Mutation: makeHistoryMutations(businesses, service, reads.isLogDown),
     Subscription: subscription,

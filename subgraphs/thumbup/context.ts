@@ -1,4 +1,5 @@
 /** The request context of thumbup's resolvers, and the reads they call. */
+import type { ReadTenants } from '../tenant-statistics.ts'
 import type { Degraded } from '../../core/outage/degraded.ts'
 import type { BusinessNumber, CountedSubject, MarkPlace, Subject, ViewerId } from '../../core/domain.ts'
 import type { Viewer } from '../../core/viewer.ts'
@@ -16,6 +17,7 @@ export type ThumbupContext = {
 }
 
 export type ThumbupReads = {
+  tenants: ReadTenants
   /** Reads the likers of subjects of one business. */
   likers(business: BusinessNumber, ...asked: Parameters<LikersRead>): ReturnType<LikersRead>
   likes(

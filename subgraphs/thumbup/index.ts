@@ -18,6 +18,7 @@ import type { ThumbupJob, ThumbupJobFigures } from './persist/job.ts'
 import { readLikes } from './read/likes.ts'
 import type { PipelineFigures, ThumbupStores } from './write/pipeline.ts'
 import { startQuotas } from './write/quotas.ts'
+import type { ReadTenants } from '../tenant-statistics.ts'
 import type { CountRefresh } from './read/refresh.ts'
 import { makeThumbupResolvers } from './resolvers.ts'
 import { thumbupSdl } from './schema.ts'
@@ -44,6 +45,7 @@ export type ThumbupSubgraph = {
   /** Applies the journal if the hot store answers, sends everything aggregated to the log and waits until it is there. */
   drain(): Promise<void>
   figures(): ThumbupSubgraphFigures
+  tenants: ReadTenants
   /** The subscriptions of counts in this process, and their distinct subjects. */
   following(): { streams: number; subjects: number }
 }
@@ -72,7 +74,13 @@ export function makeThumbupSubgraph(
     (business, error) => partOf(business).notices.failed(error),
   )
   const service = makeThumbupService(clock, businesses, (business) => partOf(business).pipeline, quotas, audience)
+  const statistics: ReadTenants = (measure) =>
+    businesses.all.map(({ name, number }) => ({
+      ...{ business: name, stored: quotas.storedOf(number, measure), downMs: partOf(number).downMs() },
+      ...service.writes.of(number),
+    }))
   const resolvers = makeThumbupResolvers(businesses, service, {
+    tenants: statistics,
     likers: (business, asked, degraded) => partOf(business).likers(asked, degraded),
     likes(viewer, business, before, first, degraded) {
       const { guarded, fills, writes } = partOf(business).pipeline
@@ -123,6 +131,7 @@ export function makeThumbupSubgraph(
         },
       }
     },
+    tenants: statistics,
     refreshOf: (business) => partOf(business).refresh,
     async drain() {
       await quotas.stop()

@@ -6,6 +6,7 @@ import type { Clock } from '../../core/clock.ts'
 import type { Config } from '../../config/config.ts'
 import { hasFeed } from '../../config/feed.ts'
 import type { BusinessNumber } from '../../core/domain.ts'
+import type { StoreName } from '../../core/outage/degraded.ts'
 import type { GuardOptions } from '../../core/outage/guard.ts'
 import type { Random } from '../../core/random.ts'
 import { makeOutageNotices, noticeReplays, type Notices } from '../../writeback/notices.ts'
@@ -25,6 +26,8 @@ export type Part = {
   followers: CountFollowers
   name: string | undefined
   notices: Notices
+  /** Milliseconds for which each store was down. */
+  downMs(): Record<StoreName, number>
 }
 
 export type Parts = {
@@ -92,6 +95,7 @@ export function makeParts(
       followers: makeCountFollowers(clock, guarded.cache, counts, config.thumbup.countsWindowMs),
       name: tenant?.name,
       notices: { ...ours, failed: outages.failed },
+      downMs: outages.downMs,
     }
   }
 }

@@ -4,6 +4,7 @@ import type { CountedSubject } from '../../core/domain.ts'
 import { checkIds } from '../../core/input-limits.ts'
 import { requireViewer } from '../../core/viewer.ts'
 import { knownSubject, noteKnown, subjectResolvers, subjectsOf, type SubjectEntity } from '../subjects.ts'
+import { tenantAnswers } from '../tenant-statistics.ts'
 import { timestamp } from '../timestamp.ts'
 import { orUserErrors } from '../user-errors.ts'
 import { payloadOf, reconciliationOf, registeredOf } from './answers.ts'
@@ -43,6 +44,7 @@ export function makeThumbupResolvers(businesses: ThumbupBusinesses, service: Thu
       const viewer = requireViewer(context.viewer)
       return { id: userId({ id: args.id ?? viewer.id }) }
     },
+    likesTenants: (_: unknown, __: unknown, { viewer }: ThumbupContext) => tenantAnswers(reads.tenants, viewer),
     async reconcile(_: unknown, args: SubjectsArgs, context: ThumbupContext) {
       const reconciled = await service.reconcile(context.viewer, args.business, args.ids, context.degraded)
       return reconciliationOf(businesses.byName(args.business).entity, reconciled)

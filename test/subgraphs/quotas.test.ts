@@ -74,6 +74,8 @@ describe('sums of stored rows', () => {
   test('a store is not read until its sums are wanted, and no longer an hour later', async () => {
     const { store, sums, pass } = walked(3, () => false)
     await pass(2_000)
+    expect(sums.known(1)).toBe(undefined)
+    await pass(2_000)
     expect(store.reads).toBe(0)
     expect(sums.of(1)).toBe(undefined)
     await pass(2_000)

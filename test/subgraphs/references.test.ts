@@ -22,7 +22,7 @@ const REGIONS = 4
 const resolvers = {
   history: makeHistoryResolvers(businesses, none, { isLogDown: none } as never),
   thumbup: makeThumbupResolvers(makeThumbupBusinesses(config.businesses), none, { isRestricted: none } as never),
-  'feed-existence': makeExistenceResolvers(businesses, none),
+  'feed-existence': makeExistenceResolvers(businesses, none, none),
   feed: makeFeedResolvers(businesses.byName('post'), REGIONS, none, none, { follows: none } as never),
 }
 const schemas = ourSubgraphs(config).map(({ name, sdl }) => ({

@@ -44,6 +44,20 @@ const report = (id: string) => history.service.report(viewer, [{ business: 'vide
 const kinds = () => said.map(([what]) => what)
 
 describe('an outage', () => {
+  it('counts as degraded time while it lasts and after it, for its store alone', async () => {
+    const downMs = () => history.tenants(false)[0]?.downMs
+    expect(downMs()).toEqual({ hotStore: 0, log: 0, recordStore: 0 })
+    stores.set('hot', 'down')
+    await report('1')
+    await until('the outage shows', () => (downMs()?.hotStore ?? 0) > 20)
+    stores.set('hot', 'up')
+    await until('the outage has ended', () => kinds().includes('back'))
+    const lasted = downMs()
+    await new Promise((resolve) => setTimeout(resolve, 50))
+    expect(downMs()).toEqual(lasted)
+    expect(lasted).toMatchObject({ hotStore: said.find(([what]) => what === 'back')?.[2], log: 0, recordStore: 0 })
+  })
+
   it('of the hot store is reported once, and so are its end and the replay of the journal', async () => {
     stores.set('hot', 'down')
     for (let i = 0; i < 20; i++) await report(String(i))

@@ -3,11 +3,12 @@ import type { Businesses } from '../../../config/businesses.ts'
 import type { ExistenceConfig } from '../../../config/feed-existence.ts'
 import type { Clock } from '../../../core/clock.ts'
 import { claimedDay, dayOf } from '../../../core/day-token.ts'
-import type { Play } from '../../../core/domain.ts'
+import type { BusinessNumber, Play } from '../../../core/domain.ts'
 import { checkIds } from '../../../core/input-limits.ts'
 import { saysDown, saysFull, type Degraded } from '../../../core/outage/degraded.ts'
 import { rewardOf } from '../../../core/rewards.ts'
-import { makeWriteRates } from '../../write-rates.ts'
+import { makeTenantWrites, type TenantWrites } from '../../tenant-statistics.ts'
+import { makeWriteRates, type WriteRates } from '../../write-rates.ts'
 import type { Viewer } from '../../../core/viewer.ts'
 import { checkPlayedAt, type PlayedAtLimits } from '../inputs.ts'
 import type { PlayWrite, SeenStore } from '../stores/hot-store.ts'
@@ -51,6 +52,7 @@ export type Recording = {
     dayToken?: string,
   ): Promise<FirstOfDay & { recordedCount: number; visible: boolean }>
   figures(): RecordingFigures
+  writes: TenantWrites
 }
 
 export type RecordingSources = {
@@ -71,9 +73,19 @@ export function makeRecording(
   { hot, log, staging, logged, rewards }: RecordingSources,
   options: RecordingOptions,
 ): Recording {
+  const writes = makeTenantWrites()
   const issueRates = makeWriteRates(clock, businesses, ({ existence }) => existence?.issuesPerSecondMax, 'issue')
   const playRates = makeWriteRates(clock, businesses, ({ existence }) => existence?.playsPerSecondMax, 'play')
   const figures: RecordingFigures = { issued: 0, issuedLost: 0, played: 0, logged: 0 }
+
+  function admit(rates: WriteRates, business: BusinessNumber, count: number): void {
+    try {
+      rates.admit(business, count)
+    } catch (error) {
+      writes.overQuota(business, count)
+      throw error
+    }
+  }
 
   /** A full store accepts nothing either. */
   const isWithout = (error: unknown): boolean => saysDown(error, 'hotStore') || saysFull(error)
@@ -96,7 +108,7 @@ export function makeRecording(
       // The last occurrence of a repeated id counts, since later in the list is newer.
       const distinct = [...new Set(ids.toReversed())].reverse()
       if (distinct.length === 0) return { recorded: true, ...NOT_CLAIMED }
-      issueRates.admit(number, distinct.length)
+      admit(issueRates, number, distinct.length)
       const { issuedCap: cap, issuedMinAgeMs: minAgeMs, issuedHardCap: hardCap, issuedTtlMs: ttlMs } = options
       const now = clock.now()
       const day = dayOf(now)
@@ -106,6 +118,7 @@ export function makeRecording(
           const firstOfDay = await hot.putIssued(viewer.id, number, distinct, { now, cap, minAgeMs, hardCap, ttlMs, day: claim })
           if (firstOfDay) rewards.send([rewardOf(viewer.id, number, day, 'FIRST_ISSUE')])
           figures.issued += distinct.length
+          writes.accepted(number, distinct.length)
           return { recorded: true, dayToken: token, firstOfDay }
         },
         async () => {
@@ -123,7 +136,7 @@ export function makeRecording(
       const subject = { viewer: viewer.id, business: number }
       const { claim, token } = rewards.check('FIRST_PLAY', subject, claimedDay(at, now), dayToken)
       const distinct = [...new Set(ids)]
-      playRates.admit(number, distinct.length)
+      admit(playRates, number, distinct.length)
       const plays: PlayWrite[] = distinct.map((oid) => ({ ...subject, oid, playedAt: at, day: claim }))
       const answer = await orWithoutHot<FirstOfDay & { visible: boolean }>(
         async () => {
@@ -139,8 +152,10 @@ export function makeRecording(
         degraded,
       )
       figures.played += plays.length
+      writes.accepted(number, plays.length)
       return { recordedCount: plays.length, ...answer }
     },
     figures: () => ({ ...figures }),
+    writes,
   }
 }

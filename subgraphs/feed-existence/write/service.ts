@@ -17,6 +17,7 @@ import { checkCandidates } from '../inputs.ts'
 import type { SeenReads, Unseen } from '../read/unseen.ts'
 import type { Arrears } from '../read/viewer-reads.ts'
 import { readWhyHidden, type WhyHidden } from '../read/why-hidden.ts'
+import type { TenantWrites } from '../../tenant-statistics.ts'
 import { makeRecording, type Recording, type RecordingFigures, type RecordingOptions, type RecordingSources } from './recording.ts'
 
 /** Candidates of `unseen`, and those dropped. */
@@ -30,6 +31,7 @@ export type ExistenceService = Pick<Recording, 'recordIssued' | 'recordPlayed'> 
   /** Throws BUSINESS_UNKNOWN, ID_INVALID, FORBIDDEN, UNAUTHENTICATED, and the code of a store that does not answer. */
   whyHidden(asker: Viewer | undefined, business: string, id: string, viewer: ViewerId): Promise<WhyHidden>
   figures(): ExistenceFigures
+  writes: TenantWrites
 }
 
 export type ExistenceSources = RecordingSources & {
@@ -79,5 +81,6 @@ export function makeExistenceService(
       )
     },
     figures: () => ({ ...recording.figures(), ...figures }),
+    writes: recording.writes,
   }
 }

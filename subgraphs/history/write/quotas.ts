@@ -12,6 +12,7 @@ import { apartIfPartIsOut } from '../../../core/outage/part-outage.ts'
 import { getProgressMany } from '../../../loaders/progress.ts'
 import { added, makeStoredSums, type StoredSum, type SumPage } from '../../stored-sums.ts'
 import { orReject, rejectedBy, type Rejected } from '../../user-errors.ts'
+import { makeTenantWrites, type TenantWrites } from '../../tenant-statistics.ts'
 import { makeWriteRates } from '../../write-rates.ts'
 import { encodeProgress } from '../model/record-codec.ts'
 import type { CheckedReport } from '../inputs.ts'
@@ -21,8 +22,11 @@ import type { RecordStore } from '../stores/record-store.ts'
 export type HistoryQuotas = {
   /** Rejects reports above a quota. In the order of `checked`. */
   check(checked: readonly (CheckedReport | Rejected)[]): Promise<(CheckedReport | Rejected)[]>
-  /** The stored records of a business, as far as they are summed up. */
-  storedOf(business: BusinessNumber): StoredSum | undefined
+  /** Counts the answers to valid reports, by business. Both in the order of the inputs. */
+  count(valid: readonly (CheckedReport | Rejected)[], answers: readonly { outcome: string }[]): void
+  writes: TenantWrites
+  /** The stored records of a business, as far as they are summed up. `measure`: also continues to sum up. */
+  storedOf(business: BusinessNumber, measure: boolean): StoredSum | undefined
   stop(): Promise<void>
 }
 
@@ -36,6 +40,7 @@ export function startHistoryQuotas(
   mayLack: MayLack,
   onError: (error: unknown) => void,
 ): HistoryQuotas {
+  const writes = makeTenantWrites()
   const rates = makeWriteRates(clock, businesses, ({ history }) => history?.reportsPerSecondMax, 'report')
   const sums = makeStoredSums<ProgressKey>(
     clock,
@@ -87,7 +92,16 @@ export function startHistoryQuotas(
       })
       return judged
     },
-    storedOf: sums.of,
+    count(valid, answers) {
+      valid.forEach((each, place) => {
+        if ('outcome' in each) return
+        const answer = answers[place]
+        if (answer?.outcome === 'ACCEPTED') writes.accepted(each.business)
+        else if (answer !== undefined && 'code' in answer && answer.code === 'QUOTA_EXCEEDED') writes.overQuota(each.business)
+      })
+    },
+    writes,
+    storedOf: (business, measure) => (measure ? sums.of(business) : sums.known(business)),
     stop: () => sums.stop(),
   }
 }

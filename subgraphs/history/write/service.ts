@@ -79,7 +79,7 @@ export function makeHistoryService(
   options: HistoryServiceOptions,
   writes: HistoryWrites = makeHistoryWrites(hot, records, options.timelineCap, businesses),
   stageWritten?: StageWritten,
-  quotas?: Pick<HistoryQuotas, 'check'>,
+  quotas?: Pick<HistoryQuotas, 'check' | 'count'>,
 ): HistoryService {
   const figures: HistoryFigures = { accepted: 0, stale: 0, paused: 0, rejected: 0 }
 
@@ -97,6 +97,7 @@ export function makeHistoryService(
     const answers = checked.map((each) => ('record' in each ? answerOf(each, outcomes[next++] as WriteOutcome, now) : each))
     await lookUpStale(hot, records, answers, degraded)
     for (const each of answers) figures[FIGURE_OF[each.outcome]]++
+    quotas?.count(valid, answers)
     await followUp(reports, outcomes, { stageWritten, aggregate, reward })
     return answers
   }

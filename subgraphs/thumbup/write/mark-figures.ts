@@ -1,4 +1,6 @@
 /** Counts the answers to marks. */
+import type { BusinessNumber } from '../../../core/domain.ts'
+import { makeTenantWrites } from '../../tenant-statistics.ts'
 import type { SetMarkInput } from '../inputs.ts'
 import type { MarkAnswer } from './mark-answers.ts'
 
@@ -14,8 +16,12 @@ const FIGURE_OF = { ACCEPTED: 'accepted', STALE: 'stale', REJECTED: 'rejected' }
 export function makeMarkFigures() {
   const figures = { accepted: 0, changed: 0, stale: 0, rejected: 0, journaled: 0 }
   const sources = new Map<string, number>()
+  const writes = makeTenantWrites()
 
-  function count(each: MarkAnswer, { source }: SetMarkInput): void {
+  /** `business`: of a valid mark. */
+  function count(each: MarkAnswer, { source }: SetMarkInput, business: BusinessNumber | undefined): void {
+    if (business !== undefined && each.outcome === 'ACCEPTED') writes.accepted(business)
+    if (business !== undefined && each.outcome === 'REJECTED' && each.code === 'QUOTA_EXCEEDED') writes.overQuota(business)
     figures[FIGURE_OF[each.outcome]]++
     if (each.outcome !== 'ACCEPTED') return
     if (each.journaled === true) figures.journaled++
@@ -27,6 +33,7 @@ export function makeMarkFigures() {
 
   return {
     count,
+    writes,
     figures: (): ThumbupFigures => ({ ...figures, sources: Object.fromEntries(sources) }),
   }
 }

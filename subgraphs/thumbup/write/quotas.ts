@@ -21,8 +21,8 @@ export type Quotas = {
   admit(write: Pick<MarkWrite, 'business'>): void
   /** QUOTA_EXCEEDED if there is no room for a new mark or a new tombstone; otherwise undefined. */
   fullFor(write: Pick<MarkWrite, 'business' | 'oid' | 'mark'>): TidemarkError | undefined
-  /** The stored marks of a business, as far as they are summed up. */
-  storedOf(business: BusinessNumber): StoredSum | undefined
+  /** The stored marks of a business, as far as they are summed up. `measure`: also continues to sum up. */
+  storedOf(business: BusinessNumber, measure: boolean): StoredSum | undefined
   stop(): Promise<void>
 }
 
@@ -74,7 +74,7 @@ export function startQuotas(
         { path: ['business'] },
       )
     },
-    storedOf: (business) => walkOf(business).of(business),
+    storedOf: (business, measure) => (measure ? walkOf(business).of(business) : walks.get(business)?.known(business)),
     async stop() {
       await Promise.all(Array.from(walks.values(), (walk) => walk.stop()))
     },

@@ -31,6 +31,7 @@ import { checkQuotas } from './quota-check.ts'
 import type { Quotas } from './quotas.ts'
 import { reconcile, type Reconciliation } from '../persist/reconciler.ts'
 import { registerSubjects } from './registration.ts'
+import type { TenantWrites } from '../../tenant-statistics.ts'
 import type { Rejected } from '../../user-errors.ts'
 import type { Registration } from '../stores/record-store.ts'
 
@@ -46,6 +47,7 @@ export type ThumbupService = {
   /** Throws FORBIDDEN, UNAUTHENTICATED, BUSINESS_UNKNOWN, BUSINESS_DELETED, IDS_TOO_MANY, ID_INVALID. */
   reconcile(viewer: Viewer | undefined, business: string, ids: readonly string[], degraded: Degraded): Promise<Reconciliation>
   figures(): ThumbupFigures
+  writes: TenantWrites
 }
 
 export function makeThumbupService(
@@ -67,7 +69,7 @@ export function makeThumbupService(
       if (first?.status === 'unreadable' && outcomes.every(({ status }) => status === 'unreadable')) throw first.error
       return outcomes.map((outcome, index) => answerOf(pipeline, writes[index] as CheckedMark, outcome))
     })
-    answers.forEach((each, index) => figures.count(each, inputs[index] as SetMarkInput))
+    answers.forEach((each, index) => figures.count(each, inputs[index] as SetMarkInput, businessOf(checked[index])))
     return answers
   }
 
@@ -87,5 +89,10 @@ export function makeThumbupService(
       }
     },
     figures: figures.figures,
+    writes: figures.writes,
   }
+}
+
+function businessOf(checked: CheckedMark | Rejected | undefined): BusinessNumber | undefined {
+  return checked === undefined || 'outcome' in checked ? undefined : checked.business
 }

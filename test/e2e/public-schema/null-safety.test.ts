@@ -34,6 +34,9 @@ const QUERIES = [
   ['unseen', `unseen(business: "video", candidates: ${many(501)}) { ids }`, VIEWER, 'CANDIDATES_TOO_MANY'],
   ['whyHidden', 'whyHidden(business: "video", id: "1", viewer: "7") { hidden }', VIEWER, 'UNAUTHORIZED_FIELD_OR_TYPE'],
   ['whyHidden', 'whyHidden(business: "vidoe", id: "1", viewer: "7") { hidden }', OPERATOR, 'BUSINESS_UNKNOWN'],
+  ...(['historyTenants', 'likesTenants', 'existenceTenants'] as const).flatMap((field) => [
+    [field, `${field} { business }`, VIEWER, 'UNAUTHORIZED_FIELD_OR_TYPE'] as const,
+  ]),
   ['viewerHistory', 'viewerHistory { edges { cursor } }', NOBODY, 'UNAUTHENTICATED'],
   ['viewerHistory', 'viewerHistory(first: 0) { edges { cursor } }', VIEWER, 'FIRST_INVALID'],
   ['viewerHistory', 'viewerHistory(after: "x") { edges { cursor } }', VIEWER, 'CURSOR_INVALID'],
