@@ -20,7 +20,10 @@ export type Generations = {
   stop(): Promise<void>
 }
 
-export function makeGenerations(layouts: LiveValue<CacheLayout>, connect: (address: string) => GuardedNode): Generations {
+/** The layout in use, and its changes. */
+export type Layouts = Pick<LiveValue<CacheLayout>, 'current' | 'follow'>
+
+export function makeGenerations(layouts: Layouts, connect: (address: string) => GuardedNode): Generations {
   let nodes = new Map<string, GuardedNode>()
   let oldest: Generation = makeGeneration(layouts.current().value)
   let newest = oldest

@@ -9,11 +9,9 @@
  * Without `minVersion`, such a value stays until its end (`ttlMs`).
  */
 import type { Clock } from '../core/clock.ts'
-import type { LiveValue } from '../core/live-value.ts'
 import type { Random } from '../core/random.ts'
-import type { CacheLayout } from '../config/cache.ts'
 import { makeClassFigures } from './class-figures.ts'
-import { makeGenerations, type Pools } from './generations.ts'
+import { makeGenerations, type Pools, type Layouts } from './generations.ts'
 import { makeGuardedNode, type NodeNotices } from './guarded-node.ts'
 import { makeLoads } from './loads.ts'
 import type { NodeClient } from './node-client.ts'
@@ -38,7 +36,7 @@ export type TieredCacheOptions = {
 export function makeTieredCache(
   clock: Clock,
   random: Random,
-  layouts: LiveValue<CacheLayout>,
+  layouts: Layouts,
   connect: (address: string) => NodeClient,
   options: TieredCacheOptions = {},
   notices: NodeNotices = { down: () => undefined, up: () => undefined },

@@ -106,13 +106,20 @@ function addDeployment(program: Command): void {
     })
 
   program
-    .command('layout')
-    .description("Show, check or set the layout of the cache: 'layout show', 'layout check FILE', 'layout set FILE --expect VERSION'")
-    .argument('<what>', 'show, check or set')
-    .argument('[file]', 'YAML or JSON file with the pools main, backup and l1')
-    .option('--expect <version>', 'the version that the change replaces, as `layout show` prints it. Another version is left as it is')
+    .command('config')
+    .description(
+      "Change settings while processes run: 'config get', 'check FILE', 'set FILE', 'diff FILE', 'diff VERSION [VERSION]', 'history', 'rollback VERSION'. 'config print' shows the configuration in effect, with the source of each setting. 'config schema' prints its JSON Schema",
+    )
+    .argument('<what>', 'get, check, set, diff, history, rollback, print or schema')
+    .argument('[arguments...]', 'a YAML or JSON file with live settings, or a version')
+    .option('--expect <version>', 'the version that `set` replaces. Default: that of the first line of the file, as `config get` prints it')
+    .option('--note <text>', 'a note for `history`')
+    .option('--live', 'the schema of a live version, not that of tidemark.yaml')
+    .option(...DATA)
     .option(...CONFIG)
-    .action(async (what: string, file: string | undefined, flags) => (await import('./layout.ts')).layout(what, file, flags, console.log))
+    .action(async (what: string, args: string[], flags) =>
+      (await import('./configuration/command.ts')).config(what, args, flags, console.log),
+    )
 
   program
     .command('plan')

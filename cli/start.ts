@@ -20,7 +20,7 @@ import { joinCountsAsPrimary, joinCountsAsWorker } from './metrics/count-relay.t
 import { isEmbedded, openRole } from './process/open-role.ts'
 import { serveOperators } from './process/operators.ts'
 import { serve } from './process/serve.ts'
-import { readGatewaySettings, readSettings, type Flags } from './process/settings.ts'
+import { readGatewaySettings, readSources, type Flags, type Settings } from './process/settings.ts'
 import { requireServed } from './process/subgraphs.ts'
 import { connectToPrimary, startWorkers } from './process/workers.ts'
 
@@ -28,43 +28,46 @@ export type Role = 'start' | 'gateway' | 'job'
 
 /** `name`: of a job. */
 export async function start(role: Role, flags: Flags, name: SubgraphName = 'history'): Promise<void> {
-  const config = role === 'job' ? readSettings(flags) : readGatewaySettings(flags)
-  if (role !== 'start' && isEmbedded(config)) {
+  const settings = role === 'job' ? readSources(flags) : readGatewaySettings(flags)
+  if (role !== 'start' && isEmbedded(settings.config)) {
     throw new TidemarkError(
       'CONFIG_INVALID',
       `"${role}" shares its stores with other processes: set stores.redis, kafka and mysql, or run "tidemark start"`,
     )
   }
-  if (cluster.isWorker) await runWorker(config)
-  else if (role === 'job') await runJob(name, config)
-  else if (config.server.workers > 1) await runPrimary(config)
-  else await runServing(role, config)
+  if (cluster.isWorker) await runWorker(settings)
+  else if (role === 'job') await runJob(name, settings)
+  else if (settings.config.server.workers > 1) await runPrimary(settings)
+  else await runServing(role, settings)
 }
 
 /** Requests, and for `start` also the jobs, in this process. */
-async function runServing(role: Role, config: Config): Promise<void> {
-  const opened = await openRole(SUBGRAPH_NAMES, config, { serves: true, persists: role === 'start', journals: true })
-  const server = await serve(config, opened, { consoleOf: (parts) => makeConsole(config, opened, parts) })
+async function runServing(role: Role, settings: Settings): Promise<void> {
+  const opened = await openRole(SUBGRAPH_NAMES, settings, { serves: true, persists: role === 'start', journals: true })
+  const { config } = opened.live
+  const server = await serve(opened, { consoleOf: (parts) => makeConsole(config, opened, parts) })
   opened.drainOnSignal({ name: 'requests', run: () => server.close() })
   announce((await server.listen()).url, config)
 }
 
 /** A process of `--workers` that answers requests; the primary has the lock and the jobs. */
-async function runWorker(config: Config): Promise<void> {
+async function runWorker(settings: Settings): Promise<void> {
   const registry = new Registry()
   const primary = connectToPrimary(registry)
   const relays = { progress: primary.relay, counts: joinCountsAsWorker() }
-  const opened = await openRole(SUBGRAPH_NAMES, config, { serves: true, persists: false, journals: false, registry, relays })
+  const opened = await openRole(SUBGRAPH_NAMES, settings, { serves: true, persists: false, journals: false, registry, relays })
   const { metricsOfAll } = primary
-  const server = await serve(config, opened, { metricsOfAll, consoleOf: (parts) => makeConsole(config, opened, parts, metricsOfAll) })
+  const { config } = opened.live
+  const server = await serve(opened, { metricsOfAll, consoleOf: (parts) => makeConsole(config, opened, parts, metricsOfAll) })
   opened.drainOnSignal({ name: 'requests', run: () => server.close() }, { name: 'primary', run: () => primary.leave() })
   primary.onReload(() => void server.reload('SIGHUP'))
   primary.ready((await server.listen()).url)
 }
 
-async function runPrimary(config: Config): Promise<void> {
+async function runPrimary(settings: Settings): Promise<void> {
   const relays = { counts: joinCountsAsPrimary() }
-  const opened = await openRole(SUBGRAPH_NAMES, config, { serves: false, persists: true, journals: false, relays })
+  const { config } = settings
+  const opened = await openRole(SUBGRAPH_NAMES, settings, { serves: false, persists: true, journals: false, relays })
   const workers = startWorkers(config.server.workers, opened.registry, opened.log)
   // Workers do not receive a signal that was sent to the primary. Without a supergraph, SIGHUP ends the process as usual.
   if (config.server.supergraph !== undefined) process.on('SIGHUP', () => workers.reload())
@@ -72,9 +75,10 @@ async function runPrimary(config: Config): Promise<void> {
   announce(await workers.listening, config)
 }
 
-async function runJob(name: SubgraphName, config: Config): Promise<void> {
+async function runJob(name: SubgraphName, settings: Settings): Promise<void> {
+  const { config } = settings
   requireServed(name, config)
-  const opened = await openRole([name], config, { serves: false, persists: true, journals: false })
+  const opened = await openRole([name], settings, { serves: false, persists: true, journals: false })
   addProcessMetrics(opened.registry)
   const operators = serveOperators(config, opened.stores, opened.registry, opened.log)
   opened.drainOnSignal({ name: 'operators', run: () => operators.close() })

@@ -6,12 +6,13 @@ import { checkName, requireServed } from './process/subgraphs.ts'
 
 export async function subgraph(name: string, flags: Flags): Promise<void> {
   const known = checkName(name, 'subgraph')
-  const config = readSubgraphSettings(flags)
+  const settings = readSubgraphSettings(flags)
+  const { config } = settings
   requireServed(known, config)
-  const opened = await openRole([known], config, { serves: true, persists: isEmbedded(config), journals: true })
+  const opened = await openRole([known], settings, { serves: true, persists: isEmbedded(config), journals: true })
   const [served] = opened.subgraphs
   if (served === undefined) throw new Error(`${known} was not opened`)
-  const server = await serveAlone(served, config, opened.stores, opened.registry, opened.log)
+  const server = await serveAlone(served, opened)
   opened.drainOnSignal({ name: 'requests', run: () => server.close() })
   const { url } = await server.listen()
   console.log(`The ${known} subgraph is ready: ${url}/`)

@@ -1,6 +1,5 @@
 /** The tiered cache of the feed: its layout of Memcached pools, and where the layout comes from. A part of config.ts. */
 import { z } from 'zod'
-import type { LiveSetting } from './live-setting.ts'
 import { count } from './values.ts'
 
 export type CacheNode = { host: string; port: number; weight: number }
@@ -50,21 +49,12 @@ export const cacheLayoutSchema = z
 
 export type CacheLayout = z.infer<typeof cacheLayoutSchema>
 
-export const CACHE_LAYOUT: LiveSetting<CacheLayout> = { name: 'cache.layout', schema: cacheLayoutSchema }
-
 /** The section `cache`. */
 export const cacheSchema = z
   .object({
     layout: cacheLayoutSchema
       .optional()
       .describe('The pools of Memcached nodes. Default: none, and each process caches in its own memory.'),
-    layoutFrom: z
-      .string()
-      .min(1)
-      .default('config')
-      .describe(
-        'Where the layout comes from. `config`: `cache.layout`, fixed until a restart. `redis`: a key in `stores.redis`, which `tidemark layout set` changes; `cache.layout` applies until the first change. Any other value: the path of a YAML or JSON file with the layout, which is watched.',
-      ),
     ttlMs: count(1_000, 86_400_000).default(600_000).describe('A value leaves the pools after this time.'),
     memoryBytesMax: count(1_048_576, 17_179_869_184)
       .default(67_108_864)
@@ -73,12 +63,3 @@ export const cacheSchema = z
   .strict()
 
 export type CacheConfig = z.infer<typeof cacheSchema>
-
-/** Relations between values, each with its reason. */
-export function cacheMistakes({ layout, layoutFrom }: CacheConfig, stores: { readonly redis?: unknown }): string[] {
-  if (layoutFrom === 'redis' && stores.redis === undefined)
-    return ['cache.layoutFrom: redis needs stores.redis: set it, or give the layout in a file or in cache.layout']
-  if (layoutFrom !== 'redis' && layoutFrom !== 'config' && layout !== undefined)
-    return ['cache: set either layout, or layoutFrom with the path of a file, so that there is one layout']
-  return []
-}

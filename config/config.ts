@@ -8,13 +8,15 @@
  */
 import { z } from 'zod'
 import { issuesBeside, mistakesOf, relationsBeside, withoutWrong, type ConfigSource } from './mistakes.ts'
+import { deepFreeze, mergeValues } from './merge.ts'
 import { TidemarkError } from '../core/errors.ts'
 
 import { count, DAY, MINUTE } from './values.ts'
 import { corsSchema, identitySchema, limitsSchema, persistedSchema, PERSISTED_MODES, remoteSchema } from './gateway.ts'
-import { cacheMistakes, cacheSchema } from './cache.ts'
+import { cacheSchema } from './cache.ts'
 import { feedMistakes, feedSectionSchema, FOLLOW_BUSINESS } from './feed.ts'
 import { existenceMistakes, existenceSchema } from './feed-existence.ts'
+import { liveSchema } from './live-settings.ts'
 import { legacyMistakes } from './legacy.ts'
 import { storesSchema } from './stores.ts'
 import { RESERVED_TYPES } from './reserved-types.ts'
@@ -59,6 +61,13 @@ const businessSchema = z
     thumbup: businessThumbupSchema.default({}).describe('Likes and dislikes of this business.'),
   })
   .strict()
+
+export const DEFAULT_BUSINESSES = [
+  { number: 1, name: 'video', entity: 'Video' },
+  { number: 2, name: 'article', entity: 'Article', glanceMax: 0 },
+  { number: 3, name: 'comic', entity: 'Comic', glanceMax: 0 },
+  { number: 4, name: 'post', entity: 'Post', glanceMax: 0 },
+] as const
 
 export const configSchema = z
   .object({
@@ -188,12 +197,7 @@ export const configSchema = z
       .array(businessSchema)
       .min(1)
       .max(256)
-      .default([
-        { number: 1, name: 'video', entity: 'Video' },
-        { number: 2, name: 'article', entity: 'Article', glanceMax: 0 },
-        { number: 3, name: 'comic', entity: 'Comic', glanceMax: 0 },
-        { number: 4, name: 'post', entity: 'Post', glanceMax: 0 },
-      ])
+      .default([...DEFAULT_BUSINESSES])
       .describe('Adding a business is a change of this list and a restart.'),
     remote: remoteSchema.default({}).describe('Limits of calls to remote subgraphs.'),
     history: z
@@ -227,6 +231,7 @@ export const configSchema = z
     feed: feedSectionSchema.default({}),
     limits: limitsSchema.default({}),
     persisted: persistedSchema.default({}),
+    live: liveSchema.default({}),
     supergraph: z
       .object({
         pollMs: count(0, DAY)
@@ -268,21 +273,6 @@ export function makeConfig(
   return deepFreeze(parsed.data)
 }
 
-function mergeValues(below: unknown, above: unknown): unknown {
-  if (above === undefined || above === null) return below
-  // A section may come from several sources. If a lower source set a value that is not an object, keep it, so that
-  // validation reports it.
-  if (isPlainObject(above) && below !== undefined && below !== null && !isPlainObject(below)) return below
-  if (!isPlainObject(below) || !isPlainObject(above)) return above
-  const merged: Record<string, unknown> = { ...below }
-  for (const [key, value] of Object.entries(above)) merged[key] = mergeValues(below[key], value)
-  return merged
-}
-
-function isPlainObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
-
 /** For processes that answer requests. Jobs and commands verify no tokens, and need no key. */
 export function missingKeys({ server, auth }: Config): string[] {
   if (server.mode !== 'production' || countKeys(auth) > 0) return []
@@ -309,7 +299,6 @@ function relationMistakes(config: Config): string[] {
   }
   mistakes.push(...thumbupMistakes(config.thumbup, stores), ...tenantMistakes(businesses, stores))
   mistakes.push(...existenceMistakes(config.existence, stores.regions), ...legacyMistakes(config.existence.legacy, businesses))
-  mistakes.push(...cacheMistakes(config.cache, stores))
   mistakes.push(...feedMistakes(config))
   for (const key of ['number', 'name', 'entity'] as const) {
     for (const value of repeated(businesses.map((business) => business[key])))
@@ -375,12 +364,4 @@ const NOT_FORWARDED =
 
 function repeated<T>(values: readonly T[]): Set<T> {
   return new Set(values.filter((value, index) => values.indexOf(value) !== index))
-}
-
-function deepFreeze<T>(value: T): T {
-  if (typeof value === 'object' && value !== null) {
-    for (const child of Object.values(value)) deepFreeze(child)
-    Object.freeze(value)
-  }
-  return value
 }

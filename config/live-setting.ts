@@ -1,18 +1,26 @@
-/** A setting whose value does not come with the configuration, but from a watched file or a key in Redis (`core/live-value.ts`). */
+/** A value that does not come with the configuration, but from a source that can change it while processes run (`core/live-value.ts`). */
 import { z, type ZodType, type ZodTypeDef } from 'zod'
 import { TidemarkError } from '../core/errors.ts'
 import { mistakesOf } from './mistakes.ts'
 
 export type LiveSetting<T> = {
-  /** As in the configuration, such as `cache.layout`. */
+  /** For messages. */
   readonly name: string
-  readonly schema: ZodType<T, ZodTypeDef, unknown>
+  /**
+   * The validated value. `place`: where it stands, for messages. Throws CONFIG_INVALID with one sentence per mistake, joined by newlines.
+   */
+  parse(value: unknown, place?: string): T
 }
 
-/** The validated value. `place`: where it stands, for messages. Throws CONFIG_INVALID with one sentence per mistake, joined by newlines. */
-export function checkedValue<T>({ name, schema }: LiveSetting<T>, value: unknown, place?: string): T {
-  const parsed = z.object({ [name]: schema }).safeParse({ [name]: value })
-  if (parsed.success) return parsed.data[name] as T
-  const sources = place === undefined ? [] : [{ name: place, values: { [name]: value } }]
-  throw new TidemarkError('CONFIG_INVALID', mistakesOf(parsed.error.issues, { [name]: value }, sources).join('\n'))
+/** `name`: as in the configuration, such as `cache.layout`. */
+export function settingOf<T>(name: string, schema: ZodType<T, ZodTypeDef, unknown>): LiveSetting<T> {
+  return {
+    name,
+    parse(value, place) {
+      const parsed = z.object({ [name]: schema }).safeParse({ [name]: value })
+      if (parsed.success) return parsed.data[name] as T
+      const sources = place === undefined ? [] : [{ name: place, values: { [name]: value } }]
+      throw new TidemarkError('CONFIG_INVALID', mistakesOf(parsed.error.issues, { [name]: value }, sources).join('\n'))
+    },
+  }
 }

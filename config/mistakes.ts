@@ -155,8 +155,13 @@ function isWritten(message: string): boolean {
   return !/^(String|Number|Array) must/.test(message)
 }
 
+/** `path`: such as `auth.secret`. */
+export function isSecret(path: string): boolean {
+  return SECRET.test(path)
+}
+
 function shown(name: string, value: unknown): string {
-  if (SECRET.test(name)) return ''
+  if (isSecret(name)) return ''
   const text = typeof value === 'object' && value !== null ? '' : JSON.stringify(value)
   if (text === '') return Array.isArray(value) ? 'a list is not possible here: ' : 'a mapping is not possible here: '
   return `${text.length > SHOWN_MAX ? `${text.slice(0, SHOWN_MAX)}…` : text} is not possible: `
@@ -169,15 +174,19 @@ function valueAt(values: unknown, path: Path): unknown {
   )
 }
 
-/** The source of the value in effect. */
 function origin(path: Path, sources: readonly ConfigSource[]): string {
+  const place = originOf(path, sources)
+  return place === undefined ? '' : ` (set ${sources.some(({ name }) => name === place) ? 'in' : 'by'} ${place})`
+}
+
+/** The source of the value in effect: its variable, its flag, or the name of the source. Undefined: the default. */
+export function originOf(path: Path, sources: readonly ConfigSource[]): string | undefined {
   const source = sources.findLast(({ values }) => valueAt(values, path) !== undefined)
-  if (source === undefined) return ''
   for (let length = path.length; length > 0; length--) {
-    const place = source.places?.[path.slice(0, length).join('.')]
-    if (place !== undefined) return ` (set by ${place})`
+    const place = source?.places?.[path.slice(0, length).join('.')]
+    if (place !== undefined) return place
   }
-  return ` (set in ${source.name})`
+  return source?.name
 }
 
 function waysToSet(path: Path, sources: readonly ConfigSource[]): string {

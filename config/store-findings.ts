@@ -30,7 +30,7 @@ export const STORE_FINDINGS = {
   'mysql-read-only': 'The server is read-only.',
   'mysql-packet': 'max_allowed_packet is too small for the largest filter.',
   'mysql-clock': 'The clock of the server is off.',
-  'cache-layout': 'The layout of the cache is not valid.',
+  'live-config': 'The newest live version is not valid, or cannot be read.',
   'memcached-down': 'A node of the cache does not answer.',
   'memcached-unfit': 'A node of the cache answers, and is no Memcached.',
   'memcached-version': 'A node of the cache is older than Memcached 1.6.',

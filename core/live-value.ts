@@ -3,8 +3,12 @@
  * that is not available, or that has an invalid value, changes nothing: the last valid value stays, and one log line has the reason.
  *
  * Values of one source have growing versions. Two processes may hold different versions for a moment. Sources: a fixed value (below), a
- * watched file (`cli/process/live-file.ts`), and a versioned key in Redis (`stores/redis/live-value.ts`).
+ * watched file (`cli/process/live-file.ts`), a folder of versions (`cli/process/live-folder.ts`), and a versioned key in Redis
+ * (`stores/redis/live-value.ts`).
  */
+import type { Clock } from './clock.ts'
+import { makeWorker } from './worker.ts'
+
 export type Versioned<T> = {
   readonly value: T
   /** Whole, grows with each change. 0: the value of the configuration, because the source has none yet. */
@@ -15,9 +19,14 @@ export type LiveValue<T> = {
   current(): Versioned<T>
   /** Calls the listener after each change, until the returned function is called. Not for the current value. */
   follow(listener: (now: Versioned<T>) => void): () => void
+  /** The reason why the newest value is not in use, as one sentence. Undefined: it is in use. */
+  problem(): string | undefined
   /** Ends watching. `current` stays. Idempotent. */
   stop(): Promise<void>
 }
+
+/** An earlier or the current version, as it was stored. `note`: of the operator who set it. */
+export type StoredVersion = { readonly version: number; readonly at: number; readonly value: unknown; readonly note?: string | undefined }
 
 /** A source that can be written. */
 export type LiveSource<T> = {
@@ -27,12 +36,17 @@ export type LiveSource<T> = {
    * Compare-and-set: stores this value as the next version if `expectedVersion` is the current one (0: none is stored). Throws
    * LIVE_VALUE_CHANGED otherwise, and CONFIG_INVALID for an invalid value. Neither changes anything.
    */
-  change(value: unknown, expectedVersion: number): Promise<Versioned<T>>
+  change(value: unknown, expectedVersion: number, note?: string): Promise<Versioned<T>>
+  /** The last versions, newest first. At most `VERSIONS_KEPT`. */
+  history(): Promise<readonly StoredVersion[]>
 }
+
+/** Versions that a source keeps. */
+export const VERSIONS_KEPT = 100
 
 /** A value that never changes. */
 export function fixedValue<T>(value: T): LiveValue<T> {
-  return { current: () => ({ value, version: 0 }), follow: () => () => undefined, stop: () => Promise.resolve() }
+  return { current: () => ({ value, version: 0 }), follow: () => () => undefined, problem: () => undefined, stop: () => Promise.resolve() }
 }
 
 /** The part that sources share: the current value and its listeners. `onError` gets the failures of listeners. */
@@ -61,6 +75,50 @@ export function makeHeldValue<T>(first: Versioned<T>, onError: (error: unknown) 
           onError(error)
         }
       }
+    },
+  }
+}
+
+export type Followed<T> = {
+  /** For messages, such as `the live configuration`. */
+  name: string
+  first: Versioned<T>
+  /** The newest value; undefined: the source has none. A rejection leaves the last value. */
+  read(current: Versioned<T>): Promise<Versioned<T> | undefined>
+  pollMs: number
+}
+
+/** Reads at once when it is woken, and at an interval. `report` gets one sentence per problem, and again when the reason changes. */
+export function followSource<T>(
+  { name, first, read, pollMs }: Followed<T>,
+  clock: Clock,
+  report: (sentence: string) => void,
+): LiveValue<T> & { wake(): Promise<void> } {
+  let problem: string | undefined
+  let isStopped = false
+  const held = makeHeldValue<T>(first, complain)
+  const worker = makeWorker(clock, look, () => pollMs, complain)
+
+  function complain(error: unknown): void {
+    const sentence = `${(error as Error).message.replaceAll('\n', '; ')}: the last value of ${name} stays`
+    if (sentence !== problem && !isStopped) report(sentence)
+    problem = sentence
+  }
+
+  async function look(): Promise<void> {
+    const found = await read(held.current())
+    problem = undefined
+    if (found !== undefined) held.replace(found)
+  }
+
+  return {
+    current: held.current,
+    follow: held.follow,
+    problem: () => problem,
+    wake: () => worker.wake(),
+    async stop() {
+      isStopped = true
+      await worker.stop()
     },
   }
 }

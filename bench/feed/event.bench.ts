@@ -1,6 +1,6 @@
 /**
  * What happens at the event of the year? The traffic doubles within a second, and half of the reads go to 1% of the posts. While it lasts, the
- * layout of the cache gets 2 groups of L1 and then 4 more, live, by its file. Memcached itself counts the keys that each node looked up.
+ * layout of the cache gets 2 groups of L1 and then 4 more, live, by the file of live settings. Memcached itself counts the keys that each node looked up.
  *
  *     npm run bench -- event [--quick] [--json]
  *
@@ -52,7 +52,7 @@ export async function bench({ quick, progress }: BenchOptions): Promise<Measure[
     const { nodes } = memcached
     const product = await startDistributed(dataset, (folder) => {
       setLayout(folder, nodes, 0)
-      return { layoutFrom: layoutFile(folder) }
+      return { live: { from: layoutFile(folder) } }
     })
     try {
       progress('warming up')
@@ -131,7 +131,7 @@ function setLayout(folder: string, nodes: readonly MemcachedNode[], groups: numb
     backup: some(NODES, NODES / 2),
     l1: Array.from({ length: groups }, (_, group) => some(first + group * NODES, NODES)),
   }
-  writeFileSync(`${layoutFile(folder)}.next`, JSON.stringify(layout))
+  writeFileSync(`${layoutFile(folder)}.next`, JSON.stringify({ cache: { layout } }))
   renameSync(`${layoutFile(folder)}.next`, layoutFile(folder))
 }
 

@@ -64,7 +64,7 @@ export async function bench({ quick, progress }: BenchOptions): Promise<Measure[
     const memcached = await startMemcachedNodes(Array.from({ length: 4 }, (_, at) => [`--memory-limit=${at === 0 ? 128 : 64}`]))
     closing.push(() => memcached.stop())
     const [main, backup, ...l1] = memcached.nodes.map(({ address }) => [address]) as [string[], string[], ...string[][]]
-    const distributed = await startDistributed(dataset, () => ({ layout: { main, backup, l1 } }))
+    const distributed = await startDistributed(dataset, () => ({ cache: { layout: { main, backup, l1 } } }))
     closing.push(() => distributed.remove())
     const pids = memcached.nodes.map((node) => node.pid())
     const ours = [serviceOf('embedded', embedded), serviceOf('distributed', { ...distributed, servers: [...distributed.servers, ...pids] })]

@@ -66,14 +66,14 @@ export async function startEmbedded(dataset: Dataset): Promise<Product> {
   }
 }
 
-/** `cacheOf`: the section `cache`; `folder` may have its layout. */
-export async function startDistributed(dataset: Dataset, cacheOf: (folder: string) => Record<string, unknown>): Promise<Product> {
+/** `more`: further settings; `folder` may have a file of live settings. */
+export async function startDistributed(dataset: Dataset, more: (folder: string) => Record<string, unknown>): Promise<Product> {
   const manifest = writeManifest()
   const deployment = await startDeployment({
     jobs: 0,
     markJobs: 1,
     feedJobs: 1,
-    settings: ({ folder }) => ({ cache: cacheOf(folder), persisted: { manifests: [manifest.path] } }),
+    settings: ({ folder }) => ({ ...more(folder), persisted: { manifests: [manifest.path] } }),
   })
   const remove = async (): Promise<void> => {
     await deployment.remove()

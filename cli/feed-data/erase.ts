@@ -9,6 +9,7 @@ import { checkId } from '../../core/keys.ts'
 import type { Erased } from '../../subgraphs/feed/write/erasure.ts'
 import { requireDataFolder } from '../process/data-folder.ts'
 import { makeLog } from '../process/log.ts'
+import { fixedConfig } from '../process/live-config.ts'
 import { readSettings, type Flags } from '../process/settings.ts'
 import { drainSteps, openParts, requireServed, type Part } from '../process/subgraphs.ts'
 import { openStores } from '../stores/history.ts'
@@ -23,7 +24,7 @@ export async function eraseFeed(viewer: string, flags: Flags, print: (line: stri
   const log = makeLog()
   const stores = await openStores(config, systemClock, log)
   try {
-    const parts = await openParts(['feed'], ONLY_WRITES, config, stores, new Registry(), log)
+    const parts = await openParts(['feed'], ONLY_WRITES, fixedConfig(config), stores, new Registry(), log)
     try {
       for (const line of linesOf(viewer, await eraseIn(parts, viewer))) print(line)
     } finally {

@@ -4,24 +4,23 @@ import type { Logger } from 'pino'
 import { systemClock } from '../../core/clock.ts'
 import type { Config } from '../../config/config.ts'
 import { makeAddressOf } from '../../gateway/request/addresses.ts'
-import { limitsInForce } from '../../gateway/limits/limits-in-force.ts'
-import { openPreparingLimit } from '../../gateway/limits/preparing-limit.ts'
 import { makeClientMemory } from '../../gateway/memory/client-memory.ts'
 import { addMemoryMetrics } from '../../gateway/memory/metrics.ts'
-import { makeRateLimits } from '../../gateway/limits/rate-limits.ts'
 import { makeIdentify } from '../../gateway/identity/identify.ts'
-import { openCountingStore } from '../stores/history.ts'
+import type { LiveConfig } from './live-config.ts'
+import { openLiveLimits } from './live-limits.ts'
 import { makeReadiness, type AskedStores } from './readiness.ts'
 
 /** The opened parts of a role that a front needs; see open-role.ts. */
-export type FrontParts = { stores: AskedStores; registry: Registry; log: Logger }
+export type FrontParts = { stores: AskedStores; registry: Registry; log: Logger; live: LiveConfig }
 
 /** `subgraph`: the name of a subgraph alone, to which gateways sign their viewers. */
-export function openFront(config: Config, { stores, registry, log }: FrontParts, subgraph?: string) {
+export function openFront({ stores, registry, log, live }: FrontParts, subgraph?: string) {
+  const { config } = live
   const { server } = config
   const memory = makeClientMemory(server.clientMemoryBytesMax)
   addMemoryMetrics(registry, memory)
-  const counting = openCountingStore(config)
+  const { limits, preparing, close } = openLiveLimits(live, log)
   return {
     memory,
     settings: {
@@ -33,16 +32,15 @@ export function openFront(config: Config, { stores, registry, log }: FrontParts,
     },
     collaborators: {
       identify: makeIdentify(config.auth, server.mode, systemClock, { log, ...(subgraph !== undefined && { subgraph }) }),
-      limits: makeRateLimits(limitsInForce(config), counting, log),
-      preparing: openPreparingLimit(config, systemClock),
+      limits,
+      preparing,
       addressOf: makeAddressOf(server.trustProxy),
       operationCostMax: server.operationCostMax,
       ready: makeReadiness(stores, systemClock, config.businesses),
       log,
       registry,
     },
-    /** Closes the counters of rate limits. */
-    close: () => counting?.close(),
+    close,
   }
 }
 

@@ -4,14 +4,13 @@
  */
 import { readFileSync, statSync } from 'node:fs'
 import { parseDocument } from 'yaml'
-import { checkedValue, type LiveSetting } from '../../config/live-setting.ts'
+import type { LiveSetting } from '../../config/live-setting.ts'
 import type { Clock } from '../../core/clock.ts'
 import { TidemarkError } from '../../core/errors.ts'
-import { makeHeldValue, type LiveValue } from '../../core/live-value.ts'
-import { makeWorker } from '../../core/worker.ts'
+import { followSource, type LiveValue, type Versioned } from '../../core/live-value.ts'
 import { watchFiles } from '../../gateway/supergraph/file-watch.ts'
 
-const POLL_MS = 10_000
+const POLL_MS = 1_000
 
 /**
  * Throws CONFIG_INVALID if the file is not valid at the start. `report` gets one sentence when it is not valid later, and again when the
@@ -25,47 +24,43 @@ export function followFile<T>(
   pollMs = POLL_MS,
 ): LiveValue<T> {
   let text = readText(path)
-  let complaint: string | undefined
-  const held = makeHeldValue<T>({ value: parseSetting(setting, text, path), version: versionAfter(0) }, complain)
-  const worker = makeWorker(clock, look, () => pollMs, complain)
-  const watch = watchFiles(() => void worker.wake(), clock)
+  const first = { value: parseSetting(setting, text, path), version: versionOf(path) }
+  const live = followSource<T>({ name: setting.name, first, read: look, pollMs }, clock, report)
+  const watch = watchFiles(() => void live.wake(), clock)
   watch.update([path])
   // The first look catches a change between reading and watching.
-  void worker.wake()
+  void live.wake()
 
-  function versionAfter(last: number): number {
-    return Math.max(last + 1, Math.floor(statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0))
-  }
-
-  function complain(error: unknown): void {
-    const sentence = `${(error as Error).message.replaceAll('\n', '; ')}: the last value of ${setting.name} stays`
-    if (sentence !== complaint) report(sentence)
-    complaint = sentence
-  }
-
-  async function look(): Promise<void> {
+  async function look(current: Versioned<T>): Promise<Versioned<T> | undefined> {
     const now = readText(path)
-    if (now !== text || complaint !== undefined) {
-      const value = parseSetting(setting, now, path)
-      if (now !== text) held.replace({ value, version: versionAfter(held.current().version) })
-    }
+    if (now === text && live.problem() === undefined) return undefined
+    const value = parseSetting(setting, now, path)
+    const isNew = now !== text
     text = now
-    complaint = undefined
+    return isNew ? { value, version: Math.max(current.version + 1, versionOf(path)) } : undefined
   }
 
   return {
-    current: held.current,
-    follow: held.follow,
+    ...live,
     async stop() {
       watch.close()
-      await worker.stop()
+      await live.stop()
     },
   }
 }
 
 /** Reads and validates a file once. Throws CONFIG_INVALID. */
-export function readSettingFile<T>(setting: LiveSetting<T>, path: string): T {
-  return parseSetting(setting, readText(path), path)
+export function readSettingFile<T>(setting: LiveSetting<T>, path: string): Versioned<T> {
+  return { value: parseSetting(setting, readText(path), path), version: versionOf(path) }
+}
+
+/** The parsed YAML or JSON of a file. `name`: of the value that belongs there. Throws CONFIG_INVALID. */
+export function readYamlFile(path: string, name: string): unknown {
+  return parseYaml(readText(path), path, name)
+}
+
+function versionOf(path: string): number {
+  return Math.max(1, Math.floor(statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0))
 }
 
 function readText(path: string): string {
@@ -77,6 +72,10 @@ function readText(path: string): string {
 }
 
 function parseSetting<T>(setting: LiveSetting<T>, text: string, path: string): T {
+  return setting.parse(parseYaml(text, path, setting.name), path)
+}
+
+function parseYaml(text: string, path: string, name: string): unknown {
   const document = parseDocument(text, { prettyErrors: false })
   const [mistake] = document.errors
   if (mistake !== undefined) {
@@ -84,6 +83,6 @@ function parseSetting<T>(setting: LiveSetting<T>, text: string, path: string): T
     const line = text.slice(0, mistake.pos[0]).trimEnd().split('\n').length
     throw new TidemarkError('CONFIG_INVALID', `${path} is not YAML (line ${line}): ${mistake.message}`)
   }
-  if (document.contents === null) throw new TidemarkError('CONFIG_INVALID', `${path} is empty: write the value of ${setting.name} into it`)
-  return checkedValue(setting, document.toJS(), path)
+  if (document.contents === null) throw new TidemarkError('CONFIG_INVALID', `${path} is empty: write the value of ${name} into it`)
+  return document.toJS()
 }

@@ -20,8 +20,11 @@ import { measureStores } from '../stores/measured.ts'
 import type { SubgraphName } from '../../subgraphs/names.ts'
 import { warnOfOpenFolders } from './data-folder.ts'
 import { boundGarbage } from './heap.ts'
+import { addConfigMetrics } from '../metrics/config-metrics.ts'
+import { followConfig, type LiveConfig } from './live-config.ts'
 import { makeLog } from './log.ts'
 import { requireFreePort } from './port-check.ts'
+import type { Settings } from './settings.ts'
 import { drainOnSignal } from './shutdown.ts'
 import { watchStores, type StoreWatch } from './store-watch.ts'
 import { drainSteps, openParts, subgraphsOf, type Part, type Purpose } from './subgraphs.ts'
@@ -29,7 +32,8 @@ import { drainSteps, openParts, subgraphsOf, type Part, type Purpose } from './s
 export type OpenRole = {
   log: Logger
   registry: Registry
-  stores: OpenStores & Pick<StoreWatch, 'warnings'>
+  stores: OpenStores & Pick<StoreWatch, 'warnings'> & { liveStatus: LiveConfig['status'] }
+  live: LiveConfig
   subgraphs: Part['subgraph'][]
   /** Ends the process on a signal: `first`, then the parts of this role, then `last`. */
   drainOnSignal(first: DrainStep, last?: DrainStep): void
@@ -45,26 +49,31 @@ export type RoleOptions = Purpose & {
 /** Throws CONFIG_INVALID, DATA_IN_USE and DATA_INCOMPATIBLE. */
 export async function openRole(
   names: readonly SubgraphName[],
-  config: Config,
+  settings: Settings,
   { registry = new Registry(), relays, ...purpose }: RoleOptions,
 ): Promise<OpenRole> {
-  boundGarbage(config.server.garbagePercent)
+  boundGarbage(settings.config.server.garbagePercent)
   const log = makeLog()
-  const lock = cluster.isPrimary ? await takePlace(config, log) : undefined
+  const lock = cluster.isPrimary ? await takePlace(settings.config, log) : undefined
+  const live = await followConfig(settings, systemClock, (sentence) => log.warn({}, sentence))
+  const { config } = live
+  addConfigMetrics(registry, live.status)
   const calls = makeStoreCalls(() => performance.now())
   const opened = measureStores(await openStores(config, systemClock, log, relays), config, calls)
   addStoreCallMetrics(registry, calls)
   const watch = await watchStores(config, log, registry, { isQuiet: cluster.isWorker })
-  const parts = await openParts(names, purpose, config, opened, registry, log)
+  const parts = await openParts(names, purpose, live, opened, registry, log)
   return {
     log,
     registry,
-    stores: { ...opened, warnings: watch.warnings },
+    stores: { ...opened, warnings: watch.warnings, liveStatus: live.status },
+    live,
     subgraphs: subgraphsOf(parts),
     drainOnSignal: (first, last) =>
       drainOnSignal(config, log, [
         first,
         { name: 'store watch', run: () => watch.stop() },
+        { name: 'live configuration', run: () => live.stop() },
         ...drainSteps(parts),
         { name: 'stores', run: () => opened.close() },
         ...(lock === undefined ? [] : [{ name: 'lock', run: () => lock.release() }]),

@@ -14,6 +14,7 @@ import type { StoreName } from '../../core/outage/degraded.ts'
 import type { BusinessNumber } from '../../core/domain.ts'
 import { isTidemarkError, publicMessage } from '../../core/errors.ts'
 import type { Readiness } from '../../gateway/doors/health.ts'
+import type { LiveStatus } from './live-config.ts'
 
 /** A store that takes longer than this counts as down. */
 const PATIENCE_MS = 2_000
@@ -30,6 +31,8 @@ export type AskedStores = Asked & {
   takesWrites?(): boolean
   /** Names of findings about the servers. They do not affect readiness: all processes share the servers. */
   warnings?(): readonly string[]
+  /** The live version that the process runs. */
+  liveStatus?(): LiveStatus
 }
 type Asked = Record<'hot' | 'log' | 'records', { check(): Promise<void> }>
 type Words = Record<StoreName, string>
@@ -73,7 +76,15 @@ async function readiness(stores: AskedStores, clock: Clock, businesses: Named): 
     ...(tenants.length > 0 && { tenants: Object.fromEntries(tenants) }),
     ...writesOf(stores),
     ...(warnings.length > 0 && { warnings }),
+    ...configOf(stores),
   }
+}
+
+/** The log has the reason of a refusal. It may name settings, and anybody may read this answer. */
+function configOf({ liveStatus }: AskedStores): Pick<Readiness, 'config'> {
+  if (liveStatus === undefined) return {}
+  const { version, hash, problem } = liveStatus()
+  return { config: { version, hash, ...(problem !== undefined && { refused: true }) } }
 }
 
 function writesOf({ takesWrites }: Pick<AskedStores, 'takesWrites'>): { writes?: false } {

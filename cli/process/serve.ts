@@ -4,6 +4,7 @@ import type { GraphQLSchema } from 'graphql'
 import type { Logger } from 'pino'
 import { systemClock } from '../../core/clock.ts'
 import type { Config } from '../../config/config.ts'
+import { liveView } from '../../config/live-view.ts'
 import type { Degraded } from '../../core/outage/degraded.ts'
 import { makeJudge } from '../../gateway/limits/judge.ts'
 import { makeSubgraphHeaders } from '../../gateway/identity/identity-header.ts'
@@ -63,15 +64,12 @@ export type ServingOptions = {
 export type ConsoleParts = { supergraph: Pick<Supergraph, 'current' | 'subgraphs'>; ready(): Promise<Readiness> }
 
 /** Rejects with CONFIG_INVALID if there is no supergraph to serve. */
-export async function serve(
-  config: Config,
-  { subgraphs, ...parts }: Opened,
-  { metricsOfAll, consoleOf }: ServingOptions = {},
-): Promise<Serving> {
+export async function serve({ subgraphs, ...parts }: Opened, { metricsOfAll, consoleOf }: ServingOptions = {}): Promise<Serving> {
+  const { config } = parts.live
   const { server } = config
   const { errorCodes: remoteErrorCodes, ...remote } = config.remote
   const { registry, log } = parts
-  const front = openFront(config, parts)
+  const front = openFront(parts)
   const { memory } = front
   const supergraph = await openSupergraph(
     subgraphs,
@@ -116,7 +114,7 @@ export async function serve(
     { ...front.settings, subgraphSdls, pages: server.pages ?? (server.mode === 'development' ? ALL_PAGES : []) },
     {
       ...front.collaborators,
-      openLimits: config.limits,
+      openLimits: liveView(() => config.limits),
       forwardHeaders: server.forwardHeaders,
       remoteErrorCodes,
       makeContext(viewer, lasting, { forwarded }) {

@@ -30,30 +30,37 @@ const DEFAULT_FILE = 'tidemark.yaml'
 /** For `${env.NAME}` in a supergraph.yaml. */
 export const environment: Readonly<Record<string, string | undefined>> = process.env
 
-/** As `readSettings`, for a process that serves the graph. The files of the graph must exist, and in production a key for tokens. */
-export function readGatewaySettings(flags: Flags, environment: NodeJS.ProcessEnv = process.env): Config {
-  return readSettings(flags, environment, sayOnce, missingKeys, missingFiles)
+/** The configuration, and the sources that it was made of: live versions come on top of them. */
+export type Settings = { readonly config: Config; readonly sources: readonly ConfigSource[] }
+
+/** As `readSources`, for a process that serves the graph. The files of the graph must exist, and in production a key for tokens. */
+export function readGatewaySettings(flags: Flags, environment: NodeJS.ProcessEnv = process.env): Settings {
+  return readSources(flags, environment, sayOnce, missingKeys, missingFiles)
 }
 
-/** As `readSettings`, for a process that serves one subgraph. In production, a key for tokens must exist. */
-export function readSubgraphSettings(flags: Flags, environment: NodeJS.ProcessEnv = process.env): Config {
-  return readSettings(flags, environment, sayOnce, missingKeys)
+/** As `readSources`, for a process that serves one subgraph. In production, a key for tokens must exist. */
+export function readSubgraphSettings(flags: Flags, environment: NodeJS.ProcessEnv = process.env): Settings {
+  return readSources(flags, environment, sayOnce, missingKeys)
+}
+
+export function readSettings(...from: Parameters<typeof readSources>): Config {
+  return readSources(...from).config
 }
 
 /** Throws CONFIG_INVALID with one sentence per mistake. `warn` gets sentences about settings that are only suspicious. */
-export function readSettings(
+export function readSources(
   flags: Flags,
   environment: NodeJS.ProcessEnv = process.env,
   warn: (sentence: string) => void = sayOnce,
   moreMistakes: (config: Config) => readonly string[] = () => [],
   mistakesOfFiles?: (config: Config) => readonly string[],
-): Config {
+): Settings {
   for (const sentence of strayVariables(environment)) warn(sentence)
   const named = environment['TIDEMARK_CONFIG'] === '' ? undefined : environment['TIDEMARK_CONFIG']
   if (flags.config === undefined && isBlank(named)) throw new TidemarkError('CONFIG_INVALID', blank('TIDEMARK_CONFIG'))
   if (flags.config?.trim() === '') throw new TidemarkError('CONFIG_INVALID', '--config names no file: name one, or leave it out')
   const sources = [fromFile(flags.config ?? named), fromEnvironment(environment), fromFlags(flags)]
-  return makeConfig(sources, (config) => [...tlsMistakesOf(config), ...moreMistakes(config)], mistakesOfFiles)
+  return { config: makeConfig(sources, (config) => [...tlsMistakesOf(config), ...moreMistakes(config)], mistakesOfFiles), sources }
 }
 
 /** Reports missing files together with all other mistakes. Their readers open them again later. */
@@ -127,21 +134,20 @@ function withSecretTexts(value: unknown, folder: string, path: readonly (string 
   )
 }
 
-/** `server.supergraph`, `persisted.manifests` and `cache.layoutFrom` are relative to the configuration file, like the files of secrets. */
+/** `server.supergraph`, `persisted.manifests` and `live.from` are relative to the configuration file, like the files of secrets. */
 function withPaths(values: unknown, folder: string): unknown {
-  const { server, persisted, cache } = (values ?? {}) as {
+  const { server, persisted, live } = (values ?? {}) as {
     server?: { supergraph?: unknown } | null
     persisted?: { manifests?: unknown } | null
-    cache?: { layoutFrom?: unknown } | null
+    live?: { from?: unknown } | null
   }
   const absolute = (path: unknown): unknown => (typeof path === 'string' && path !== '' ? resolve(folder, path) : path)
-  const layoutFrom = cache?.layoutFrom
-  const isFile = layoutFrom !== undefined && layoutFrom !== 'config' && layoutFrom !== 'redis'
+  const isFile = live?.from !== undefined && live.from !== 'off' && live.from !== 'stores'
   return {
     ...(values as object | null),
     ...(server?.supergraph === undefined ? {} : { server: { ...server, supergraph: absolute(server.supergraph) } }),
     ...(Array.isArray(persisted?.manifests) ? { persisted: { ...persisted, manifests: persisted.manifests.map(absolute) } } : {}),
-    ...(isFile ? { cache: { ...cache, layoutFrom: absolute(layoutFrom) } } : {}),
+    ...(isFile ? { live: { ...live, from: absolute(live.from) } } : {}),
   }
 }
 

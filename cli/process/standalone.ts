@@ -1,8 +1,5 @@
 /** Serves one subgraph behind the front of the gateway. Apollo Server runs its operations. */
-import type { Registry } from '@prometheus-io/client'
 import type { GraphQLSchema } from 'graphql'
-import type { Logger } from 'pino'
-import type { Config } from '../../config/config.ts'
 import type { Degraded } from '../../core/outage/degraded.ts'
 import { makeJudge } from '../../gateway/limits/judge.ts'
 import type { RequestContext } from '../../gateway/operation/prepared-operation.ts'
@@ -10,8 +7,7 @@ import { makeStandaloneServer } from '../../gateway/standalone/standalone-server
 import type { GatewayServer } from '../../gateway/doors/server.ts'
 import { publishedSdl } from '../../subgraphs/published-sdl.ts'
 import { startStandalone, TRACE_HEADER } from '../../subgraphs/standalone.ts'
-import { openFront } from './front.ts'
-import type { AskedStores } from './readiness.ts'
+import { openFront, type FrontParts } from './front.ts'
 
 type ServedSubgraph = {
   name: string
@@ -22,17 +18,12 @@ type ServedSubgraph = {
 
 type Context = RequestContext & { readonly forwarded?: Readonly<Record<string, string>> | undefined }
 
-export async function serveAlone(
-  served: ServedSubgraph,
-  config: Config,
-  stores: AskedStores,
-  registry: Registry,
-  log: Logger,
-): Promise<GatewayServer> {
+export async function serveAlone(served: ServedSubgraph, parts: FrontParts): Promise<GatewayServer> {
+  const { config } = parts.live
   const { server } = config
   const sdl = publishedSdl(served, server)
   const apollo = await startStandalone(served.schema, sdl)
-  const front = openFront(config, { stores, registry, log }, served.name)
+  const front = openFront(parts, served.name)
   const alone = makeStandaloneServer(
     served.schema,
     (document, variables, context: Context) => apollo.execute(document, variables, context, context.forwarded?.[TRACE_HEADER]),

@@ -5,6 +5,7 @@ import { systemClock } from '../../core/clock.ts'
 import type { Config } from '../../config/config.ts'
 import { guardsResume } from '../../config/feed-existence.ts'
 import type { DrainStep } from './drain.ts'
+import type { LiveConfig } from './live-config.ts'
 import { TidemarkError } from '../../core/errors.ts'
 import type { Journals } from '../../writeback/journal.ts'
 import { openMarkJournals, tenantsOf } from '../stores/thumbup.ts'
@@ -66,34 +67,35 @@ export type Part = {
 export async function openParts(
   wanted: readonly SubgraphName[],
   purpose: Purpose,
-  config: Config,
+  live: LiveConfig,
   stores: OpenStores,
   registry: Registry,
   log: Logger,
 ): Promise<Part[]> {
+  const { config } = live
   const names = servedSubgraphs(config).filter((name) => wanted.includes(name))
   const isShared = names.includes('feed-existence')
   const helpsHistory = isShared || config.existence.fromHistory || guardsResume(config.existence)
   let made: ExistenceSubgraph | undefined
   const existence = () => (made ??= makeExistence(config, stores, log))
   let madeMarks: MadeMarks | undefined
-  let madeFeed: Promise<MadeFeed> | undefined
-  const feed = () => (madeFeed ??= makeFeed(marks(), config, stores, log))
+  let madeFeed: MadeFeed | undefined
+  const feed = () => (madeFeed ??= makeFeed(marks(), live, stores, log))
   const marks = () => (madeMarks ??= makeMarks(purpose, config, stores, log))
   const open: Readonly<Record<SubgraphName, () => Promise<Part>>> = {
     history: async () =>
-      openHistory(purpose, config, stores, registry, log, helpsHistory ? existence() : undefined, isShared, await readCounter()),
+      openHistory(purpose, config, stores, registry, log, helpsHistory ? existence() : undefined, isShared, readCounter()),
     thumbup: () => openThumbup(purpose, marks(), config, stores, registry, log),
     'feed-existence': () => openExistence(purpose, existence(), stores, registry),
-    feed: async () => openFeed(purpose, marks(), await feed(), stores, registry, names.includes('thumbup')),
+    feed: async () => openFeed(purpose, marks(), feed(), stores, registry, names.includes('thumbup')),
   }
 
   /** Counts the reads of posts among reports. The feed serves history; unless it is also a part of this process, it ends with history. */
-  async function readCounter(): Promise<ReadCounter | undefined> {
+  function readCounter(): ReadCounter | undefined {
     if (!purpose.serves || !hasFeed(config) || config.feed.readSample === 0) return undefined
-    if (names.includes('feed')) return { countReads: (await feed()).subgraph.countReads, close: () => Promise.resolve() }
+    if (names.includes('feed')) return { countReads: feed().subgraph.countReads, close: () => Promise.resolve() }
     const helper = makeMarks({ ...purpose, journals: false }, config, stores, log)
-    const { subgraph, cache } = await makeFeed(helper, config, stores, log)
+    const { subgraph, cache } = makeFeed(helper, live, stores, log)
     return {
       countReads: subgraph.countReads,
       async close() {
@@ -205,10 +207,10 @@ async function openThumbup(
 
 type MadeFeed = { subgraph: FeedSubgraph; cache: TieredCache }
 
-async function makeFeed({ subgraph: marks }: MadeMarks, config: Config, stores: OpenStores, log: Logger): Promise<MadeFeed> {
+function makeFeed({ subgraph: marks }: MadeMarks, live: LiveConfig, stores: OpenStores, log: Logger): MadeFeed {
   if (stores.feed === undefined) throw new Error('the stores of the feed were not opened')
-  const cache = await openFeedCache(config, systemClock, log)
-  return { subgraph: makeFeedSubgraph(systemClock, { ...stores.feed, cache }, marks.follows, config, reporter(log)), cache }
+  const cache = openFeedCache(live, systemClock, log)
+  return { subgraph: makeFeedSubgraph(systemClock, { ...stores.feed, cache }, marks.follows, live.config, reporter(log)), cache }
 }
 
 type ReadCounter = Pick<FeedSubgraph, 'countReads'> & { close(): Promise<void> }

@@ -8,33 +8,19 @@ import type { Config } from '../../config/config.ts'
 import { hasFeed } from '../../config/feed.ts'
 import type { StoreFindingName } from '../../config/store-findings.ts'
 import type { Clock } from '../../core/clock.ts'
-import { isTidemarkError } from '../../core/errors.ts'
 import { VALUE_BYTES_MAX } from '../../subgraphs/feed/read/values.ts'
-import { readCacheLayout } from './cache-layout.ts'
 import type { Examination, Finding } from './findings.ts'
 
-/** Empty if no layout is configured: each process then caches in its own memory. */
+/** The layout is that of the moment of the check. */
 export function cacheExaminations(config: Config, clock: Clock): Examination[] {
-  const { layout, layoutFrom } = config.cache
-  if (!hasFeed(config) || (layoutFrom === 'config' && layout === undefined)) return []
-  return [{ store: 'cache', examine: () => examineCache(config, clock) }]
+  return hasFeed(config) ? [{ store: 'cache', examine: () => examineCache(config, clock) }] : []
 }
 
-async function examineCache(config: Config, clock: Clock): Promise<Finding[]> {
-  const { layoutFrom } = config.cache
-  const from = layoutFrom === 'config' ? 'cache.layout' : layoutFrom === 'redis' ? 'Redis' : layoutFrom
-  try {
-    const { value, version } = await readCacheLayout(config)
-    const place = version === undefined ? from : `${from}, version ${version}`
-    if (value === undefined) return [good(`no layout is set in ${place}: each process caches in its own memory`)]
-    const nodes = await Promise.all(placesOf(value).map((each) => examinePlace(clock, each)))
-    return [good(`the layout from ${place} has ${sizesOf(value)}`), ...nodes.flat()]
-  } catch (error) {
-    if (!isTidemarkError(error)) throw error
-    if (error.code !== 'CONFIG_INVALID') return [wrong('unreachable', `the layout from ${from} cannot be read: ${error.message}`)]
-    const mistakes = error.message.replaceAll('\n', '; ')
-    return [wrong('cache-layout', `the layout from ${from} cannot be used: ${mistakes}. Processes that run keep the last valid one`)]
-  }
+/** No finding without a layout: each process then caches in its own memory. */
+async function examineCache({ cache: { layout } }: Config, clock: Clock): Promise<Finding[]> {
+  if (layout === undefined) return []
+  const nodes = await Promise.all(placesOf(layout).map((each) => examinePlace(clock, each)))
+  return [good(`cache.layout has ${sizesOf(layout)}`), ...nodes.flat()]
 }
 
 type Place = { pool: string; address: string; /** Ideal part of the keys of the pool, 0 to 1. */ share: number }

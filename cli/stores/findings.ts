@@ -1,9 +1,9 @@
-/** The findings of `tidemark doctor`, about the servers of the stores and the nodes of the cache. */
+/** The findings of `tidemark doctor`, about the servers of the stores, the nodes of the cache, and the live configuration. */
 import type { AnyStoreName } from '../../core/outage/degraded.ts'
 import type { StoreFindingName } from '../../config/store-findings.ts'
 
 export type Finding = {
-  store: AnyStoreName | 'cache'
+  store: AnyStoreName | 'cache' | 'config'
   /** The business that owns the server; absent: the server of all businesses. */
   business?: string
   /** Absent: no problem. */

@@ -16,6 +16,8 @@ export type Readiness = {
   readonly writes?: false
   /** Names of findings that may lose data; see config/store-findings.ts. */
   readonly warnings?: readonly string[]
+  /** The live version that the process runs, and a hash of its settings. `refused`: a newer one is not valid here, or cannot be read. */
+  readonly config?: { readonly version: number; readonly hash: string; readonly refused?: true }
 }
 
 /** The paths for operators, and their methods. */

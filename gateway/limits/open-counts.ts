@@ -43,22 +43,18 @@ export type OpenCounts = {
 
 const ANONYMOUS_SHARE = 0.5
 
-export function makeOpenCounts({ openConnections, openCost, sharedAddresses = [] }: OpenLimitOptions): OpenCounts {
+/** `options` are read at each check, so they may change. A lower limit closes no open connection. */
+export function makeOpenCounts(options: OpenLimitOptions): OpenCounts {
   const counts = new Map<string, OpenCount>()
-  const isShared = makeAddressList(sharedAddresses, 'limits.sharedAddresses')
-  const all = makeCount(undefined, 'this process', openConnections.process, openCost.process, makeCuttable())
-  const anonymous = makeCount(
-    undefined,
-    'clients without a token',
-    openConnections.process * ANONYMOUS_SHARE,
-    openCost.process * ANONYMOUS_SHARE,
-  )
+  const isShared = makeSharedList(() => options.sharedAddresses)
+  const all = makeCount(options, undefined, 'process', 1, makeCuttable())
+  const anonymous = makeCount(options, undefined, 'process', ANONYMOUS_SHARE, undefined, 'clients without a token')
 
   function countOf(kind: 'address' | 'viewer', name: string, share = 1, cuttable?: Cuttable): OpenCount {
     const key = `${kind}:${name}`
     const known = counts.get(key)
     if (known !== undefined) return known
-    const count = makeCount(key, `this ${kind}`, openConnections[kind] * share, openCost[kind] * share, cuttable)
+    const count = makeCount(options, key, kind, share, cuttable)
     counts.set(key, count)
     return count
   }
@@ -93,8 +89,36 @@ export function makeOpenCounts({ openConnections, openCost, sharedAddresses = []
   }
 }
 
-function makeCount(key: string | undefined, who: string, connections: number, cost: number, cuttable?: Cuttable): OpenCount {
-  return { key, who, connections: 0, cost: 0, max: { connections, cost }, cuttable }
+function makeCount(
+  options: OpenLimitOptions,
+  key: string | undefined,
+  kind: keyof Bounds,
+  share: number,
+  cuttable?: Cuttable,
+  who = `this ${kind}`,
+): OpenCount {
+  const max = {
+    get connections() {
+      return options.openConnections[kind] * share
+    },
+    get cost() {
+      return options.openCost[kind] * share
+    },
+  }
+  return { key, who, connections: 0, cost: 0, max, cuttable }
+}
+
+function makeSharedList(read: () => readonly string[] | undefined): (address: string) => boolean {
+  const listOf = (addresses: readonly string[] = []) => makeAddressList(addresses, 'limits.sharedAddresses')
+  let last = read()
+  let isShared = listOf(last)
+  return (address) => {
+    if (read() !== last) {
+      last = read()
+      isShared = listOf(last)
+    }
+    return isShared(address)
+  }
 }
 
 function makeCuttable(): Cuttable {

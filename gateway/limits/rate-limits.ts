@@ -29,6 +29,8 @@ import { makeWaitingCallers, type LimitLog, type Refused } from './waiting-calle
 export type RateLimitOptions = QuotaOptions & { readonly abuse?: AbuseRate | undefined }
 
 export type RateLimits = {
+  /** True while nothing is limited, so callers need no cost. Absent: false. */
+  isOff?(): boolean
   /**
    * Returns the refusal if this caller is still waiting. It makes no network call. `claims`: the request has credentials that are unchecked
    * yet.

@@ -61,7 +61,8 @@ export function makePreparation(
       return isPromise(prepared) ? prepared.then((known) => checked(known, request, caller)) : checked(prepared, request, caller)
     },
     admit(prepared, request, caller) {
-      const refused = limits?.spend(caller, prepared.cost?.(request.variables) ?? 1)
+      if (limits === undefined || limits.isOff?.() === true) return undefined
+      const refused = limits.spend(caller, prepared.cost?.(request.variables) ?? 1)
       if (refused === undefined) return undefined
       return Promise.resolve(refused).then((known) => (known === undefined ? undefined : refuse.with([rateLimitedError(known)])))
     },

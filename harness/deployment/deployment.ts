@@ -49,6 +49,8 @@ export type DeploymentSettings = {
   feed?: Record<string, unknown>
   cache?: Record<string, unknown>
   limits?: Record<string, unknown>
+  live?: Record<string, unknown>
+  persisted?: Record<string, unknown>
   businesses?: readonly Record<string, unknown>[]
   stores?: { regions?: number; redis?: Record<string, unknown> }
 }

@@ -9,6 +9,8 @@ import { Registry } from '@prometheus-io/client'
 import { pino } from 'pino'
 import { addStoreCallMetrics } from '../../cli/metrics/store-call-metrics.ts'
 import { startStoreWatch } from '../../cli/process/store-watch.ts'
+import { addConfigMetrics } from '../../cli/metrics/config-metrics.ts'
+import { fixedConfig } from '../../cli/process/live-config.ts'
 import { serve } from '../../cli/process/serve.ts'
 import { serveAlone } from '../../cli/process/standalone.ts'
 import { drainSteps, openParts, subgraphsOf, type Part, type Purpose } from '../../cli/process/subgraphs.ts'
@@ -55,7 +57,14 @@ async function collectIn(data: string, features: Features): Promise<MetricsOfPar
   const opened: OpenStores = features.distributed ? { ...stores, sqlFigures: () => ({ rows: 0, statements: 0 }) } : stores
   const found = new Map<MetricPart, readonly Metric[]>()
   try {
-    found.set('process', await registered((registry) => addProcessMetrics(registry)))
+    const { status } = fixedConfig(embedded)
+    found.set(
+      'process',
+      await registered((registry) => {
+        addProcessMetrics(registry)
+        addConfigMetrics(registry, status)
+      }),
+    )
     found.set(
       'store calls',
       await registered((registry) =>
@@ -100,7 +109,7 @@ async function addServerMetrics(registry: Registry): Promise<void> {
 async function metricsOfPart(name: SubgraphName, purpose: Purpose, config: Config, stores: OpenStores): Promise<Metric[]> {
   let parts: Part[] = []
   const metrics = await registered(async (registry) => {
-    parts = await openParts([name], purpose, config, stores, registry, log)
+    parts = await openParts([name], purpose, fixedConfig(config), stores, registry, log)
   })
   for (const { run } of drainSteps(parts)) await run()
   return metrics
@@ -108,13 +117,14 @@ async function metricsOfPart(name: SubgraphName, purpose: Purpose, config: Confi
 
 async function metricsOfServers(config: Config, stores: OpenStores, alone: boolean): Promise<Metric[]> {
   const purpose = { serves: true, persists: false, journals: false }
-  const parts = await openParts(SUBGRAPH_NAMES, purpose, config, stores, new Registry(), log)
+  const parts = await openParts(SUBGRAPH_NAMES, purpose, fixedConfig(config), stores, new Registry(), log)
   const subgraphs = subgraphsOf(parts)
   const metrics = await registered(async (registry) => {
     const asked = { ...stores, warnings: () => [] }
+    const live = fixedConfig(config)
     const server = alone
-      ? await serveAlone(subgraphs[0] as Part['subgraph'], config, asked, registry, log)
-      : await serve(config, { subgraphs, stores: asked, registry, log })
+      ? await serveAlone(subgraphs[0] as Part['subgraph'], { stores: asked, registry, log, live })
+      : await serve({ subgraphs, stores: asked, registry, log, live })
     await server.close()
   })
   for (const { run } of drainSteps(parts)) await run()

@@ -14,7 +14,7 @@ const EXPLAINED: Readonly<Record<string, readonly [title: string, path: string]>
   doctor: ['Doctor', '../operating/doctor.md'],
   audit: ['Upgrade', '../operating/upgrade.md#afterwards'],
   plan: ['Plan a deployment', '../operating/plan.md'],
-  layout: ['Configuration', '../operating/configuration.md#the-layout-of-the-cache'],
+  config: ['Live configuration', '../operating/live-configuration.md'],
   compose: ['Partners', '../gateway/partners.md'],
   check: ['Partners', '../gateway/partners.md#check-a-change-first'],
   schema: ['A standalone subgraph', '../gateway/standalone-subgraph.md'],

@@ -51,6 +51,10 @@ const SECTIONS: Readonly<Record<string, Introduction>> = {
     text: 'The tiered cache of values that many readers share, and its layout of Memcached pools.',
   },
   limits: { title: 'Rate limits', text: 'See [Limits](../gateway/limits.md).' },
+  live: {
+    title: 'Live settings',
+    text: 'The source of settings that change while processes run. See [Live configuration](../operating/live-configuration.md).',
+  },
   persisted: {
     title: 'Persisted operations',
     text: 'The operations that clients may run. See [Persisted operations](../gateway/persisted-operations.md).',

@@ -1,12 +1,12 @@
 /**
- * A live value in Redis: one hash with the text as JSON and its version, and a shard channel with a notice of each change. A notice may be
- * lost, so followers also poll. While Redis is down the last value stays; when it is back, the next poll has the newest one.
+ * A live value in Redis: one hash with the text as JSON and its version, a list of the last versions, and a shard channel with a notice of
+ * each change. A notice may be lost, so followers also poll. While Redis is down the last value stays; when it is back, the next poll has
+ * the newest one.
  */
-import { checkedValue, type LiveSetting } from '../../config/live-setting.ts'
+import type { LiveSetting } from '../../config/live-setting.ts'
 import type { Clock } from '../../core/clock.ts'
 import { TidemarkError } from '../../core/errors.ts'
-import { makeHeldValue, type LiveSource, type LiveValue, type Versioned } from '../../core/live-value.ts'
-import { makeWorker } from '../../core/worker.ts'
+import { followSource, VERSIONS_KEPT, type LiveSource, type LiveValue, type StoredVersion, type Versioned } from '../../core/live-value.ts'
 import { databaseOf, type RedisConnectionOptions } from './clients.ts'
 import { connect, scriptCommand, type Connection } from './connection.ts'
 import { slotOf } from './region-tags.ts'
@@ -14,7 +14,7 @@ import { readScript } from './scripts.ts'
 import { makeShardChannels } from './shard-channels.ts'
 
 const CHANGE = readScript(new URL('./scripts/', import.meta.url), 'change-live-value')
-const POLL_MS = 3_000
+const POLL_MS = 1_000
 
 export type RedisValueOptions = RedisConnectionOptions & { prefix?: string }
 
@@ -31,93 +31,99 @@ export function openRedisValue<T>(setting: LiveSetting<T>, options: RedisValueOp
 export async function followRedisValue<T>(
   setting: LiveSetting<T>,
   first: T,
-  options: RedisValueOptions & { /** Milliseconds between two polls. Default 3000. */ pollMs?: number },
+  options: RedisValueOptions & { /** Milliseconds between two polls. Default 1000. */ pollMs?: number },
   clock: Clock,
   report: (sentence: string) => void,
 ): Promise<LiveValue<T>> {
   const connection = connect(options)
   const place = placeOf(setting.name, options)
-  const source = sourceOf(connection, setting, place)
-  const held = makeHeldValue<T>({ value: first, version: 0 }, complain)
-  const worker = makeWorker(clock, read, () => options.pollMs ?? POLL_MS, complain)
+  const pollMs = options.pollMs ?? POLL_MS
+  const live = followSource<T>({ name: setting.name, first: { value: first, version: 0 }, read, pollMs }, clock, report)
   // A failed subscription is repeated until it succeeds, and every gap ends with a read.
   const channels = makeShardChannels(
     connection,
-    () => void worker.wake(),
-    () => void worker.wake(),
+    () => void live.wake(),
+    () => void live.wake(),
   )
-  let complaint: string | undefined
-  let isStopped = false
 
-  function complain(error: unknown): void {
-    const sentence = `${(error as Error).message.replaceAll('\n', '; ')}: the last value of ${setting.name} stays`
-    if (sentence !== complaint && !isStopped) report(sentence)
-    complaint = sentence
-  }
-
-  async function read(): Promise<void> {
-    const stored = await source.read()
-    if (stored === undefined && held.current().version > 0)
+  async function read(current: Versioned<T>): Promise<Versioned<T> | undefined> {
+    const stored = await readText(connection, place)
+    if (stored === undefined && current.version > 0)
       throw new TidemarkError('CONFIG_INVALID', `Redis has lost ${place.key}, set the value again`)
-    if (stored !== undefined) held.replace(stored)
-    complaint = undefined
+    if (stored === undefined || stored.version <= current.version) return undefined
+    return { value: parseText(setting, place, stored.text), version: stored.version }
   }
 
   channels.subscribe(place.channel, place.slot).then(
-    () => worker.wake(),
+    () => live.wake(),
     () => undefined,
   )
-  await worker.wake()
+  await live.wake()
   return {
-    current: held.current,
-    follow: held.follow,
+    ...live,
     async stop() {
-      isStopped = true
+      const stopping = live.stop()
       channels.close()
       connection.close()
-      await worker.stop()
+      await stopping
     },
   }
 }
 
-type Place = { key: string; channel: string; slot: number }
+type Place = { key: string; history: string; channel: string; slot: number }
 
 /** The channel of another database has its number: channels belong to no database. */
 function placeOf(name: string, options: RedisValueOptions): Place {
-  const tag = `live-${name}`
+  const tag = `live-${name.replaceAll(' ', '-')}`
   const key = `${options.prefix ?? 'tm'}:{${tag}}`
-  return { key, channel: `${key}${databaseOf(options) || ''}`, slot: slotOf(tag) }
+  return { key, history: `${key}:versions`, channel: `${key}${databaseOf(options) || ''}`, slot: slotOf(tag) }
 }
 
-function sourceOf<T>(connection: Connection, setting: LiveSetting<T>, { key, channel }: Place): LiveSource<T> {
-  const { name } = setting
+function sourceOf<T>(connection: Connection, setting: LiveSetting<T>, place: Place): LiveSource<T> {
+  const { key, history, channel } = place
   return {
     async read() {
-      const [answer] = await connection.send([{ name: 'hmget', args: [key, 'version', 'text'] }])
-      const [version, text] = (answer as (Buffer | null)[]).map((each) => each?.toString())
-      if (version === undefined || text === undefined) return undefined
-      return { value: parse(text), version: Number(version) }
+      const stored = await readText(connection, place)
+      return stored && { value: parseText(setting, place, stored.text), version: stored.version }
     },
 
-    async change(value, expectedVersion): Promise<Versioned<T>> {
-      const checked = checkedValue(setting, value)
-      const [answer] = await connection.send([scriptCommand(CHANGE, [key], [expectedVersion, JSON.stringify(checked), channel])])
+    async change(value, expectedVersion, note = ''): Promise<Versioned<T>> {
+      const checked = setting.parse(value)
+      const args = [expectedVersion, JSON.stringify(value), channel, note, VERSIONS_KEPT]
+      const [answer] = await connection.send([scriptCommand(CHANGE, [key, history], args)])
       const [isStored, version] = answer as [number, Buffer]
       if (isStored === 1) return { value: checked, version: Number(version) }
       throw new TidemarkError(
         'LIVE_VALUE_CHANGED',
-        `${name} has version ${version.toString()}, not ${expectedVersion}: look at that version, and repeat the change on it`,
+        `${setting.name} has version ${version.toString()}, not ${expectedVersion}: look at that version, and repeat the change on it`,
       )
     },
-  }
 
-  function parse(text: string): T {
-    let value: unknown
-    try {
-      value = JSON.parse(text)
-    } catch (error) {
-      throw new TidemarkError('CONFIG_INVALID', `${key} in Redis is not JSON`, { cause: error })
-    }
-    return checkedValue(setting, value, `${key} in Redis`)
+    async history() {
+      const [answer] = await connection.send([{ name: 'lrange', args: [history, 0, -1] }])
+      return (answer as Buffer[]).map((each): StoredVersion => {
+        const [version = '', note = '', ...lines] = each.toString().split('\n')
+        const value = parseJson(lines.join('\n'), history)
+        return { version: Number(version), at: Number(version), value, note: note || undefined }
+      })
+    },
+  }
+}
+
+async function readText(connection: Connection, { key }: Place): Promise<{ text: string; version: number } | undefined> {
+  const [answer] = await connection.send([{ name: 'hmget', args: [key, 'version', 'text'] }])
+  const [version, text] = (answer as (Buffer | null)[]).map((each) => each?.toString())
+  return version === undefined || text === undefined ? undefined : { text, version: Number(version) }
+}
+
+function parseText<T>(setting: LiveSetting<T>, { key }: Place, text: string): T {
+  return setting.parse(parseJson(text, key), `${key} in Redis`)
+}
+
+function parseJson(text: string, key: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch (error) {
+    throw new TidemarkError('CONFIG_INVALID', `${key} in Redis is not JSON`, { cause: error })
   }
 }

@@ -26,7 +26,7 @@ describe('nodes of the layout', () => {
 
 describe('the section cache', () => {
   test('has no layout by default, and takes one from the configuration', () => {
-    expect(makeConfig([]).cache).toEqual({ layoutFrom: 'config', ttlMs: 600_000, memoryBytesMax: 67_108_864 })
+    expect(makeConfig([]).cache).toEqual({ ttlMs: 600_000, memoryBytesMax: 67_108_864 })
     expect(cacheLayoutSchema.parse({ main: ['a:1'] })).toEqual({ main: ['a:1'], l1: [] })
     expect(mistakesOf({ layout: { main: ['a:1', 'a:2*2'], backup: ['b:1'], l1: [['c:1'], ['c:2']] } })).toEqual([])
   })
@@ -45,8 +45,6 @@ describe('the section cache', () => {
     ],
     [{ layout: null }, /^cache.layout: null is not possible: give a mapping/],
     [{ layout: { main: ['a:1'], second: ['b:1'] } }, /^cache.layout.second is not a setting/],
-    [{ layoutFrom: 'redis' }, /^cache.layoutFrom: redis needs stores.redis/],
-    [{ layoutFrom: 'layout.yaml', layout: { main: ['a:1'] } }, /^cache: set either layout, or layoutFrom/],
   ])('%j is one mistake with the reason', (cache, sentence) => {
     const mistakes = mistakesOf(cache)
     expect(mistakes).toHaveLength(1)

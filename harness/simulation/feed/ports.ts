@@ -1,8 +1,7 @@
 /** The ports of one process to the model stores, and the stores of a world. */
 import { withFollowChanges } from '../../../cli/stores/follow-changes.ts'
-import type { CacheLayout } from '../../../config/cache.ts'
 import type { Clock } from '../../../core/clock.ts'
-import type { LiveValue } from '../../../core/live-value.ts'
+import type { Layouts } from '../../../cache/generations.ts'
 import type { MarkStoreState } from '../../models/thumbup/hot-store-model.ts'
 import type { MarkRecordsState } from '../../models/thumbup/record-rows.ts'
 import type { Gate } from '../gate.ts'
@@ -26,7 +25,7 @@ export type FeedWorldStores = {
   /** Of follows. */
   marks: { hot: MarkStoreState; cache: CountCacheState; log: LogState; records: MarkRecordsState; events: MarkEventsState }
   nodes: Nodes
-  layouts: LiveValue<CacheLayout>
+  layouts: Layouts
   /** From each membership in the group of a log to all memberships of its process. */
   groups: Map<Member, Member[]>
 }

@@ -2,6 +2,7 @@
  * A process of the deployment, which runs the real code of the feed: the service, the reads, the tiered cache, the counters and the job, with
  * the marks of follows below them. It is wired as in the subgraph, over ports that lead through the scheduler.
  */
+import type { Layouts } from '../../../cache/generations.ts'
 import { makeMemoryNode, MEMORY_LAYOUT } from '../../../cache/memory.ts'
 import type { TieredCache } from '../../../cache/tiered-cache.ts'
 import { makeTieredCache } from '../../../cache/tiers.ts'
@@ -9,7 +10,7 @@ import type { Config } from '../../../config/config.ts'
 import { FOLLOW_BUSINESS, postBusinessOf } from '../../../config/feed.ts'
 import { sleep } from '../../../core/clock.ts'
 import type { ViewerId } from '../../../core/domain.ts'
-import { fixedValue, type LiveValue } from '../../../core/live-value.ts'
+import { fixedValue } from '../../../core/live-value.ts'
 import type { Degraded } from '../../../core/outage/degraded.ts'
 import type { Random } from '../../../core/random.ts'
 import type { Viewer } from '../../../core/viewer.ts'
@@ -208,6 +209,6 @@ function askAudience({ isRestricted, maySeeMany }: Audience, business: number): 
 }
 
 /** A dead process follows nothing. */
-function followed<T>(value: LiveValue<T>, life: Life): LiveValue<T> {
+function followed(value: Layouts, life: Life): Layouts {
   return { ...value, follow: (listener) => value.follow((now) => void (life.dead || listener(now))) }
 }

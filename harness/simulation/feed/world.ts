@@ -108,7 +108,7 @@ function openWorld(random: Random, drawn: DrawnFeedWorld, faults: FeedFaults, hi
       events: makeMarkEventsState(),
     },
     nodes,
-    layouts: { ...layouts, stop: () => Promise.resolve() },
+    layouts,
     groups: new Map(),
   }
   const clients = makeFeedClients(random, scheduler, checker, drawn.clientOptions, history)

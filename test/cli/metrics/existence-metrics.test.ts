@@ -6,6 +6,7 @@ import { Registry } from '@prometheus-io/client'
 import { pino } from 'pino'
 import { expect, onTestFinished, test } from 'vitest'
 import { addExistenceJobMetrics, addExistenceMetrics } from '../../../cli/metrics/existence-metrics.ts'
+import { fixedConfig } from '../../../cli/process/live-config.ts'
 import { openParts } from '../../../cli/process/subgraphs.ts'
 import type { SubgraphName } from '../../../subgraphs/names.ts'
 import { systemClock } from '../../../core/clock.ts'
@@ -33,7 +34,7 @@ async function toldBy(names: readonly SubgraphName[], existence: object): Promis
   const log = pino({ level: 'silent' })
   const stores = await openStores(config, systemClock, log)
   const registry = new Registry()
-  const parts = await openParts(names, { serves: false, persists: true, journals: false }, config, stores, registry, log)
+  const parts = await openParts(names, { serves: false, persists: true, journals: false }, fixedConfig(config), stores, registry, log)
   const told = await registry.metrics()
   for (const { subgraph } of parts) await subgraph.drain()
   for (const { job } of parts) await job?.stop()

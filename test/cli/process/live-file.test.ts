@@ -3,7 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { followFile } from '../../../cli/process/live-file.ts'
-import { CACHE_LAYOUT, type CacheLayout } from '../../../config/cache.ts'
+import { cacheLayoutSchema, type CacheLayout } from '../../../config/cache.ts'
+import { settingOf } from '../../../config/live-setting.ts'
 import { systemClock } from '../../../core/clock.ts'
 import type { LiveValue } from '../../../core/live-value.ts'
 import { until } from '../../../harness/until.ts'
@@ -25,7 +26,13 @@ afterEach(async () => {
 })
 
 function follow(pollMs = NEVER_MS): LiveValue<CacheLayout> {
-  live = followFile(CACHE_LAYOUT, path, systemClock, (sentence) => sentences.push(sentence), pollMs)
+  live = followFile<CacheLayout>(
+    settingOf('cache.layout', cacheLayoutSchema),
+    path,
+    systemClock,
+    (sentence) => sentences.push(sentence),
+    pollMs,
+  )
   return live
 }
 

@@ -50,7 +50,7 @@ test('in production a process that answers requests needs a key for tokens, and 
   const config = write('tidemark.yaml', '{}')
   for (const read of [readGatewaySettings, readSubgraphSettings]) {
     expect(() => read({ config }, production)).toThrow(/^auth: production needs auth.secret \(TIDEMARK_JWT_SECRET\)/)
-    expect(read({ config }, { ...production, TIDEMARK_JWT_SECRET: 's'.repeat(32) }).server.mode).toBe('production')
+    expect(read({ config }, { ...production, TIDEMARK_JWT_SECRET: 's'.repeat(32) }).config.server.mode).toBe('production')
   }
   expect(mistakes(production)).toEqual([])
 })

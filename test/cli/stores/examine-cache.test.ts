@@ -1,25 +1,19 @@
 /** The findings of `tidemark doctor` about the cache, on real Memcached nodes. */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { connect, createServer, type AddressInfo } from 'node:net'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { afterEach, describe, expect, test } from 'vitest'
 import { makeMemcachedClient } from '../../../cache/memcached/client.ts'
 import { examineNode, type NodeFacts } from '../../../cache/memcached/examine.ts'
 import { examineStores } from '../../../cli/stores/examine.ts'
 import { judgeNode } from '../../../cli/stores/examine-cache.ts'
 import type { Finding } from '../../../cli/stores/findings.ts'
-import { CACHE_LAYOUT, type CacheLayout } from '../../../config/cache.ts'
+import type { CacheLayout } from '../../../config/cache.ts'
 import { makeConfig } from '../../../config/config.ts'
 import { systemClock } from '../../../core/clock.ts'
 import { memcachedIsHere, startMemcachedNodes, type MemcachedNode } from '../../../harness/deployment/memcached-nodes.ts'
-import { redisIsHere, startRedis, type TestServers } from '../../../harness/deployment/redis-servers.ts'
 import { startRubbishServer } from '../../../harness/faults/rubbish-server.ts'
-import { openRedisValue } from '../../../stores/redis/live-value.ts'
 import { encodeContent, VALUE_BYTES_MAX } from '../../../subgraphs/feed/read/values.ts'
 
 const hasMemcached = await memcachedIsHere()
-const hasRedis = await redisIsHere()
 const silent = { debug() {}, info() {}, warn() {}, error() {} }
 const cleanups: (() => Promise<void>)[] = []
 afterEach(async () => {
@@ -43,7 +37,7 @@ describe.skipIf(!hasMemcached)('the nodes of a layout', () => {
     const [a, b, c, d] = (await startNodes([[], [], [], []])) as [MemcachedNode, MemcachedNode, MemcachedNode, MemcachedNode]
     const findings = await ofLayout({ main: [a.address, `${b.address}*3`], backup: [c.address], l1: [[d.address]] })
     expect(namesOf(findings)).toEqual(['good', 'good', 'good', 'good', 'good'])
-    expect(findings[0]?.sentence).toBe('the layout from cache.layout has 2 nodes of Main, 1 node of Backup and 1 group of L1')
+    expect(findings[0]?.sentence).toBe('cache.layout has 2 nodes of Main, 1 node of Backup and 1 group of L1')
     const sentences = findings.slice(1).map(({ sentence }) => sentence)
     const figures = 'of the keys, 0 of 64 MB used, 0 values evicted'
     for (const [at, [pool, node, share]] of [
@@ -140,12 +134,6 @@ describe.skipIf(!hasMemcached)('the nodes of a layout', () => {
 })
 
 describe('the layout', () => {
-  let folder: string
-  beforeAll(() => {
-    folder = mkdtempSync(join(tmpdir(), 'tidemark-examine-'))
-  })
-  afterAll(() => rmSync(folder, { recursive: true, force: true }))
-
   test('without a layout there is nothing to check', async () => {
     expect(await findingsOf({})).toEqual([])
   })
@@ -153,54 +141,6 @@ describe('the layout', () => {
   test('without a feed there is nothing to check', async () => {
     const businesses = [{ number: 1, name: 'video', entity: 'Video' }]
     expect(await findingsOf({ businesses, cache: { layout: { main: ['127.0.0.1:1'] } } })).toEqual([])
-  })
-
-  test.each([
-    ['without Main', { backup: ['127.0.0.1:1'] }, 'main'],
-    ['with a node that is no address', { main: ['memcached'] }, 'host:port'],
-    ['with a node twice', { main: ['127.0.0.1:1'], backup: ['127.0.0.1:1'] }, 'twice'],
-  ])('a file %s is wrong, and the finding has the reason', async (_, layout, reason) => {
-    const path = join(folder, 'layout.json')
-    writeFileSync(path, JSON.stringify(layout))
-    const [finding, ...others] = await findingsOf({ cache: { layoutFrom: path } })
-    expect(others).toEqual([])
-    expect(finding).toMatchObject({ store: 'cache', level: 'wrong', name: 'cache-layout', isCopy: true })
-    expect(finding?.sentence).toContain(`the layout from ${path} cannot be used: `)
-    expect(finding?.sentence).toContain(reason)
-  })
-
-  describe.skipIf(!hasRedis || !hasMemcached)('in Redis', () => {
-    let servers: TestServers
-    beforeAll(async () => {
-      servers = await startRedis()
-    })
-    afterAll(() => servers.stop())
-
-    const nowhere = { kafka: { brokers: ['127.0.0.1:1'] }, mysql: { url: 'mysql://nobody@127.0.0.1:1/tidemark' } }
-    const ofCache = async (urls: readonly string[], layout?: CacheLayout) => {
-      const values = { cache: { layoutFrom: 'redis', ...(layout && { layout }) }, stores: { redis: { urls }, ...nowhere } }
-      return (await findingsOf(values)).filter(({ store }) => store === 'cache')
-    }
-
-    test('is named with its version, and its nodes are examined', async () => {
-      const [node] = (await startNodes([[]])) as [MemcachedNode]
-      expect(namesOf(await ofCache(servers.urls, { main: ['127.0.0.1:1'], l1: [] }))).toEqual(['good', 'wrong memcached-down'])
-      const [none] = await ofCache(servers.urls)
-      expect(none?.sentence).toBe('no layout is set in Redis, version 0: each process caches in its own memory')
-      const source = openRedisValue(CACHE_LAYOUT, { urls: servers.urls })
-      await source.change({ main: [node.address] }, 0).finally(() => source.close())
-      const findings = await ofCache(servers.urls)
-      expect(namesOf(findings)).toEqual(['good', 'good'])
-      expect(findings[0]?.sentence).toMatch(
-        /^the layout from Redis, version [1-9]\d* has 1 node of Main, 0 nodes of Backup and 0 groups of L1$/,
-      )
-    })
-
-    test('is unknown while Redis is down', async () => {
-      const findings = await ofCache(['redis://127.0.0.1:1'])
-      expect(findings).toMatchObject([{ level: 'wrong', name: 'unreachable', isCopy: true }])
-      expect(findings[0]?.sentence).toContain('the layout from Redis cannot be read: ')
-    })
   })
 })
 

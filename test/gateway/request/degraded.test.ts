@@ -4,6 +4,7 @@ import { createClient } from 'graphql-ws'
 import { pino } from 'pino'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { WebSocket } from 'ws'
+import { fixedConfig } from '../../../cli/process/live-config.ts'
 import { serve } from '../../../cli/process/serve.ts'
 import type { Degraded } from '../../../core/outage/degraded.ts'
 import { ask } from '../../../harness/deployment/service.ts'
@@ -20,10 +21,10 @@ const stores = makeSwitchedStores()
 const folder = makeDataFolder()
 const served = serveOn(stores, folder.path)
 const registry = new Registry()
-const gateway = await serve(
-  { ...config, server: { ...config.server, port: 0 } },
-  { subgraphs: [served.history], stores, registry, log: silent },
-)
+const gateway = await serve({
+  ...{ subgraphs: [served.history], stores, registry, log: silent },
+  live: fixedConfig({ ...config, server: { ...config.server, port: 0 } }),
+})
 let origin = ''
 let url = ''
 beforeAll(async () => {

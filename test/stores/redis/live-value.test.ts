@@ -1,7 +1,7 @@
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import type { LiveSetting } from '../../../config/live-setting.ts'
+import { settingOf, type LiveSetting } from '../../../config/live-setting.ts'
 import { systemClock } from '../../../core/clock.ts'
 import type { LiveValue } from '../../../core/live-value.ts'
 import { redisIsHere, startCluster, startRedis, type TestServers } from '../../../harness/deployment/redis-servers.ts'
@@ -9,7 +9,7 @@ import { until } from '../../../harness/until.ts'
 import { followRedisValue, openRedisValue } from '../../../stores/redis/live-value.ts'
 
 type Colour = { colour: string }
-const setting = (name: string): LiveSetting<Colour> => ({ name, schema: z.object({ colour: z.string().min(1) }).strict() })
+const setting = (name: string): LiveSetting<Colour> => settingOf(name, z.object({ colour: z.string().min(1) }).strict())
 const red = { colour: 'red' }
 const green = { colour: 'green' }
 const blue = { colour: 'blue' }

@@ -1,11 +1,12 @@
 /**
- * `tidemark layout` as an operator uses it (docs/operating/cache.md), on a deployment with Memcached nodes. Two gateways serve pages while the
- * layout changes. The nodes themselves count the keys that they looked up.
+ * Live layouts of the cache, set as an operator does it (docs/operating/cache.md), on a deployment with Memcached nodes. Two gateways serve
+ * pages while the layout changes. The nodes themselves count the keys that they looked up.
  */
-import { writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { CACHE_LAYOUT, type CacheLayout } from '../../config/cache.ts'
+import type { CacheLayout } from '../../config/cache.ts'
+import { liveSetting } from '../../config/live.ts'
 import { randomBelow, seededRandom } from '../../core/random.ts'
 import { sleep, systemClock } from '../../core/clock.ts'
 import { runCommand, type Ended } from '../../harness/deployment/command.ts'
@@ -25,7 +26,7 @@ const PAGE = 20
 const GATEWAYS = 2
 const CHANGES = 100
 
-describe.skipIf(servers.includes(undefined))('tidemark layout on a deployment', () => {
+describe.skipIf(servers.includes(undefined))('a live layout of the cache on a deployment', () => {
   let memcached: MemcachedNodes
   let deployment: Deployment
   /** All posts of the authors, newest first, and a viewer who follows all of them. */
@@ -37,7 +38,7 @@ describe.skipIf(servers.includes(undefined))('tidemark layout on a deployment', 
     memcached = await startMemcachedNodes(Array.from({ length: NODES }, () => []))
     deployment = await startDeployment({
       ...{ gateways: GATEWAYS, jobs: 0, feedJobs: 1 },
-      settings: { cache: { layoutFrom: 'redis', layout: { main: addresses(0, 1, 2), backup: addresses(3) } } },
+      settings: { cache: { layout: { main: addresses(0, 1, 2), backup: addresses(3) } } },
     })
     const { published, follower } = makeFeedClient(() => url(0))
     authors = Array.from({ length: AUTHORS }, newViewer)
@@ -98,15 +99,15 @@ describe.skipIf(servers.includes(undefined))('tidemark layout on a deployment', 
   }
 
   const run = (...args: string[]): Promise<Ended> =>
-    runCommand(deployment.servers.folder, ['layout', ...args, '--config', join('gateway-1', 'tidemark.yaml')])
-  const currentVersion = async (): Promise<string> => /version (\d+)/.exec((await run('show')).out)?.[1] as string
+    runCommand(deployment.servers.folder, ['config', ...args, '--config', join('gateway-1', 'tidemark.yaml')])
+  const currentVersion = async (): Promise<string> => /version (\d+)/.exec((await run('get')).out)?.[1] as string
 
   function write(file: string, layout: unknown): string {
-    writeFileSync(join(deployment.servers.folder, file), JSON.stringify(layout))
+    writeFileSync(join(deployment.servers.folder, file), JSON.stringify({ cache: { layout } }))
     return file
   }
 
-  /** As an operator does it: `show`, edit the file, `set`. */
+  /** As an operator does it: `get`, edit the file, `set`. */
   async function set(layout: CacheLayout): Promise<void> {
     const file = write('layout.json', layout)
     expect(await run('set', file, '--expect', await currentVersion())).toMatchObject({ status: 0, error: '' })
@@ -115,14 +116,14 @@ describe.skipIf(servers.includes(undefined))('tidemark layout on a deployment', 
 
   test('groups of L1 that are added take the reads from Main, and a removed group gets none', async () => {
     const [main, backup] = [addresses(0, 1, 2), addresses(3)]
-    expect((await run('show')).out).toMatch(/^# version 0, from the configuration/)
+    expect((await run('get')).out).toBe('# version 0\n{}\n')
     await readPages(2)
     const alone = await lookupsDuring(() => readPages(4))
     expect(alone.slice(0, 3).every(({ all, misses }) => all > 0 && misses === 0)).toBe(true)
     expect(alone.slice(4).every(({ all }) => all === 0)).toBe(true)
 
     await set({ main, backup, l1: [addresses(4), addresses(5)] })
-    expect((await run('show')).out).toContain(node(5).address)
+    expect((await run('get')).out).toContain(node(5).address)
     // A read goes to a random group: after these, both groups have all values.
     await readPages(10)
     const grouped = await lookupsDuring(() => readPages(10))
@@ -173,11 +174,11 @@ describe.skipIf(servers.includes(undefined))('tidemark layout on a deployment', 
     ['with an unknown pool', { main: ['cache1:11211'], l2: [] }, /^CONFIG_INVALID: .*cache\.layout\.l2 is not a setting/s],
     ['with a node in two pools', { main: ['a:1'], backup: ['a:1'] }, /^CONFIG_INVALID: .*a:1 is in the layout twice/s],
   ])('a layout %s is refused, and processes keep theirs', async (_, layout, sentence) => {
-    const before = await run('show')
+    const before = await run('get')
     const version = /version (\d+)/.exec(before.out)?.[1] as string
     const refused = await run('set', write('refused.json', layout), '--expect', version)
     expect(refused).toMatchObject({ status: 1, out: '', error: expect.stringMatching(sentence) as string })
-    expect((await run('show')).out).toBe(before.out)
+    expect((await run('get')).out).toBe(before.out)
     await readPages(1)
   })
 
@@ -208,7 +209,9 @@ describe.skipIf(servers.includes(undefined))('tidemark layout on a deployment', 
 
   test('100 changes under load: no error, and each page has the writes that were acknowledged before it', async () => {
     const random = seededRandom(16)
-    const source = openRedisValue(CACHE_LAYOUT, deployment.config.stores.redis as { urls: string[] })
+    const values: unknown = JSON.parse(readFileSync(join(deployment.servers.folder, 'gateway-1', 'tidemark.yaml'), 'utf8'))
+    const setting = liveSetting([{ name: 'tidemark.yaml', values }], () => deployment.config)
+    const source = openRedisValue(setting, deployment.config.stores.redis as { urls: string[] })
     let [isOver, pages] = [false, 0]
     const anyGateway = (): number => randomBelow(random, GATEWAYS)
 
@@ -238,7 +241,7 @@ describe.skipIf(servers.includes(undefined))('tidemark layout on a deployment', 
           ...(random() < 0.7 ? { backup: addresses(...places.slice(mains, mains + 2)) } : {}),
           l1: places.slice(mains + 2, mains + 2 + randomBelow(random, 4)).map((at) => addresses(at)),
         }
-        ;({ version } = await source.change(layout, version))
+        ;({ version } = await source.change({ cache: { layout } }, version))
         await sleep(systemClock, 50 + 100 * random())
       }
     }).finally(() => (isOver = true))

@@ -1,0 +1,105 @@
+/**
+ * A live value as a folder of versions, one JSON file each: `1.json`, `2.json` and so on. Processes of one machine share it. A version is
+ * written whole under another name and then linked, which fails if the version exists. So two writers cannot both make the next version,
+ * and a reader never sees half a file.
+ */
+import { linkSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { LiveSetting } from '../../config/live-setting.ts'
+import type { Clock } from '../../core/clock.ts'
+import { TidemarkError } from '../../core/errors.ts'
+import { followSource, VERSIONS_KEPT, type LiveSource, type LiveValue, type StoredVersion, type Versioned } from '../../core/live-value.ts'
+
+const POLL_MS = 500
+
+type Stored = { at: number; value: unknown; note?: string | undefined }
+
+/** The folder is made with the first version. */
+export function openVersionFolder<T>(setting: LiveSetting<T>, folder: string, clock: Clock): LiveSource<T> {
+  return {
+    read: () => Promise.resolve().then(() => readNewest(setting, folder)),
+
+    async change(value, expectedVersion, note) {
+      const checked = setting.parse(value)
+      const newest = versionsIn(folder).at(0) ?? 0
+      if (newest !== expectedVersion) throw changed(setting.name, newest, expectedVersion)
+      const version = expectedVersion + 1
+      if (!writeOnce(folder, version, { at: clock.now(), value, note })) throw changed(setting.name, version, expectedVersion)
+      for (const old of versionsIn(folder).slice(VERSIONS_KEPT)) rmSync(fileOf(folder, old), { force: true })
+      return { value: checked, version }
+    },
+
+    async history() {
+      return versionsIn(folder).map((version): StoredVersion => ({ version, ...readStored(folder, version) }))
+    },
+  }
+}
+
+/** `first`: the value until there is a version. `report` gets one sentence per problem, and again when the reason changes. */
+export async function followVersionFolder<T>(
+  setting: LiveSetting<T>,
+  first: T,
+  folder: string,
+  clock: Clock,
+  report: (sentence: string) => void,
+): Promise<LiveValue<T>> {
+  const read = async ({ version }: Versioned<T>): Promise<Versioned<T> | undefined> =>
+    (versionsIn(folder).at(0) ?? 0) > version ? readNewest(setting, folder) : undefined
+  const live = followSource<T>({ name: setting.name, first: { value: first, version: 0 }, read, pollMs: POLL_MS }, clock, report)
+  await live.wake()
+  return live
+}
+
+function readNewest<T>(setting: LiveSetting<T>, folder: string): Versioned<T> | undefined {
+  const [version] = versionsIn(folder)
+  if (version === undefined) return undefined
+  return { value: setting.parse(readStored(folder, version).value, `version ${version}`), version }
+}
+
+/** Newest first. */
+function versionsIn(folder: string): number[] {
+  try {
+    return readdirSync(folder)
+      .flatMap((name) => (/^[1-9]\d{0,14}\.json$/.test(name) ? [Number.parseInt(name, 10)] : []))
+      .toSorted((one, other) => other - one)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return []
+    throw new TidemarkError('CONFIG_INVALID', `${folder} cannot be read: ${(error as Error).message}`, { cause: error })
+  }
+}
+
+function readStored(folder: string, version: number): Stored {
+  try {
+    return JSON.parse(readFileSync(fileOf(folder, version), 'utf8')) as Stored
+  } catch (error) {
+    const sentence = `${fileOf(folder, version)} cannot be read (${(error as Error).message}): set the value again`
+    throw new TidemarkError('CONFIG_INVALID', sentence, { cause: error })
+  }
+}
+
+/** False if the version exists. */
+function writeOnce(folder: string, version: number, stored: Stored): boolean {
+  const draft = join(folder, `draft-${process.pid}-${version}`)
+  try {
+    mkdirSync(folder, { recursive: true })
+    writeFileSync(draft, JSON.stringify(stored), { flush: true })
+    linkSync(draft, fileOf(folder, version))
+    return true
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false
+    throw new TidemarkError('CONFIG_INVALID', `${folder} cannot be written: ${(error as Error).message}`, { cause: error })
+  } finally {
+    rmSync(draft, { force: true })
+  }
+}
+
+function fileOf(folder: string, version: number): string {
+  return join(folder, `${version}.json`)
+}
+
+function changed(name: string, version: number, expected: number): TidemarkError {
+  return new TidemarkError(
+    'LIVE_VALUE_CHANGED',
+    `${name} has version ${version}, not ${expected}: look at that version, and repeat the change on it`,
+  )
+}

@@ -1,0 +1,151 @@
+/** `tidemark config` on the embedded shape. processes.long.test.ts uses it on running processes. */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { parse } from 'yaml'
+import { config, type ConfigFlags } from '../../../cli/configuration/command.ts'
+import { runCommand } from '../../../harness/deployment/command.ts'
+
+const FILE = {
+  history: { flushKeysMax: 40 },
+  auth: { secret: 'a secret of at least 32 characters!' },
+  businesses: [{ number: 1, name: 'video', entity: 'Video', glanceMax: 0 }],
+}
+let folder: string
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'tidemark-config-'))
+  write('tidemark.yaml', JSON.stringify(FILE))
+})
+afterEach(() => rmSync(folder, { recursive: true, force: true }))
+
+function write(name: string, text: string): string {
+  writeFileSync(join(folder, name), text)
+  return join(folder, name)
+}
+
+async function run(what: string, args: readonly string[] = [], flags: Partial<ConfigFlags> = {}): Promise<string> {
+  const lines: string[] = []
+  const own = { config: join(folder, 'tidemark.yaml'), data: join(folder, 'data'), ...flags }
+  await config(what, args, own, (line) => lines.push(line))
+  return lines.join('\n')
+}
+
+async function set(document: object, expect: string, note?: string): Promise<string> {
+  const file = write('live.json', JSON.stringify(document))
+  return run('set', [file], { expect, ...(note !== undefined && { note }) })
+}
+
+const slow = { limits: { viewer: { points: 10, perSeconds: 60 } } }
+
+test('a version that was printed, edited and set again is the next one, without --expect', async () => {
+  expect(await run('get')).toBe('# version 0\n{}')
+  const file = write('live.yaml', `${await run('get')}\n`.replace('{}', 'limits:\n  viewer: none'))
+  expect(await run('set', [file])).toBe('version 1 is set: processes take it over within 2 seconds')
+  expect(await run('get')).toBe('# version 1\nlimits:\n  viewer: none')
+})
+
+test('of two operators who edit the same version, the second is refused with the newer version, and changes nothing', async () => {
+  const [one, other] = ['one.yaml', 'other.yaml'].map((name) => write(name, '# version 0\nlimits: {viewer: none}\n')) as [string, string]
+  await run('set', [one])
+  await expect(run('set', [other])).rejects.toMatchObject({
+    code: 'LIVE_VALUE_CHANGED',
+    message: 'the live configuration has version 1, not 0: look at that version, and repeat the change on it',
+  })
+  expect(await run('history')).not.toContain('2  ')
+})
+
+test.each([
+  ['limits: {viewer: {points: 0, perSeconds: 1}}', /^limits\.viewer\.points: 0 is not possible: give at least 1/],
+  ['server: {port: 1}', /^server\.port cannot change while processes run: set it in tidemark\.yaml, and restart the processes$/],
+  ['limits: {viewer', /live\.yaml is not YAML \(line 2\)/],
+  ['', /live\.yaml is not a mapping|live\.yaml is empty: write the value of the live configuration into it/],
+  ['- a', /live\.yaml is not a mapping: write settings as in tidemark\.yaml/],
+])('%j is refused by check and by set, and no version is made', async (text, reason) => {
+  const file = write('live.yaml', `# version 0\n${text}\n`)
+  for (const what of ['check', 'set']) {
+    await expect(run(what, [file])).rejects.toMatchObject({ code: 'CONFIG_INVALID', message: expect.stringMatching(reason) as string })
+  }
+  expect(await run('history')).toBe('no version was set yet')
+})
+
+test('a valid file passes the check', async () => {
+  const file = write('live.yaml', 'limits: {viewer: none}')
+  expect(await run('check', [file])).toBe(`${file} is valid`)
+})
+
+test('differences have a line for the old and for the new value of each setting', async () => {
+  await set(slow, '0')
+  await set({ limits: { viewer: { points: 20, perSeconds: 60 } } }, '1')
+  const changed = '- limits.viewer.points: 10\n+ limits.viewer.points: 20'
+  expect(await run('diff', ['1', '2'])).toBe(changed)
+  expect(await run('diff', ['1'])).toBe(changed)
+  expect(await run('diff', [write('empty.yaml', '{}')])).toBe('- limits.viewer.points: 20\n- limits.viewer.perSeconds: 60')
+  expect(await run('diff', ['2'])).toBe('no difference')
+})
+
+test('the history has each version with its time, its note and its settings, and a rollback is a new version', async () => {
+  await set(slow, '0', 'a campaign')
+  await set({ limits: { viewer: 'none' } }, '1')
+  expect(await run('rollback', ['1'])).toContain('version 3 is set')
+  expect(await run('get')).toBe('# version 3\nlimits:\n  viewer:\n    points: 10\n    perSeconds: 60')
+  const lines = (await run('history')).split('\n')
+  expect(lines).toHaveLength(3)
+  expect(lines[0]).toMatch(/^3 {2}\d{4}-.*Z {2}rollback to 1 {2}limits\.viewer, limits\.viewer\.points/)
+  expect(lines[2]).toMatch(/^1 {2}\d{4}-.*Z {2}a campaign {2}limits\.viewer\.points, limits\.viewer\.perSeconds$/)
+  expect(await run('get', ['2'])).toBe('# version 2\nlimits:\n  viewer: none')
+  await expect(run('rollback', ['9'])).rejects.toMatchObject({ message: expect.stringContaining('has no version 9') as string })
+})
+
+test('the printed configuration is valid YAML with the source of each setting, and without secrets', async () => {
+  await set(slow, '0')
+  const text = await run('print')
+  expect(text).toContain('flushKeysMax: 40 # ' + join(folder, 'tidemark.yaml'))
+  expect(text).toContain('flushAgeMaxMs: 60000 # default')
+  expect(text).toContain('points: 10 # live version 1')
+  expect(text).toContain('data: ' + join(folder, 'data') + ' # --data')
+  expect(text).toMatch(/secret: \(secret\) # .*tidemark\.yaml/)
+  expect(text).not.toContain(FILE.auth.secret)
+  expect(parse(text)).toMatchObject({ history: { flushKeysMax: 40 }, limits: { viewer: { points: 10, perSeconds: 60 } } })
+})
+
+describe('a source without versions', () => {
+  test('is not changed, and the sentence says where to change it', async () => {
+    const live = write('mounted.yaml', 'limits: {viewer: none}')
+    write('tidemark.yaml', JSON.stringify({ live: { from: 'mounted.yaml' } }))
+    await expect(set(slow, '0')).rejects.toMatchObject({
+      message: expect.stringContaining(`from ${live}, which has no versions`) as string,
+    })
+    expect(await run('get')).toMatch(/^# version \d+\nlimits:\n {2}viewer: none$/)
+    write('tidemark.yaml', JSON.stringify({ live: { from: 'off' } }))
+    await expect(set(slow, '0')).rejects.toMatchObject({ message: expect.stringContaining('live.from is off') as string })
+    expect(await run('get')).toBe('# version 0\n{}')
+  })
+})
+
+describe('the JSON Schema', () => {
+  test('has all settings with their descriptions, and that of a live version has live settings only', async () => {
+    const whole = JSON.parse(await run('schema'))
+    expect(whole.properties.history.properties.flushKeysMax).toMatchObject({ type: 'integer', minimum: 1, default: 500 })
+    expect(whole.properties.stores.properties.data.description).toBeTypeOf('string')
+    const live = JSON.parse(await run('schema', [], { live: true }))
+    expect(Object.keys(live.properties)).toContain('limits')
+    expect(Object.keys(live.properties)).not.toContain('stores')
+    expect(Object.keys(live.properties.cache.properties)).toEqual(['layout'])
+    expect(live.properties.limits.additionalProperties).toBe(false)
+  })
+})
+
+test('an operator gets errors as one line with the code, and status 1', async () => {
+  const own = ['--config', join(folder, 'tidemark.yaml'), '--data', join(folder, 'data')]
+  expect(await runCommand(folder, ['config', 'change', ...own])).toMatchObject({
+    status: 1,
+    error: expect.stringMatching(/^CONFIG_INVALID: "change" is not a command of config: use get, check FILE/) as string,
+  })
+  expect(await runCommand(folder, ['config', 'set', ...own])).toMatchObject({
+    status: 1,
+    error: expect.stringContaining('needs a file') as string,
+  })
+  expect(await runCommand(folder, ['config', 'get', ...own])).toMatchObject({ status: 0, out: '# version 0\n{}\n' })
+})

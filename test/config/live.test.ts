@@ -1,0 +1,58 @@
+import { describe, expect, test } from 'vitest'
+import { makeConfig } from '../../config/config.ts'
+import { leavesOf, liveSetting } from '../../config/live.ts'
+
+const FILE = { name: 'tidemark.yaml', values: { businesses: [{ number: 1, name: 'video', entity: 'Video', glanceMax: 7 }] } }
+const started = makeConfig([FILE])
+const parse = (document: unknown) => liveSetting([FILE], () => started).parse(document, 'version 5')
+
+function refusal(document: unknown): string {
+  try {
+    parse(document)
+  } catch (error) {
+    return (error as Error).message
+  }
+  return 'not refused'
+}
+
+describe('a live version', () => {
+  test('changes the settings that it has, and leaves the others as they are', () => {
+    const { config } = parse({ limits: { viewer: { points: 10, perSeconds: 1 } } })
+    expect(config.limits.viewer).toEqual({ points: 10, perSeconds: 1 })
+    expect(config.businesses).toEqual(started.businesses)
+  })
+
+  test('replaces a layout and a rate as a whole, also where the file has none', () => {
+    const values = { cache: { layout: { main: ['a:1'], backup: ['b:1'] } }, limits: { viewer: 'none', openCost: { viewer: 5 } } }
+    const limits = { viewer: { points: 1, perSeconds: 2 }, openCost: { address: 7 } }
+    const { config } = liveSetting([{ name: 'tidemark.yaml', values }], () => started).parse({
+      cache: { layout: { main: ['b:1'] } },
+      limits,
+    })
+    expect(config.cache.layout).toEqual({ main: ['b:1'], l1: [] })
+    expect(config.limits).toMatchObject({ viewer: { points: 1, perSeconds: 2 }, openCost: { viewer: 5, address: 7 } })
+  })
+
+  test.each([
+    [[], /^version 5 is not a mapping/],
+    [{ limit: {} }, /^limit is not a setting: remove it.*\(set in version 5\)$/],
+    [
+      { stores: { regions: 50 } },
+      /^stores\.regions cannot change while processes run: set it in tidemark\.yaml, and restart the processes$/,
+    ],
+    [{ server: { port: 1 } }, /^server\.port cannot change while processes run/],
+    [{ businesses: [{ number: 1, glanceMax: 0 }] }, /^businesses\.number cannot change while processes run/],
+    [{ limits: { abuse: { refusals: 1, perSeconds: 1, blockSeconds: 1 } } }, /^limits\.abuse counts refusals of the other limits/],
+  ])('%j is refused with its reason', (document, reason) => {
+    expect(refusal(document)).toMatch(reason)
+  })
+})
+
+test('the leaves of a version have paths with the numbers of businesses', () => {
+  expect(leavesOf({ businesses: [{ number: 9, thumbup: { likesCap: 5 } }], limits: { sharedAddresses: ['::1'] }, live: {} })).toEqual([
+    ['businesses.9.number', 9],
+    ['businesses.9.thumbup.likesCap', 5],
+    ['limits.sharedAddresses', ['::1']],
+    ['live', {}],
+  ])
+})
