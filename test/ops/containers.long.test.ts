@@ -22,6 +22,8 @@ import { ensurePrograms, findProgram } from '../../scripts/servers/packages.ts'
 import { openDatabase, type Database } from '../../stores/mysql/database.ts'
 
 const SECRET = 'a secret of at least 32 bytes for tests'
+/** Ten processes start, and some stop again: on a loaded machine that takes minutes. */
+const START_AND_STOP_MAX_MS = 400_000
 /** Of the user of the servers of this test. */
 const PASSWORD = 'tidemark'
 const REPORT =
@@ -128,46 +130,50 @@ describe.skipIf(!areHere)('the deployment files', () => {
     expect(readdirSync(cache, { recursive: true }).length).toBeGreaterThan(500)
   })
 
-  it('docker-compose.yml: a report through the proxy reaches MySQL, and a restart of each gateway fails no request', async () => {
-    const container = (name: string): Container => containerOf(file, name, image.health)
-    const before = readdirSync(imageFolder)
-    const migrate = await run(container('migrate'))
-    expect(await migrate.ended, migrate.output()).toBe(0)
-    expect(migrate.output()).toContain('created topic')
+  it(
+    'docker-compose.yml: a report through the proxy reaches MySQL, and a restart of each gateway fails no request',
+    async () => {
+      const container = (name: string): Container => containerOf(file, name, image.health)
+      const before = readdirSync(imageFolder)
+      const migrate = await run(container('migrate'))
+      expect(await migrate.ended, migrate.output()).toBe(0)
+      expect(migrate.output()).toContain('created topic')
 
-    const jobs = ['job', 'job-thumbup', 'job-existence', 'job-feed'].map(container)
-    const gateways = await runAll([...['gateway-1', 'gateway-2'].map((name) => ({ ...container('gateway'), name })), ...jobs])
-    const [first, second] = gateways as [RunningContainer, RunningContainer]
-    const proxy = await startProxy(container('proxy'), [first, second])
-    await report(proxy, '71', '1')
-    expect((await fetch(`${proxy}/metrics`)).status).toBe(404)
+      const jobs = ['job', 'job-thumbup', 'job-existence', 'job-feed'].map(container)
+      const gateways = await runAll([...['gateway-1', 'gateway-2'].map((name) => ({ ...container('gateway'), name })), ...jobs])
+      const [first, second] = gateways as [RunningContainer, RunningContainer]
+      const proxy = await startProxy(container('proxy'), [first, second])
+      await report(proxy, '71', '1')
+      expect((await fetch(`${proxy}/metrics`)).status).toBe(404)
 
-    let stopped = false
-    const load = async (lane: number): Promise<number> => {
-      for (let count = 0; ; count++) {
-        await report(proxy, String(lane), String(count))
-        if (stopped) return count
-        await sleep(20)
+      let stopped = false
+      const load = async (lane: number): Promise<number> => {
+        for (let count = 0; ; count++) {
+          await report(proxy, String(lane), String(count))
+          if (stopped) return count
+          await sleep(20)
+        }
       }
-    }
-    const lanes = [101, 102, 103].map(load)
-    expect(await first.stop()).toBe(0)
-    const again = runContainer(
-      container('gateway'),
-      { image, imageFolder, folder: servers.folder, addresses },
-      Number(new URL(first.url).port),
-      'gateway-1',
-    )
-    running.push(again)
-    await again.healthy()
-    // The proxy asks twice a second.
-    await sleep(1_500)
-    expect(await second.stop()).toBe(0)
-    stopped = true
-    for (const count of await Promise.all(lanes)) expect(count).toBeGreaterThan(10)
-    await until('the row of the report', async () => (await rowsOf(71)) === 1)
-    expect(readdirSync(imageFolder)).toEqual(before)
-  })
+      const lanes = [101, 102, 103].map(load)
+      expect(await first.stop()).toBe(0)
+      const again = runContainer(
+        container('gateway'),
+        { image, imageFolder, folder: servers.folder, addresses },
+        Number(new URL(first.url).port),
+        'gateway-1',
+      )
+      running.push(again)
+      await again.healthy()
+      // The proxy asks twice a second.
+      await sleep(1_500)
+      expect(await second.stop()).toBe(0)
+      stopped = true
+      for (const count of await Promise.all(lanes)) expect(count).toBeGreaterThan(10)
+      await until('the row of the report', async () => (await rowsOf(71)) === 1)
+      expect(readdirSync(imageFolder)).toEqual(before)
+    },
+    START_AND_STOP_MAX_MS,
+  )
 
   /** With the addresses of these gateways, where Docker's name server would answer. */
   async function startProxy(container: Container, gateways: readonly RunningContainer[]): Promise<string> {
