@@ -48,7 +48,8 @@ export function makeOutageNotices(clock: Clock, notices: Notices) {
       const since = downSince.get(store)
       downSince.delete(store)
       if (since === undefined) return
-      const lasted = clock.now() - since
+      // A clock that was set back shortens no outage below 0.
+      const lasted = Math.max(0, clock.now() - since)
       downBefore.set(store, (downBefore.get(store) ?? 0) + lasted)
       notices.storeBack(store, lasted)
     })
@@ -74,7 +75,8 @@ export function makeOutageNotices(clock: Clock, notices: Notices) {
     downSince: (store: AnyStoreName): number | undefined => downSince.get(store),
     /** Milliseconds of all outages of each store, including the current one. */
     downMs(): Record<StoreName, number> {
-      const downOf = (store: StoreName) => (downBefore.get(store) ?? 0) + clock.now() - (downSince.get(store) ?? clock.now())
+      const now = clock.now()
+      const downOf = (store: StoreName) => (downBefore.get(store) ?? 0) + Math.max(0, now - (downSince.get(store) ?? now))
       return { hotStore: downOf('hotStore'), log: downOf('log'), recordStore: downOf('recordStore') }
     },
     /** A step failed. Not reported if the cause is a store that is known to be down. */

@@ -3,6 +3,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { systemClock } from '../../core/clock.ts'
 import { openLmdbJournals } from '../../writeback/stores/lmdb/journal.ts'
 import type { Journals } from '../../writeback/journal.ts'
+import { makeOutageNotices } from '../../writeback/notices.ts'
 import { makeHistorySubgraph, type HistorySubgraph } from '../../subgraphs/history/index.ts'
 import { config, makeDataFolder, makeSwitchedStores, type Folder, type SwitchedStores } from '../subgraphs/switched-stores.ts'
 import { until } from '../../harness/until.ts'
@@ -44,6 +45,22 @@ const report = (id: string) => history.service.report(viewer, [{ business: 'vide
 const kinds = () => said.map(([what]) => what)
 
 describe('an outage', () => {
+  it('has no negative duration, whether the clock ticks between two reads or was set back', () => {
+    let now = 1_000
+    let close: () => void = () => undefined
+    const outages = makeOutageNotices(
+      { now: () => now++, after: () => ({ cancel() {} }) },
+      { failed() {}, storeDown() {}, storeBack() {}, replayed() {}, parked() {}, damaged() {} },
+    )
+    outages.followOne('log', { isOpen: () => false, onClose: (listener) => void (close = listener) })
+    expect(outages.downMs()).toEqual({ hotStore: 0, log: 0, recordStore: 0 })
+    outages.openedOf('log', new Error('down'))
+    now = 500
+    expect(outages.downMs().log).toBe(0)
+    close()
+    expect(outages.downMs().log).toBe(0)
+  })
+
   it('counts as degraded time while it lasts and after it, for its store alone', async () => {
     const downMs = () => history.tenants(false)[0]?.downMs
     expect(downMs()).toEqual({ hotStore: 0, log: 0, recordStore: 0 })
