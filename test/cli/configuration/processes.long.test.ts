@@ -107,6 +107,10 @@ describe('the embedded shape with workers', () => {
 
   test('a version that another program stored and that is not valid is refused by every process, and the last one stays', async () => {
     const version = versionOf(await shape.run('get'))
+    await until('all processes run the last one', async () => {
+      const [one, ...others] = (await runningVersions(shape)) as { version: number }[]
+      return others.length === 0 && one?.version === version
+    })
     writeFileSync(join(folder, 'data', 'live', `${version + 1}.json`), JSON.stringify({ at: 1, value: { limits: { viewer: 5 } } }))
     await until('all processes refuse it', async () => {
       const [one, ...others] = (await runningVersions(shape)) as { version: number; refused?: true }[]
