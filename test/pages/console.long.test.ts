@@ -242,12 +242,12 @@ describe.skipIf(!(await redisIsHere()))('on Redis, Kafka and MariaDB', () => {
   test('the console and the demo show that Redis is down, and recover when it is back', async () => {
     const console = await pages.open('/console')
     await console.getByText('All stores answer.').waitFor()
-    const demo = await pages.open('/demo?viewer=hal&device=laptop')
+    const demo = await pages.open('/demo?view=videos&viewer=hal&device=laptop')
     await demo.locator('[data-feed] .card').nth(7).waitFor()
 
     await servers.redis.kill()
     await console.locator('[data-down=hotStore]').getByText('The hot store (Redis) is down').waitFor()
-    expect(await console.locator('[data-down=hotStore]').textContent()).toMatch(/since \d\d:\d\d:\d\d\. Reports and marks are accepted/)
+    expect(await console.locator('[data-down=hotStore]').textContent()).toMatch(/since \d\d:\d\d:\d\d\. Reports, marks and follows are accepted/)
     await demo.locator('[data-feed] .card button[aria-pressed]').first().click()
     await demo.getByText('because the store of recent data does not answer').waitFor()
     await expect.poll(() => figure(console, 'journal')).toBeGreaterThan(0)
