@@ -37,6 +37,12 @@ const businessSchema = z
       .string()
       .regex(/^[A-Z][A-Za-z0-9]{0,63}$/, 'use a GraphQL type name such as Video')
       .describe('The type of its subjects in the graph. Other subgraphs may extend it.'),
+    enabled: z
+      .boolean()
+      .default(true)
+      .describe(
+        'Whether the business takes writes. If not, reports, likes, dislikes, plays, served subjects and posts are refused with `BUSINESS_DISABLED`. Reads, deletions and undone marks work.',
+      ),
     conflict: z
       .enum(CONFLICT_RULES)
       .default('newest')
@@ -198,7 +204,7 @@ export const configSchema = z
       .min(1)
       .max(256)
       .default([...DEFAULT_BUSINESSES])
-      .describe('Adding a business is a change of this list and a restart.'),
+      .describe('The tenants. A live version adds and changes them without a restart.'),
     remote: remoteSchema.default({}).describe('Limits of calls to remote subgraphs.'),
     history: z
       .object({

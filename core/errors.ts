@@ -16,6 +16,11 @@ export const ERRORS = {
     retryable: false,
     meaning: 'No business with this name is configured, or it has no likes (`thumbup.enabled: false`).',
   },
+  BUSINESS_DISABLED: {
+    status: 403,
+    retryable: false,
+    meaning: 'The business takes no writes (`enabled: false`). Reads and deletions work.',
+  },
   ID_INVALID: {
     status: 400,
     retryable: false,

@@ -1,6 +1,5 @@
 /** The feed-existence subgraph, wired from the ports: schema object, service, and the parts that its job and its metrics need. */
-import { buildSubgraphSchema } from '@apollo/subgraph'
-import { parse, type GraphQLSchema } from 'graphql'
+import type { GraphQLSchema } from 'graphql'
 import { makeBusinesses } from '../../config/businesses.ts'
 import type { Config } from '../../config/config.ts'
 import type { Clock } from '../../core/clock.ts'
@@ -31,6 +30,7 @@ import type { SharedLookup } from './read/filter-loads.ts'
 import { makeResumeGuard, type ResumeGuardFigures } from './read/resume-guard.ts'
 import { makeSampler, type SampleFigures } from './read/sampler.ts'
 import { makeSeenReads } from './read/unseen.ts'
+import { makeLiveSchema } from '../live-schema.ts'
 import type { ReadTenants } from '../tenant-statistics.ts'
 import { makeExistenceResolvers } from './resolvers.ts'
 import { existenceSdl } from './schema.ts'
@@ -104,7 +104,7 @@ export function makeExistenceSubgraph(
   const notices = noticesOf(report)
   const outages = makeOutageNotices(clock, notices)
   const onError = outages.failed
-  const businesses = makeBusinesses(config.businesses)
+  const businesses = makeBusinesses(() => config.businesses)
   const guarded = guardSeenStores(clock, stores, guard, outages.opened, (error) => outages.openedOf('hotStore', error))
   outages.follow({ breakers: breakersOf(guarded) })
 
@@ -148,15 +148,19 @@ export function makeExistenceSubgraph(
       ...{ business: name, stored: undefined, downMs: outages.downMs() },
       ...service.writes.of(number),
     }))
-  const sdl = existenceSdl(config.businesses)
-  let schema: GraphQLSchema | undefined
+  const live = makeLiveSchema(
+    () => config.businesses,
+    existenceSdl,
+    () => makeExistenceResolvers(businesses, service, tenants),
+  )
 
   return {
     name: 'feed-existence',
-    sdl,
-    /** Built on first use: a worker does not need it, nor does a simulation that starts thousands of processes. */
+    get sdl() {
+      return live.sdl
+    },
     get schema() {
-      return (schema ??= buildSubgraphSchema([{ typeDefs: parse(sdl), resolvers: makeExistenceResolvers(businesses, service, tenants) }]))
+      return live.schema
     },
     service,
     makeLoaders: makeExistenceLoaders(reads.reasons),

@@ -2,7 +2,7 @@
  * Validation of client input. Every rule about a single input is here and throws a `TidemarkError` that says how to fix the input. Batches
  * catch errors per input, so the valid inputs of a batch still count.
  */
-import type { Businesses } from '../../config/businesses.ts'
+import { requireEnabled, type Businesses } from '../../config/businesses.ts'
 import { countedTime, orderAhead, type TimesAhead } from '../../core/clock-differences.ts'
 import { dayOf, dayTokenOf } from '../../core/day-token.ts'
 import type { BusinessNumber, ProgressRecord, ViewerId } from '../../core/domain.ts'
@@ -58,7 +58,7 @@ export function checkReport(
   now: number,
   ahead?: TimesAhead,
 ): CheckedReport {
-  const business = businesses.byName(input.business)
+  const business = requireEnabled(businesses.byName(input.business))
   const viewerId = reportedViewer(input, viewer)
   checkId(input.id, 'id')
   const position = checkExtent(input.position, 'position')

@@ -1,5 +1,5 @@
 /** Records issues and plays of requests: each call is checked, then noted in the hot store. While that is down, plays go to the log. */
-import type { Businesses } from '../../../config/businesses.ts'
+import { requireEnabled, type Businesses } from '../../../config/businesses.ts'
 import type { ExistenceConfig } from '../../../config/feed-existence.ts'
 import type { Clock } from '../../../core/clock.ts'
 import { claimedDay, dayOf } from '../../../core/day-token.ts'
@@ -103,7 +103,7 @@ export function makeRecording(
 
   return {
     async recordIssued(viewer, business, ids, degraded, dayToken) {
-      const { number } = businesses.byName(business)
+      const { number } = requireEnabled(businesses.byName(business))
       checkIds(ids)
       // The last occurrence of a repeated id counts, since later in the list is newer.
       const distinct = [...new Set(ids.toReversed())].reverse()
@@ -129,7 +129,7 @@ export function makeRecording(
       )
     },
     async recordPlayed(viewer, business, ids, playedAt, degraded, dayToken) {
-      const { number } = businesses.byName(business)
+      const { number } = requireEnabled(businesses.byName(business))
       checkIds(ids)
       const now = clock.now()
       const at = playedAt === undefined ? now : checkPlayedAt(playedAt, now, options)

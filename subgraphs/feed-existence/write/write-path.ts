@@ -67,7 +67,7 @@ export function makeWritePath(
   { guard, fold, onStaged, onError }: WritePathOptions,
 ): WritePath {
   const { existence } = config
-  const businesses = makeBusinesses(config.businesses)
+  const businesses = makeBusinesses(() => config.businesses)
   const shape = ringOf(config)
   const kinds = existence.rewards.map((first) => KIND_OF[first])
   const rewards = makeDayRewards(guarded.hot, guardRewards(stores.rewards, guarded), kinds, onError)

@@ -322,6 +322,8 @@ test('UserErrorCode and the document have the codes of all mistakes, and no othe
   await collect(CLEAR, { business: 'vidoe' }, ['business'])
   // test/subgraphs/history/quotas.test.ts has the quotas of a business.
   codes.add('QUOTA_EXCEEDED')
+  // test/subgraphs/disabled-business.test.ts has a business that is disabled.
+  codes.add('BUSINESS_DISABLED')
   const values = (served.history.schema.getType('UserErrorCode') as GraphQLEnumType).getValues().map(({ name }) => name)
   expect([...codes].sort()).toEqual(values.sort())
   const [, table = ''] = /codes in `userErrors` \|\n(.*?)\n\n/s.exec(readFileSync('docs/api/history.md', 'utf8')) ?? []
