@@ -22,6 +22,7 @@ import { storesSchema } from './stores.ts'
 import { RESERVED_TYPES } from './reserved-types.ts'
 import { businessThumbupSchema, tenantMistakes, thumbupMistakes, thumbupSchema } from './thumbup.ts'
 import { businessExistenceSchema, businessHistorySchema } from './tenants.ts'
+import { rewardsSchema, timeZoneSchema } from './rewards.ts'
 import { CONFLICT_RULES } from '../core/domain.ts'
 
 const businessSchema = z
@@ -56,6 +57,9 @@ const businessSchema = z
       .describe(
         'A subject counts as played from this position on, for feed existence. A finished subject always does. In the unit of position. Default: `glanceMax`, and never at 0.',
       ),
+    timeZone: timeZoneSchema
+      .optional()
+      .describe('The time zone of the days for which its viewers are rewarded. Default: `rewards.timeZone`.'),
     counters: z
       .record(z.string().regex(/^[a-z][A-Za-z0-9]{0,31}$/, 'use 1 to 32 letters and digits, beginning with a small letter'), count(1, 48))
       .optional()
@@ -235,6 +239,7 @@ export const configSchema = z
     existence: existenceSchema.default({}),
     cache: cacheSchema.default({}),
     feed: feedSectionSchema.default({}),
+    rewards: rewardsSchema.default({}),
     limits: limitsSchema.default({}),
     persisted: persistedSchema.default({}),
     live: liveSchema.default({}),

@@ -1,8 +1,41 @@
 /** The reward of the first event of a day. */
-import type { BusinessNumber, RewardEvent, RewardKind, ViewerId } from './domain.ts'
+import { dayOf } from './days.ts'
+import { ALL_BUSINESSES, type BusinessNumber, type RewardEvent, type RewardKind, type ViewerId } from './domain.ts'
 
 /** The place of a kind is its number in stores and logs. */
 export const REWARD_KINDS = ['FIRST_VIEW', 'FIRST_PLAY', 'FIRST_ISSUE'] as const satisfies readonly RewardKind[]
+
+/**
+ * The rule for the first event of a day in a business. `timeZone`: the calendar of the day. `business`: the business that the reward is for,
+ * or ALL_BUSINESSES if it is earned once a day in all of them.
+ */
+export type RewardRule = { readonly timeZone: string; readonly business: BusinessNumber }
+
+/** Undefined if such an event earns nothing. */
+export type RewardRules = (kind: RewardKind, business: BusinessNumber) => RewardRule | undefined
+
+/** The rules of a configuration that says nothing of rewards. */
+export const DEFAULT_RULES: RewardRules = (_, business) => ({ timeZone: 'UTC', business })
+
+/**
+ * The day that a write claims for its viewer, as the service computed it. Stores compare the numbers and know no calendar. If `day` is
+ * absent, no day is claimed. `dayForAll`: the day is claimed once for all businesses, and not once for the business of the write.
+ */
+export type DayClaim = { day?: number | undefined; dayForAll?: true | undefined }
+
+/** The business of the flag and of the reward. */
+export function claimedBusiness({ business, dayForAll }: DayClaim & { business: BusinessNumber }): BusinessNumber {
+  return dayForAll === true ? ALL_BUSINESSES : business
+}
+
+export function claimOf({ business }: RewardRule, day: number): DayClaim {
+  return business === ALL_BUSINESSES ? { day, dayForAll: true } : { day }
+}
+
+/** The day of a play: in the time zone of the reward for first plays, or UTC if there is none. */
+export function playDayOf(rules: RewardRules, business: BusinessNumber, playedAt: number): number {
+  return dayOf(rules('FIRST_PLAY', business)?.timeZone ?? 'UTC', playedAt)
+}
 
 /** Views have no kind: their ids are older than kinds. A business's number never equals a kind. */
 const ENDINGS = { FIRST_VIEW: '', FIRST_PLAY: '.play', FIRST_ISSUE: '.issue' } as const satisfies Record<RewardKind, string>

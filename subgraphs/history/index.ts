@@ -4,6 +4,7 @@ import type { WriteBackFigures } from '../../writeback/write-back.ts'
 import { makeBusinesses } from '../../config/businesses.ts'
 import type { Clock } from '../../core/clock.ts'
 import type { Config } from '../../config/config.ts'
+import { makeRewardRules } from '../../config/reward-rules.ts'
 import { noteLack, type Degraded, type StoreName } from '../../core/outage/degraded.ts'
 import type { GuardedStores } from './stores/guarded.ts'
 import type { RecordReadsFigures } from '../../core/outage/record-reads.ts'
@@ -77,6 +78,7 @@ export function makeHistorySubgraph(
   const { hot, log, records } = stores
   const { history } = config
   const businesses = makeBusinesses(() => config.businesses)
+  const rules = makeRewardRules(config.rewards, businesses)
   const { guarded, writeBack, service, quotas, mayLack, persist, drain } = makeWritePath(
     clock,
     businesses,
@@ -84,6 +86,7 @@ export function makeHistorySubgraph(
     {
       regions: config.stores.regions,
       timelineCap: history.timelineCap,
+      rules,
       purgeRowsMax: PURGE_ROWS_MAX,
       aggregator: { keysMax: history.flushKeysMax, ageMaxMs: history.flushAgeMaxMs, heldMax: history.aggregatorKeysMax },
       flusher: { directMax: DIRECT_PERSISTS_MAX, directWaitingMax: DIRECT_PERSISTS_WAITING_MAX },
@@ -100,7 +103,7 @@ export function makeHistorySubgraph(
       ...quotas.writes.of(number),
     }))
   const makeResolvers = () =>
-    makeHistoryResolvers(businesses, service, {
+    makeHistoryResolvers(businesses, rules, service, {
       async timeline(viewer, numbers, before, first, degraded) {
         noteLack([viewer], mayLack, degraded)
         return readTimeline(guarded.hot, guarded.records, viewer, numbers, before, first, degraded)

@@ -2,6 +2,7 @@
 import type { Businesses, HistoryBusiness } from '../../config/businesses.ts'
 import type { Degraded } from '../../core/outage/degraded.ts'
 import type { Place, ProgressChange, ProgressKey, ViewerId } from '../../core/domain.ts'
+import type { RewardRules } from '../../core/rewards.ts'
 import { decodeCursor } from './model/places.ts'
 import { requireViewer, type Viewer } from '../../core/viewer.ts'
 import { bigCount } from '../big-count.ts'
@@ -28,8 +29,8 @@ export type HistoryReads = {
   tenants: ReadTenants
 }
 
-export function makeHistoryResolvers(businesses: Businesses, service: HistoryService, reads: HistoryReads) {
-  const { historyOf, subjectOf, changeOf } = makeHistoryAnswers(businesses)
+export function makeHistoryResolvers(businesses: Businesses, rules: RewardRules, service: HistoryService, reads: HistoryReads) {
+  const { historyOf, subjectOf, changeOf } = makeHistoryAnswers(businesses, rules)
   const query = {
     subjects: (_: unknown, args: { business: string; ids: string[] }) => subjectsOf(businesses, args),
     async viewerHistory(_: unknown, args: { businesses?: string[] | null; first: number; after?: string | null }, context: HistoryContext) {
