@@ -238,6 +238,18 @@ function addData(program: Command): void {
     .action(async (what: string, id: string | undefined, flags) => (await import('./inspect.ts')).inspect(what, id, flags, console.log))
 
   program
+    .command('events')
+    .description('Print the rewards of a day as JSONL, oldest first, from the embedded stores. May run beside the service')
+    .option('--after <cursor>', 'continue after the event with this cursor (default: from the oldest event that is kept)')
+    .option('--follow', 'wait for more events until the command is stopped')
+    .option(...DATA)
+    .option(...CONFIG)
+    .action(async (flags) => {
+      const { endOfProcess, events } = await import('./events.ts')
+      await events(flags, console.log, console.error, endOfProcess())
+    })
+
+  program
     .command('journal')
     .description(
       "List the waiting and parked entries in the journals of this machine, or put parked ones back: 'journal', 'journal put-back all'",

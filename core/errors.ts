@@ -88,6 +88,11 @@ export const ERRORS = {
   },
   FIRST_INVALID: { status: 400, retryable: false, meaning: 'first is outside 1 to 100.' },
   CURSOR_INVALID: { status: 400, retryable: false, meaning: 'A cursor is not valid, or it belongs to another list.' },
+  REWARDS_IN_TOPIC: {
+    status: 400,
+    retryable: false,
+    meaning: 'The reward events of this deployment are in the Kafka topic `.rewards`, and not in the API.',
+  },
   UNAUTHENTICATED: {
     status: 401,
     retryable: false,

@@ -19,6 +19,7 @@ const EXPLAINED: Readonly<Record<string, readonly [title: string, path: string]>
   check: ['Partners', '../gateway/partners.md#check-a-change-first'],
   schema: ['A standalone subgraph', '../gateway/standalone-subgraph.md'],
   persist: ['Persisted operations', '../gateway/persisted-operations.md'],
+  events: ['Rewards of a day', '../operating/rewards.md#events'],
   inspect: ['Backup and restore', '../operating/backup-and-restore.md#look-into-the-stores'],
   journal: ['The journal', '../operating/journal.md'],
   reconcile: ['Tenants', '../operating/tenants.md#check-counts'],

@@ -7,9 +7,11 @@ import { dayTokenOf } from '../../core/day-token.ts'
 import { ALL_BUSINESSES, type ProgressChange, type ProgressKey, type ProgressRecord, type TimelineEntry } from '../../core/domain.ts'
 import { keyText } from '../../core/progress-key.ts'
 import type { RewardRules } from '../../core/rewards.ts'
+import { shownReward } from './shown-reward.ts'
 import { connectionOf } from '../connection.ts'
 import { knownSubject, type SubjectEntity } from '../subjects.ts'
 import type { UserError } from '../user-errors.ts'
+import type { RewardEventPage } from '../../writeback/reward-events.ts'
 import { encodeCursor } from './model/places.ts'
 import { tokenOf } from './read/change-stream.ts'
 import { placeOf, type TimelinePage } from './read/timeline.ts'
@@ -66,6 +68,11 @@ export function makeHistoryAnswers(businesses: Businesses, rules: RewardRules) {
     return { kind: 'REPORTED', business: name, subject: knownSubject(entity, change.oid, change), token }
   }
 
+  function rewardEventsOf({ events, missedCount, hasNextPage }: RewardEventPage, hasPreviousPage: boolean) {
+    const edges = events.map(({ cursor, reward }) => ({ cursor, node: shownReward(reward, businesses) }))
+    return { ...connectionOf(edges, { hasNextPage }, hasPreviousPage), missedCount }
+  }
+
   /** Null if first views are not rewarded by this process: its configuration is not that of the process that claimed the day. */
   function tokenOfDay({ viewer, business, day }: Extract<ProgressChange, { kind: 'day' }>): string | null {
     const rule = rules('FIRST_VIEW', business)
@@ -82,7 +89,7 @@ export function makeHistoryAnswers(businesses: Businesses, rules: RewardRules) {
     return business
   }
 
-  return { historyOf, subjectOf, changeOf }
+  return { historyOf, subjectOf, changeOf, rewardEventsOf }
 }
 
 export type Progress = Pick<ProgressRecord, 'position' | 'duration' | 'viewedAt' | 'finished'> & { key: ProgressKey; device: string | null }

@@ -15,6 +15,7 @@ import { startHistoryJob, type HistoryJob } from './persist/job.ts'
 import { makeOutageNotices, noticeReplays, noticesOf, type Notices } from '../../writeback/notices.ts'
 import { makeLiveSchema } from '../live-schema.ts'
 import type { ReadTenants } from '../tenant-statistics.ts'
+import { readRewardEvents } from '../../writeback/reward-events.ts'
 import { makeHistoryResolvers } from './resolvers.ts'
 import { historySdl } from './schema.ts'
 import type { HistoryFigures, HistoryService } from './write/service.ts'
@@ -109,6 +110,7 @@ export function makeHistorySubgraph(
         return readTimeline(guarded.hot, guarded.records, viewer, numbers, before, first, degraded)
       },
       changes: (viewer, since, degraded) => openChangeStream(service, guarded.hot, businesses, clock, viewer, since, degraded),
+      rewardEvents: (after, first) => readRewardEvents(guarded.log, after, first),
       isLogDown: guarded.breakers.log.isOpen,
       tenants,
     })

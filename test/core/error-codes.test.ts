@@ -9,6 +9,7 @@ const PROMISED: readonly { status: number; retryable: boolean; codes: readonly E
     codes: [
       'BUSINESS_UNKNOWN',
       'REPRESENTATION_INVALID',
+      'REWARDS_IN_TOPIC',
       'SUBSCRIPTIONS_NOT_SERVED',
       'ID_INVALID',
       'IDS_TOO_MANY',
