@@ -1,5 +1,6 @@
 /** The reward of the first event of a day. */
 import { dayOf } from './days.ts'
+import { fnv1a } from './regions.ts'
 import { ALL_BUSINESSES, type BusinessNumber, type RewardEvent, type RewardKind, type ViewerId } from './domain.ts'
 
 /** The place of a kind is its number in stores and logs. */
@@ -43,4 +44,13 @@ const ENDINGS = { FIRST_VIEW: '', FIRST_PLAY: '.play', FIRST_ISSUE: '.issue' } a
 /** The id is the same for every repetition of the claim, from any sender. */
 export function rewardOf(viewer: ViewerId, business: BusinessNumber, day: number, kind: RewardKind = 'FIRST_VIEW'): RewardEvent {
   return { id: `${day}.${viewer}.${business}${ENDINGS[kind]}`, viewer, business, day, kind }
+}
+
+/**
+ * The day token saves the check for the first view, play or issue of the day: a client that sends it back has been checked. It can only opt
+ * out of a reward, so it needs no secret. It names viewer, business, kind and time zone. Two accounts on one device therefore do not skip
+ * each other's check, and a token from before a change of the time zone is not taken for one of today.
+ */
+export function dayTokenOf(viewer: ViewerId, { timeZone, business }: RewardRule, day: number, kind: RewardKind = 'FIRST_VIEW'): string {
+  return `${day.toString(36)}.${fnv1a(`${kind}:${timeZone}:${business}:${viewer}`).toString(36)}`
 }

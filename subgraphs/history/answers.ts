@@ -3,10 +3,9 @@
  * (`resolvers.ts`), so a batch of reports costs one plain object per report.
  */
 import type { Businesses, HistoryBusiness } from '../../config/businesses.ts'
-import { dayTokenOf } from '../../core/day-token.ts'
 import { ALL_BUSINESSES, type ProgressChange, type ProgressKey, type ProgressRecord, type TimelineEntry } from '../../core/domain.ts'
 import { keyText } from '../../core/progress-key.ts'
-import type { RewardRules } from '../../core/rewards.ts'
+import { dayTokenOf, type RewardRules } from '../../core/rewards.ts'
 import { shownReward } from './shown-reward.ts'
 import { connectionOf } from '../connection.ts'
 import { knownSubject, type SubjectEntity } from '../subjects.ts'

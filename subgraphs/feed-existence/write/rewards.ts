@@ -6,10 +6,9 @@
  * An issue claims the day on which it is recorded. A play claims the day on which it was played, if that is today or yesterday. The days are
  * those of the time zone of the reward.
  */
-import { dayTokenOf } from '../../../core/day-token.ts'
 import { claimedDay, dayOf } from '../../../core/days.ts'
 import type { BusinessNumber, Play, RewardEvent, RewardKind, ViewerId } from '../../../core/domain.ts'
-import { claimOf, rewardOf, type DayClaim, type RewardRules } from '../../../core/rewards.ts'
+import { dayTokenOf, claimOf, rewardOf, type DayClaim, type RewardRules } from '../../../core/rewards.ts'
 import type { Log } from '../../../writeback/log.ts'
 import type { PlayWrite, SeenStore } from '../stores/hot-store.ts'
 

@@ -1,7 +1,7 @@
 /** The first play and the first issue of a day, from the claim to the rewards topic. */
 import { graphql } from 'graphql'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { dayTokenOf } from '../../../core/day-token.ts'
+import { dayTokenOf } from '../../../core/rewards.ts'
 import { utcDayOf } from '../../../core/days.ts'
 import type { Degraded } from '../../../core/outage/degraded.ts'
 import { BOTH_SHAPES, helpConfig, startTogether, type Together } from './with-history.ts'

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { makeBusinesses } from '../../../config/businesses.ts'
-import { dayTokenOf } from '../../../core/day-token.ts'
+import { dayTokenOf } from '../../../core/rewards.ts'
 import { utcDayOf } from '../../../core/days.ts'
 import type { Viewer } from '../../../core/viewer.ts'
 import {

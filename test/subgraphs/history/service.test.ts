@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import { makeAggregator, type RegionKeys } from '../../../writeback/aggregator.ts'
 import { makeBusinesses } from '../../../config/businesses.ts'
-import { dayTokenOf } from '../../../core/day-token.ts'
+import { dayTokenOf } from '../../../core/rewards.ts'
 import { utcDayOf } from '../../../core/days.ts'
 import type { ProgressKey } from '../../../core/domain.ts'
 import { persistKeys } from '../../../subgraphs/history/persist/persist.ts'

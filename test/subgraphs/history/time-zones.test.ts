@@ -1,7 +1,7 @@
 /** Rewards of days in configured time zones, through both subgraphs of a process, on both shapes. */
 import { afterEach, describe, expect, test } from 'vitest'
 import { systemClock, type Clock } from '../../../core/clock.ts'
-import { dayTokenOf } from '../../../core/day-token.ts'
+import { dayTokenOf } from '../../../core/rewards.ts'
 import { dayOf } from '../../../core/days.ts'
 import type { RewardEvent } from '../../../core/domain.ts'
 import { makeHistorySubgraph } from '../../../subgraphs/history/index.ts'
