@@ -19,6 +19,7 @@ import { existenceMistakes, existenceSchema } from './feed-existence.ts'
 import { liveSchema } from './live-settings.ts'
 import { legacyMistakes } from './legacy.ts'
 import { storesSchema } from './stores.ts'
+import { accessLogSchema, adminSchema, logLevelSchema, observingMistakes } from './observing.ts'
 import { RESERVED_TYPES } from './reserved-types.ts'
 import { businessThumbupSchema, tenantMistakes, thumbupMistakes, thumbupSchema } from './thumbup.ts'
 import { businessExistenceSchema, businessHistorySchema } from './tenants.ts'
@@ -85,6 +86,9 @@ export const configSchema = z
       .object({
         host: z.string().min(1).default('127.0.0.1').describe('The address to listen on. `0.0.0.0` listens on all.'),
         port: count(0, 65_535).default(4000).describe('The port to listen on. 0 picks a free one.'),
+        admin: adminSchema,
+        logLevel: logLevelSchema,
+        accessLog: accessLogSchema,
         workers: count(1, 64).default(1).describe('Processes that answer requests and share the data folder.'),
         mode: z
           .enum(['development', 'production'])
@@ -310,7 +314,7 @@ function relationMistakes(config: Config): string[] {
   }
   mistakes.push(...thumbupMistakes(config.thumbup, stores), ...tenantMistakes(businesses, stores))
   mistakes.push(...existenceMistakes(config.existence, stores.regions), ...legacyMistakes(config.existence.legacy, businesses))
-  mistakes.push(...feedMistakes(config))
+  mistakes.push(...feedMistakes(config), ...observingMistakes(server))
   for (const key of ['number', 'name', 'entity'] as const) {
     for (const value of repeated(businesses.map((business) => business[key])))
       mistakes.push(`businesses: the ${key} ${value} occurs twice; each business needs its own`)
