@@ -160,7 +160,7 @@ export function makeServer(
   let closed: Promise<void> | undefined
   return {
     listen,
-    close: () => (closed ??= drain(app, inFlight, sse, webSockets, log, clock, { drainDelayMs, drainMaxMs }).finally(operators.close)),
+    close: () => (closed ??= drain(app, inFlight, sse, webSockets, log, clock, { drainDelayMs, drainMaxMs }).then(() => operators.close())),
   }
 }
 
