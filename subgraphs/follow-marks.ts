@@ -24,6 +24,8 @@ export type FollowMarks = {
    * all waiting marks. Rejects with the code of a store that does not answer.
    */
   allFollowers(user: ViewerId): AsyncIterable<ViewerId[]>
+  /** Persists these changes at once. Rejects with the code of a store that does not answer. */
+  persist(pairs: readonly { viewer: ViewerId; user: ViewerId }[]): Promise<void>
   /** The same as `all`, as a page. Throws CURSOR_INVALID. */
   following(user: ViewerId, asked: FollowPageAsked, degraded: Degraded): Promise<FollowPage | null>
   /** A page of the users who follow a user, as `viewer` sees it. Throws CURSOR_INVALID. */

@@ -152,7 +152,13 @@ export function makeFeedSubgraph(
       freshness.moment,
     ),
     countReads: reads.take,
-    erase: (viewer) => eraseViewer(clock, viewer, { ...stores, service, writeBack, follows: marks }, { regions, keepMs: feed.keepMs }),
+    erase: (viewer) =>
+      eraseViewer(
+        clock,
+        viewer,
+        { ...stores, service, follows: marks, persist: steps.persist, persistCounts: steps.counters.persist },
+        { regions, keepMs: feed.keepMs },
+      ),
     startJob: () => startFeedJob(clock, stores, steps, { ...feed, regions }, onError, notices.parked),
     async drain() {
       await settled()

@@ -86,6 +86,9 @@ export function makeFollowMarks(
         yield notEnded(page.map(({ id: viewer }) => ({ viewer, business, oid: user })))
       }
     },
+    async persist(pairs) {
+      await pipeline.persist(pairs.map(({ viewer, user }) => ({ viewer, business, oid: user })))
+    },
     async following(user, asked, degraded) {
       const list: MarkList = { kind: 'likes', business, id: user }
       return pageOf(list, await likes(user, checkAfter(list, asked.after), asked.first, degraded))
