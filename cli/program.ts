@@ -322,14 +322,20 @@ function addData(program: Command): void {
     })
 
   program
-    .command('erase-feed')
+    .command('viewer')
     .description(
-      'Erase the posts, filter words, inbox and follows of a viewer, in the lists of others too. May run beside the service, and may be repeated',
+      "Export or erase all that is stored of a viewer: 'viewer export ID', 'viewer erase ID'. May run beside the service, and may be repeated. Ends with status 1 if something is left",
     )
-    .argument('<viewer>', "the viewer's id")
+    .argument('<what>', 'export or erase')
+    .argument('<id>', "the viewer's id")
+    .option('--out <file>', 'write the export to this file')
+    .option('--verify', 'erase nothing, and look for what is left')
+    .option('--compact', 'also write the data files again without free pages. No process may use the data folder')
+    .option('--report <file>', 'write the report of the erasure to this file; with --verify, check this report')
+    .option('--exports <paths...>', 'files and folders of exports, from which the viewer is erased too')
     .option(...DATA)
     .option(...CONFIG)
-    .action(async (viewer: string, flags) => (await import('./feed-data/erase.ts')).eraseFeed(viewer, flags, console.log))
+    .action(async (what: string, id: string, flags) => (await import('./privacy/viewer.ts')).viewer(what, id, flags, console.log))
 
   addMigratePlayed(program)
 }

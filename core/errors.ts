@@ -167,6 +167,11 @@ export const ERRORS = {
   DATA_IN_USE: { status: 500, retryable: false, meaning: 'Another process uses the data folder.' },
   DATA_INCOMPATIBLE: { status: 500, retryable: false, meaning: 'The stores were written with another region count or by another version.' },
   DATA_DAMAGED: { status: 500, retryable: false, meaning: 'Stored bytes are damaged.' },
+  ERASURE_INCOMPLETE: {
+    status: 500,
+    retryable: true,
+    meaning: 'Data of a viewer is still stored after an erasure. `tidemark viewer erase` names the places.',
+  },
   STORE_FULL: { status: 507, retryable: true, meaning: 'The disk or the memory of a store is full.' },
   HOT_STORE_UNAVAILABLE: { status: 503, retryable: true, meaning: 'The hot store does not answer.' },
   LOG_UNAVAILABLE: { status: 503, retryable: true, meaning: 'The log does not answer.' },
@@ -220,7 +225,7 @@ export function publicMessage({ code, message }: Pick<TidemarkError, 'code' | 'm
 const OPERATORS_ONLY: ReadonlySet<ErrorCode> = new Set([
   ...(['HOT_STORE_UNAVAILABLE', 'LOG_UNAVAILABLE', 'RECORD_STORE_UNAVAILABLE', 'STORE_FULL', 'TOPIC_MISSING'] as const),
   ...(['LEGACY_UNAVAILABLE', 'LEGACY_INVALID'] as const),
-  ...(['DATA_INCOMPATIBLE', 'DATA_DAMAGED', 'DATA_IN_USE', 'CONFIG_INVALID', 'INTERNAL'] as const),
+  ...(['DATA_INCOMPATIBLE', 'DATA_DAMAGED', 'DATA_IN_USE', 'CONFIG_INVALID', 'INTERNAL', 'ERASURE_INCOMPLETE'] as const),
 ])
 
 /** Codes that common GraphQL servers use for mistakes of the client, in addition to those of Tidemark. */

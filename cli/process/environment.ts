@@ -29,6 +29,7 @@ export const VARIABLES: Readonly<Record<string, Variable>> = {
   TIDEMARK_JWT_ISSUER: { key: 'auth.issuer', read: asText },
   TIDEMARK_JWT_AUDIENCE: { key: 'auth.audience', read: asText },
   TIDEMARK_IDENTITY_SECRET: { key: 'auth.identity.secret', read: asText },
+  TIDEMARK_PRIVACY_SECRET: { key: 'privacy.secret', read: asText },
   TIDEMARK_DATA: { key: 'stores.data', read: asText },
   TIDEMARK_REDIS_URL: { key: 'stores.redis.urls', read: asList },
   TIDEMARK_REDIS_CLUSTER: { key: 'stores.redis.cluster', read: asSwitch },

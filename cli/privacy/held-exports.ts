@@ -1,0 +1,95 @@
+/**
+ * Exports that are still held: files of `export-business` and `viewer export`. An erasure takes the lines of the viewer out, and writes each
+ * file as a whole or not at all. A file of `viewer export` about this viewer is removed.
+ *
+ * A line is of the viewer if it names them as viewer, author, owner, or as the subject of a follow or of a count of users. In the audience
+ * of a post of another author, only the id goes.
+ */
+import { createReadStream } from 'node:fs'
+import { readdir, rm, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import type { ViewerId } from '../../core/domain.ts'
+import { TidemarkError } from '../../core/errors.ts'
+import { writeWholeFile } from '../migrate/whole-file.ts'
+import type { ErasurePlace } from '../stores/erasure.ts'
+
+type Line = Record<string, unknown>
+
+/** `path`: a file, or a folder with files that end in .jsonl. Throws CONFIG_INVALID for a file of another form. */
+export async function openHeldExports(path: string): Promise<ErasurePlace[]> {
+  return (await filesIn(path)).map((file) => ({
+    name: `export: ${file}`,
+    async erase(viewer) {
+      const found = await countLines(file, viewer)
+      if (found === 0) return 0
+      if (await isAbout(file, viewer)) await rm(file)
+      else await writeWithout(file, viewer)
+      return found
+    },
+    count: (viewer) => countLines(file, viewer),
+  }))
+}
+
+async function filesIn(path: string): Promise<string[]> {
+  const found = await stat(path).catch(() => undefined)
+  if (found === undefined) throw new TidemarkError('CONFIG_INVALID', `--exports ${path} does not exist: name a file or a folder of exports`)
+  const files = found.isDirectory() ? (await readdir(path)).filter((name) => name.endsWith('.jsonl')).map((name) => join(path, name)) : [path]
+  for (const file of files) for await (const _ of linesOf(file)) break
+  return files.toSorted()
+}
+
+async function* linesOf(file: string): AsyncGenerator<{ text: string; line: Line }> {
+  const found = await stat(file).catch(() => undefined)
+  // A file of the viewer is gone after the first pass.
+  if (found === undefined) return
+  let number = 0
+  for await (const text of createInterface({ input: createReadStream(file, 'utf8'), crlfDelay: Infinity })) {
+    number += 1
+    if (text.trim() === '') continue
+    let line: unknown
+    try {
+      line = JSON.parse(text)
+    } catch {
+      line = undefined
+    }
+    if (typeof line !== 'object' || line === null || Array.isArray(line)) {
+      throw new TidemarkError(
+        'CONFIG_INVALID',
+        `${file}: line ${number} is no JSON object, so this is no export that can be changed: delete it, and make the export again`,
+      )
+    }
+    yield { text, line: line as Line }
+  }
+}
+
+async function countLines(file: string, viewer: ViewerId): Promise<number> {
+  let count = 0
+  for await (const { line } of linesOf(file)) if (without(line, viewer) !== line) count += 1
+  return count
+}
+
+/** The first line of `viewer export` names the viewer. */
+async function isAbout(file: string, viewer: ViewerId): Promise<boolean> {
+  for await (const { line } of linesOf(file)) return line['kind'] === 'viewer' && line['viewer'] === viewer
+  return false
+}
+
+async function writeWithout(file: string, viewer: ViewerId): Promise<void> {
+  await writeWholeFile(file, async (out) => {
+    for await (const { text, line } of linesOf(file)) {
+      const rest = without(line, viewer)
+      if (rest !== undefined && !out.write(`${rest === line ? text : JSON.stringify(rest)}\n`))
+        await new Promise((resolve) => out.once('drain', resolve))
+    }
+  })
+}
+
+/** The same line if it does not name the viewer, undefined if it is theirs. */
+function without(line: Line, viewer: ViewerId): Line | undefined {
+  if ([line['viewer'], line['author'], line['owner']].includes(viewer)) return undefined
+  if ((line['kind'] === 'follow' || line['kind'] === 'user-count') && line['id'] === viewer) return undefined
+  const { audience } = line
+  if (!Array.isArray(audience) || !audience.includes(viewer)) return line
+  return { ...line, audience: audience.filter((each) => each !== viewer) }
+}

@@ -1,0 +1,24 @@
+/** The section `privacy`: the key that signs reports of erasures. A part of config.ts. */
+import { z } from 'zod'
+
+export const privacySchema = z
+  .object({
+    secret: z
+      .string()
+      .min(32, 'a key for HMAC-SHA256 needs at least 32 bytes')
+      .optional()
+      .describe('The key that signs reports of erasures by HMAC-SHA256, at least 32 bytes. Default: reports have no signature.'),
+    privateKey: z
+      .string()
+      .optional()
+      .describe('An Ed25519 private key in PEM form, in place of `secret`. Everybody with the public key can then check a report.'),
+  })
+  .strict()
+  .describe('Erasure of viewers.')
+
+export type PrivacyConfig = z.infer<typeof privacySchema>
+
+export function privacyMistakes({ secret, privateKey }: PrivacyConfig): string[] {
+  if (secret === undefined || privateKey === undefined) return []
+  return ['privacy: set either secret or privateKey, so that a report has one kind of signature']
+}
