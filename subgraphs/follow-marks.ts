@@ -17,8 +17,11 @@ export type FollowMarks = {
    * journal. Throws the code of the store if all changes fail there.
    */
   put(viewer: ViewerId, users: readonly ViewerId[], follows: boolean, degraded: Degraded): Promise<FollowChange[]>
-  /** All users that this user follows, latest first. Null if no store answers. */
-  all(user: ViewerId, degraded: Degraded): Promise<ViewerId[] | null>
+  /**
+   * All users that this user follows, latest first. Null if no store answers. `isKept`: false if the hot store shall not keep what is read.
+   * Default true.
+   */
+  all(user: ViewerId, degraded: Degraded, isKept?: boolean): Promise<ViewerId[] | null>
   /**
    * The users who follow a user, follows that are not counted yet included, in pages. Some may have ended lately. For operators: it reads
    * all waiting marks. Rejects with the code of a store that does not answer.

@@ -7,6 +7,7 @@
  */
 import { mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { Registry } from '@prometheus-io/client'
 import { systemClock } from '../../core/clock.ts'
 import type { Config } from '../../config/config.ts'
@@ -36,7 +37,9 @@ export type EraseFlags = Flags & {
   exports?: string[]
 }
 
-const PASSES = { passesMax: 6, settleMs: 1_500 }
+const SETTLE_MS = 1_500
+// A timer of the clock would not keep the process alive.
+const PASSES = { passesMax: 6, settle: () => sleep(SETTLE_MS) }
 const ONLY_WRITES = { serves: false, persists: false, journals: false }
 const FOLDER = 'erasures'
 type Print = (line: string) => void

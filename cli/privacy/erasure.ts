@@ -6,7 +6,6 @@
  * beginning, and finds what is left.
  */
 import type { Clock } from '../../core/clock.ts'
-import { sleep } from '../../core/clock.ts'
 import type { ViewerId } from '../../core/domain.ts'
 import { isTidemarkError, type ErrorCode } from '../../core/errors.ts'
 import type { ErasurePlace } from '../stores/erasure.ts'
@@ -23,15 +22,15 @@ export type PlaceErased = {
 export type PassOptions = {
   /** Minimum 2. */
   passesMax: number
-  /** Milliseconds between two passes. */
-  settleMs: number
+  /** Waits between two passes. */
+  settle(): Promise<void>
 }
 
 export async function eraseInPasses(
   clock: Clock,
   viewer: ViewerId,
   places: readonly ErasurePlace[],
-  { passesMax, settleMs }: PassOptions,
+  { passesMax, settle }: PassOptions,
 ): Promise<PlaceErased[]> {
   const erased = places.map(({ name }): PlaceErased => ({ place: name, removed: 0, left: undefined }))
   const each = async (ask: (place: ErasurePlace, into: PlaceErased) => Promise<void>): Promise<void> => {
@@ -42,7 +41,7 @@ export async function eraseInPasses(
   }
 
   for (let pass = 1, before = 0; pass <= passesMax; pass++) {
-    if (pass > 1) await sleep(clock, settleMs)
+    if (pass > 1) await settle()
     const upTo = clock.now()
     await each(async (place, into) => {
       into.removed += await place.erase(viewer, upTo)

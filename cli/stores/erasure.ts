@@ -41,6 +41,9 @@ import { viewJournals, type OpenStores } from './history.ts'
 import type { Distributed } from './servers.ts'
 import { tenantsOf } from './thumbup.ts'
 
+/** A place that does not answer is reported, and the command is repeated. */
+const RETRY_MAX_MS = 2_000
+
 export type ErasurePlace = Traces & { name: string }
 export type ErasurePlaces = { places: ErasurePlace[]; close(): Promise<void> }
 
@@ -158,7 +161,7 @@ async function openDistributed(
   const numbers = config.businesses.map(({ number }) => number)
 
   function connectTo(redis: Distributed['redis'] | NonNullable<Distributed['redis']['second']>): Connection {
-    const connection = connect(redis as RedisConnectionOptions)
+    const connection = connect({ ...redis, retryMaxMs: RETRY_MAX_MS } as RedisConnectionOptions)
     closing.push(() => connection.close())
     return connection
   }

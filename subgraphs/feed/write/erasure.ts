@@ -88,7 +88,7 @@ async function erasePass(clock: Clock, viewer: ViewerId, parts: ErasureParts, { 
   await persistCounts([{ business: USERS, oid: viewer }])
 
   const ended = { follows: 0, followers: 0 }
-  const followed = await withAllStores((degraded) => follows.all(viewer, degraded))
+  const followed = await withAllStores((degraded) => follows.all(viewer, degraded, false))
   for (const users of chunked(followed ?? [], FOLLOWS_PER_CALL)) ended.follows += await endFollows(follows, viewer, users)
   for await (const followers of follows.allFollowers(viewer)) {
     await forEach(followers, async (follower) => {

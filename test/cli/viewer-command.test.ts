@@ -1,0 +1,141 @@
+/** `tidemark viewer`: its arguments, its report, and the files on disk. */
+import { generateKeyPairSync } from 'node:crypto'
+import { mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { viewer, type ViewerFlags } from '../../cli/privacy/viewer.ts'
+import { readSettings } from '../../cli/process/settings.ts'
+import { openStores } from '../../cli/stores/history.ts'
+import { systemClock } from '../../core/clock.ts'
+import { packedIdOf } from '../../core/keys.ts'
+import { lockDataFolder } from '../../stores/lmdb/folder-lock.ts'
+
+const ID = 'viewer-with-a-name-that-nothing-else-has'
+const SECRET = 'a secret of at least thirty-two bytes'
+const codeOf = (code: string): object => expect.objectContaining({ code }) as object
+const silent = { debug() {}, info() {}, warn() {}, error() {} }
+
+let folder: string
+let flags: Required<Pick<ViewerFlags, 'config' | 'data'>>
+let printed: string[]
+const print = (line: string): void => void printed.push(line)
+
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'tidemark-viewer-'))
+  flags = { config: join(folder, 'tidemark.yaml'), data: join(folder, 'data') }
+  configure({})
+})
+beforeEach(() => {
+  printed = []
+})
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+function configure(settings: object): void {
+  writeFileSync(flags.config, JSON.stringify(settings))
+}
+
+async function watch(id: string, subjects: number): Promise<void> {
+  const stores = await openStores(readSettings(flags), systemClock, silent)
+  const now = Date.now()
+  const record = { viewedAt: now, since: 0, rank: now, version: 0, position: 1, duration: 2, device: 'tv', finished: false, deleted: false }
+  const writes = Array.from({ length: subjects }, (_, at) => ({ viewer: id, business: 1, oid: `subject-${at}`, record, decisive: true }))
+  await stores.hot.putProgress(writes, { now, timelineCap: 1_000 })
+  await stores.log.appendFlushes([{ region: 0, keys: writes.map(({ viewer: of, business, oid }) => ({ viewer: of, business, oid })) }])
+  await stores.close()
+}
+
+test('a data folder that does not exist is refused, and none is made', async () => {
+  await expect(viewer('erase', '7', flags, print)).rejects.toThrow(codeOf('CONFIG_INVALID'))
+  expect(readdirSync(folder)).toEqual(['tidemark.yaml'])
+})
+
+test('an erasure of nobody finds nothing, and is reported', async () => {
+  await watch('another', 1)
+  await viewer('erase', 'nobody', { ...flags, report: join(folder, 'nobody.json') }, print)
+  expect(printed[0]).toBe('nothing was stored of the viewer')
+  expect(printed).toContain('erasure         COMPLETE')
+})
+
+test('wrong calls are refused with a sentence', async () => {
+  const notJson = join(folder, 'rows.parquet')
+  writeFileSync(notJson, 'PAR1')
+  const wrong: [what: string, id: string, more: ViewerFlags, sentence: RegExp][] = [
+    ['erase', '', {}, /is empty/],
+    ['erase', 'x'.repeat(65), {}, /at most 64 bytes/],
+    ['forget', '7', {}, /"forget" is not a command of viewer/],
+    ['export', '7', { verify: true }, /--verify belongs to viewer erase/],
+    ['erase', '7', { out: 'x' }, /--out names the file of an export/],
+    ['erase', '7', { verify: true, compact: true }, /--verify only looks/],
+    ['erase', '7', { exports: [join(folder, 'missing')] }, /--exports .* does not exist/],
+    ['erase', '7', { exports: [notJson] }, /line 1 is no JSON object.*make the export again/],
+    ['erase', '7', { verify: true, report: join(folder, 'missing') }, /--report .* cannot be read/],
+    ['erase', '7', { verify: true, report: flags.config }, /is no report of an erasure/],
+  ]
+  for (const [what, id, more, sentence] of wrong) await expect(viewer(what, id, { ...flags, ...more }, print)).rejects.toThrow(sentence)
+})
+
+test('without --compact free pages may have the id, and with it no file has it', async () => {
+  await watch(ID, 200)
+  await viewer('erase', ID, { ...flags, compact: true, report: join(folder, 'report.json') }, print)
+  for (const name of readdirSync(flags.data, { recursive: true, encoding: 'utf8' })) {
+    if (!name.includes('.mdb')) continue
+    const bytes = readFileSync(join(flags.data, name))
+    for (const needle of [Buffer.from(ID), packedIdOf(ID)]) expect(bytes.includes(needle), name).toBe(false)
+  }
+  expect(printed.join('\n')).not.toContain('free pages')
+  // The copy is a sound data file with the data of others.
+  const stores = await openStores(readSettings(flags), systemClock, silent)
+  expect((await stores.hot.getProgressMany([{ viewer: 'another', business: 1, oid: 'subject-0' }]))[0]?.record?.position).toBe(1)
+  await stores.close()
+})
+
+test('--compact is refused beside a running service, and nothing is erased', async () => {
+  await watch(ID, 1)
+  const lock = lockDataFolder(flags.data)
+  await expect(viewer('erase', ID, { ...flags, compact: true }, print)).rejects.toThrow(codeOf('DATA_IN_USE'))
+  lock.release()
+  await expect(viewer('erase', ID, { ...flags, verify: true }, print)).rejects.toThrow(codeOf('ERASURE_INCOMPLETE'))
+  expect(printed.some((line) => /^history: hot store {2}\d+ left$/.test(line))).toBe(true)
+})
+
+test('a report is signed, and a changed one, one of another viewer, and one of another key are refused', async () => {
+  const { privateKey } = generateKeyPairSync('ed25519')
+  const report = join(folder, 'signed.json')
+  for (const privacy of [{ secret: SECRET }, { privateKey: privateKey.export({ type: 'pkcs8', format: 'pem' }) as string }]) {
+    configure({ privacy })
+    await viewer('erase', ID, { ...flags, report }, print)
+    await viewer('erase', ID, { ...flags, verify: true, report }, print)
+    expect(printed.some((line) => /^report of .*: COMPLETE, the signature is right$/.test(line))).toBe(true)
+    const text = readFileSync(report, 'utf8')
+    await expect(viewer('erase', 'someone-else', { ...flags, verify: true, report }, print)).rejects.toThrow(/about another viewer/)
+    writeFileSync(report, text.replace('COMPLETE', 'complete'))
+    await expect(viewer('erase', ID, { ...flags, verify: true, report }, print)).rejects.toThrow(/signature of .* is wrong/)
+  }
+  configure({ privacy: { privateKey: 'no key' } })
+  await expect(viewer('erase', ID, flags, print)).rejects.toThrow(/privacy.privateKey is no private key/)
+  configure({ privacy: { secret: SECRET, privateKey: 'both' } })
+  await expect(viewer('erase', ID, flags, print)).rejects.toThrow(/either secret or privateKey/)
+  configure({})
+})
+
+test('the report is kept in the data folder under a digest of the id', async () => {
+  await viewer('erase', ID, flags, print)
+  const [name = ''] = readdirSync(join(flags.data, 'erasures'))
+  expect(name).toMatch(/^[0-9a-f]{32}\.json$/)
+  expect(readFileSync(join(flags.data, 'erasures', name), 'utf8')).not.toContain(ID)
+})
+
+test('exports that are held lose the lines of the viewer, and the audience its id', async () => {
+  const file = join(folder, 'post.jsonl')
+  const lines = [
+    { kind: 'post', id: '1', author: ID, text: 'gone' },
+    { kind: 'post', id: '2', author: 'b', text: 'kept', audience: [ID, 'c'] },
+    { kind: 'follow', viewer: 'b', id: ID },
+    { kind: 'mark', viewer: 'b', id: ID, mark: 'LIKE' },
+  ]
+  writeFileSync(file, `${lines.map((line) => JSON.stringify(line)).join('\n')}\n`)
+  await expect(viewer('erase', ID, { ...flags, verify: true, exports: [file] }, print)).rejects.toThrow(/3 entries/)
+  await viewer('erase', ID, { ...flags, exports: [file] }, print)
+  expect(readFileSync(file, 'utf8').trim().split('\n').map((line) => JSON.parse(line) as object)).toEqual([{ ...lines[1], audience: ['c'] }, lines[3]])
+})
