@@ -23,7 +23,7 @@ const EXPLAINED: Readonly<Record<string, readonly [title: string, path: string]>
   inspect: ['Backup and restore', '../operating/backup-and-restore.md#look-into-the-stores'],
   journal: ['The journal', '../operating/journal.md'],
   reconcile: ['Tenants', '../operating/tenants.md#check-counts'],
-  'erase-feed': ['Data of the feed', '../operating/feed-data.md#erase-the-feed-of-a-viewer'],
+  viewer: ['Data of a viewer', '../operating/privacy.md'],
   export: ['Move data', '../operating/move.md#export'],
   import: ['Move data', '../operating/move.md#import'],
   'business-left': ['Tenants', '../operating/tenants.md#remove-a-business'],

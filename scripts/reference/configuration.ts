@@ -54,6 +54,10 @@ const SECTIONS: Readonly<Record<string, Introduction>> = {
     title: 'Cache',
     text: 'The tiered cache of values that many readers share, and its layout of Memcached pools.',
   },
+  privacy: {
+    title: 'Privacy',
+    text: 'The key that signs reports of erasures. See [Data of a viewer](../operating/privacy.md#the-report).',
+  },
   limits: { title: 'Rate limits', text: 'See [Limits](../gateway/limits.md).' },
   live: {
     title: 'Live settings',
