@@ -62,7 +62,11 @@ export async function eraseViewer(viewer: ViewerId, flags: EraseFlags, print: Pr
 }
 
 /** Opens the stores and the feed's writes, and closes them at the end. */
-async function withPlaces<T>(config: Config, { exports = [] }: EraseFlags, use: (places: readonly ErasurePlace[]) => Promise<T>): Promise<T> {
+async function withPlaces<T>(
+  config: Config,
+  { exports = [] }: EraseFlags,
+  use: (places: readonly ErasurePlace[]) => Promise<T>,
+): Promise<T> {
   const held = (await Promise.all(exports.map(openHeldExports))).flat()
   const log = makeLog()
   const stores = await openStores(config, systemClock, log)

@@ -27,7 +27,9 @@ export async function exportViewer(
   const writeAll = async (to: Writable): Promise<void> => {
     for await (const line of viewerLines(stores, viewer, config)) {
       counts.set(line.kind, (counts.get(line.kind) ?? 0) + 1)
-      await new Promise<void>((resolve, reject) => to.write(`${JSON.stringify(line)}\n`, (error) => (error == null ? resolve() : reject(error))))
+      await new Promise<void>((resolve, reject) =>
+        to.write(`${JSON.stringify(line)}\n`, (error) => (error == null ? resolve() : reject(error))),
+      )
     }
   }
   try {

@@ -34,7 +34,9 @@ export async function openHeldExports(path: string): Promise<ErasurePlace[]> {
 async function filesIn(path: string): Promise<string[]> {
   const found = await stat(path).catch(() => undefined)
   if (found === undefined) throw new TidemarkError('CONFIG_INVALID', `--exports ${path} does not exist: name a file or a folder of exports`)
-  const files = found.isDirectory() ? (await readdir(path)).filter((name) => name.endsWith('.jsonl')).map((name) => join(path, name)) : [path]
+  const files = found.isDirectory()
+    ? (await readdir(path)).filter((name) => name.endsWith('.jsonl')).map((name) => join(path, name))
+    : [path]
   for (const file of files) for await (const _ of linesOf(file)) break
   return files.toSorted()
 }

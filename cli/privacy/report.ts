@@ -41,7 +41,8 @@ export function digestOf(viewer: ViewerId, { secret }: PrivacyConfig): string {
 export function signReport(report: ErasureReport, privacy: PrivacyConfig): ErasureReport {
   const bytes = signedBytes(report)
   const { secret, privateKey } = privacy
-  if (secret !== undefined) return { ...report, signature: { alg: 'HS256', value: createHmac('sha256', secret).update(bytes).digest('base64url') } }
+  if (secret !== undefined)
+    return { ...report, signature: { alg: 'HS256', value: createHmac('sha256', secret).update(bytes).digest('base64url') } }
   if (privateKey === undefined) return report
   return { ...report, signature: { alg: 'EdDSA', value: sign(null, bytes, ed25519Of(privateKey)).toString('base64url') } }
 }
@@ -84,9 +85,13 @@ function ed25519Of(pem: string): KeyObject {
     const key = createPrivateKey(pem)
     if (key.asymmetricKeyType === 'ed25519') return key
   } catch (error) {
-    throw new TidemarkError('CONFIG_INVALID', 'privacy.privateKey is no private key in PEM form: make one with `openssl genpkey -algorithm ed25519`', {
-      cause: error,
-    })
+    throw new TidemarkError(
+      'CONFIG_INVALID',
+      'privacy.privateKey is no private key in PEM form: make one with `openssl genpkey -algorithm ed25519`',
+      {
+        cause: error,
+      },
+    )
   }
   throw new TidemarkError('CONFIG_INVALID', 'privacy.privateKey is not an Ed25519 key: make one with `openssl genpkey -algorithm ed25519`')
 }

@@ -7,7 +7,8 @@ export type ViewerFlags = EraseFlags & { out?: string }
 
 export async function viewer(what: string, id: string, flags: ViewerFlags, print: (line: string) => void): Promise<void> {
   if (what === 'erase') {
-    if (flags.out !== undefined) throw new TidemarkError('CONFIG_INVALID', '--out names the file of an export: for an erasure, use --report')
+    if (flags.out !== undefined)
+      throw new TidemarkError('CONFIG_INVALID', '--out names the file of an export: for an erasure, use --report')
     return eraseViewer(id, flags, print)
   }
   if (what !== 'export') throw new TidemarkError('CONFIG_INVALID', `"${what}" is not a command of viewer: use export or erase`)

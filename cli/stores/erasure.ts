@@ -150,13 +150,7 @@ function openEmbedded(
   }
 }
 
-async function openDistributed(
-  config: Config,
-  clock: Clock,
-  stores: OpenStores,
-  common: Distributed,
-  closing: Closing,
-): Promise<Opened> {
+async function openDistributed(config: Config, clock: Clock, stores: OpenStores, common: Distributed, closing: Closing): Promise<Opened> {
   const { regions } = config.stores
   const numbers = config.businesses.map(({ number }) => number)
 
@@ -185,7 +179,8 @@ async function openDistributed(
     const server = own ?? redis
     const hot = own === undefined ? connection : connectTo(own)
     const database = (tenant && tenantDatabases.get(tenant.number)) ?? records.database
-    const second = server.second === undefined ? [] : [openMarkCacheTraces(connectTo(server.second), { prefix: server.second.prefix, regions })]
+    const second =
+      server.second === undefined ? [] : [openMarkCacheTraces(connectTo(server.second), { prefix: server.second.prefix, regions })]
     return {
       hot: openMarkHotTraces(hot, { prefix: server.prefix, regions }),
       cache: joinCaches([openMarkCacheTraces(hot, { prefix: server.prefix, regions }), ...second]),

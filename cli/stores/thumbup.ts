@@ -55,12 +55,7 @@ const COUNTS_RETRY_MAX_MS = 500
 /** `folders`: the data folders of tenants. */
 export type EmbeddedMarks = OpenMarks & { folders: ReadonlyMap<BusinessNumber, Environment> }
 
-export function openEmbeddedMarks(
-  config: Config,
-  clock: Clock,
-  environment: Environment,
-  relay: CountRelay | undefined,
-): EmbeddedMarks {
+export function openEmbeddedMarks(config: Config, clock: Clock, environment: Environment, relay: CountRelay | undefined): EmbeddedMarks {
   const { regions, sizeMaxGb } = config.stores
   const tenants = tenantsOf(config).map(({ number, thumbup }) => {
     const own = openEnvironment(thumbup.stores?.data as string, { regions, sizeMaxGb })

@@ -137,5 +137,10 @@ test('exports that are held lose the lines of the viewer, and the audience its i
   writeFileSync(file, `${lines.map((line) => JSON.stringify(line)).join('\n')}\n`)
   await expect(viewer('erase', ID, { ...flags, verify: true, exports: [file] }, print)).rejects.toThrow(/3 entries/)
   await viewer('erase', ID, { ...flags, exports: [file] }, print)
-  expect(readFileSync(file, 'utf8').trim().split('\n').map((line) => JSON.parse(line) as object)).toEqual([{ ...lines[1], audience: ['c'] }, lines[3]])
+  expect(
+    readFileSync(file, 'utf8')
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as object),
+  ).toEqual([{ ...lines[1], audience: ['c'] }, lines[3]])
 })

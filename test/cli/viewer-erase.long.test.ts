@@ -19,7 +19,8 @@ const ISSUED = 'mutation ($input: RecordIssuedInput!) { recordIssued(input: $inp
 const PLAYED = 'mutation ($input: RecordPlayedInput!) { recordPlayed(input: $input) { userErrors { code } } }'
 const OWN = 'mutation ($input: RegisterSubjectsInput!) { registerSubjects(input: $input) { results { userErrors { code } } } }'
 const SET_WORDS = 'mutation ($words: [String!]!) { setFilterWords(input: {words: $words}) { filterWords { words } } }'
-const COUNTS = 'query ($ids: [ID!]!) { subjects(business: "video", ids: $ids) { likeCount dislikeCount likers(first: 10) { edges { node { id } } } } }'
+const COUNTS =
+  'query ($ids: [ID!]!) { subjects(business: "video", ids: $ids) { likeCount dislikeCount likers(first: 10) { edges { node { id } } } } }'
 const OPERATOR = { 'x-viewer-scopes': 'subjects:register' }
 
 const shapes = [
@@ -42,7 +43,11 @@ for (const { name, open, isHere } of shapes) {
       const now = Date.now()
       for (const [at, id] of ['a1', 'a2', 'a3'].entries())
         await data(viewer, REPORT, { input: { business: 'video', id, position: 60_000 + at, duration: 120_000, device: 'tv' } })
-      for (const [id, mark, markedAt] of [['s1', 'LIKE', now - 500 * DAY_MS], ['s2', 'DISLIKE', now], ['s3', 'LIKE', now]] as const)
+      for (const [id, mark, markedAt] of [
+        ['s1', 'LIKE', now - 500 * DAY_MS],
+        ['s2', 'DISLIKE', now],
+        ['s3', 'LIKE', now],
+      ] as const)
         await data(viewer, MARK, { input: { business: 'video', id, mark, markedAt } })
       await data(other, MARK, { input: { business: 'video', id: 's1', mark: 'LIKE' } })
       await data(viewer, ISSUED, { input: { business: 'video', ids: ['i1', 'i2'] } })
@@ -74,13 +79,19 @@ for (const { name, open, isHere } of shapes) {
       }))
     const NOBODY = { likeCount: 0, dislikeCount: 0, likers: [] }
 
-    for (const [viewer, other] of [[TEXT, 'other-of-text'], [INTEGER, '42']] as const) {
+    for (const [viewer, other] of [
+      [TEXT, 'other-of-text'],
+      [INTEGER, '42'],
+    ] as const) {
       test(`all data of ${viewer} is exported, and none is left anywhere after the erasure`, { timeout: 180_000 }, async () => {
         await live(viewer, other)
         const file = join(shape.folder, `of-${other}.jsonl`)
         const exported = await shape.run('viewer', 'export', viewer, '--out', file)
         expect({ status: exported.status, out: exported.out }).toEqual({ status: 0, out: '' })
-        const kinds = readFileSync(file, 'utf8').trim().split('\n').map((line) => (JSON.parse(line) as { kind: string }).kind)
+        const kinds = readFileSync(file, 'utf8')
+          .trim()
+          .split('\n')
+          .map((line) => (JSON.parse(line) as { kind: string }).kind)
         for (const kind of ['viewer', 'progress', 'mark', 'issued', 'staged', 'filter', 'post', 'received', 'words', 'follow', 'follower'])
           expect(kinds).toContain(kind)
         const business = join(shape.folder, `business-of-${other}.jsonl`)
@@ -134,7 +145,10 @@ for (const { name, open, isHere } of shapes) {
       expect((await shape.run('reconcile')).status).toBe(0)
     })
 
-    for (const [store, code] of [['mariadb', 'RECORD_STORE_UNAVAILABLE'], ['redis', 'HOT_STORE_UNAVAILABLE']] as const) {
+    for (const [store, code] of [
+      ['mariadb', 'RECORD_STORE_UNAVAILABLE'],
+      ['redis', 'HOT_STORE_UNAVAILABLE'],
+    ] as const) {
       test.skipIf(name.includes('embedded'))(`with ${store} down an erasure says so, and its repetition finishes it`, async () => {
         const viewer = `viewer-while-${store}-is-down`
         await live(viewer, `other-while-${store}`)

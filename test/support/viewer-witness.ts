@@ -48,7 +48,11 @@ async function inFiles(folder: string, has: (bytes: Uint8Array) => boolean): Pro
 }
 
 async function inServers(servers: OwnServers, has: (bytes: Uint8Array | null) => boolean): Promise<Found> {
-  return [...(await inRedis(servers.redis.port, has)), ...(await inMariadb(servers.mariadb.port, has)), ...(await inKafka(servers.kafka.port, has))]
+  return [
+    ...(await inRedis(servers.redis.port, has)),
+    ...(await inMariadb(servers.mariadb.port, has)),
+    ...(await inKafka(servers.kafka.port, has)),
+  ]
 }
 
 async function inRedis(port: number, has: (bytes: Uint8Array | null) => boolean): Promise<Found> {

@@ -115,7 +115,8 @@ export function makeMarkErasure(
       },
     },
     outbox: {
-      erase: (viewer) => publishOutbox(stores, Number.MAX_SAFE_INTEGER, ({ transitions }) => transitions.some(({ key }) => isOf(key, viewer))),
+      erase: (viewer) =>
+        publishOutbox(stores, Number.MAX_SAFE_INTEGER, ({ transitions }) => transitions.some(({ key }) => isOf(key, viewer))),
       async count(viewer) {
         let found = 0
         for (let after = 0; ;) {

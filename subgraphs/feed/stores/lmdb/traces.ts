@@ -131,9 +131,18 @@ function counterTraces(environment: Environment, schemas: CounterSchemas): FeedT
     return mark.viewer === viewer && mark.business === USERS
   }
   const callingHot = <T>(task: () => T | Promise<T>): Promise<T> => failingAs('HOT_STORE_UNAVAILABLE', environment.folder, task)
-  const dirty = makeLmdbTraces(environment, callingHot, [], [
-    { table: totals.dirty, isOf: ({ key }, viewer) => isUser(key, viewer), mayRemove: (key) => !counts.doesExist(keyOf(keyOfMark(key).viewer)) },
-  ])
+  const dirty = makeLmdbTraces(
+    environment,
+    callingHot,
+    [],
+    [
+      {
+        table: totals.dirty,
+        isOf: ({ key }, viewer) => isUser(key, viewer),
+        mayRemove: (key) => !counts.doesExist(keyOf(keyOfMark(key).viewer)),
+      },
+    ],
+  )
 
   function isZero(viewer: ViewerId): boolean {
     const subject = { business: USERS, oid: viewer }

@@ -15,8 +15,7 @@ import { countOfSubject, countOfViewer, deleteCounts, deleteOwner, forgetOwner, 
 
 export function openMarkRecordTraces(database: Database, transactions: Transactions): MarkRecordTraces {
   const textsOf = ({ business, oid }: Subject): [string, string] => [numberLiteral(business), idLiteral(oid)]
-  const sum = async (sql: string): Promise<number> =>
-    (await database.send(sql)).rows.reduce((total, [count]) => total + Number(count), 0)
+  const sum = async (sql: string): Promise<number> => (await database.send(sql)).rows.reduce((total, [count]) => total + Number(count), 0)
 
   return {
     eraseUndone: (of, upToVersion, limit) => transactions.change((session) => eraseSome(session, of, upToVersion, limit)),
