@@ -5,7 +5,7 @@
  * Failures surface as `HOT_STORE_UNAVAILABLE` (the journal stands in for the hot store) or `STORE_FULL`.
  */
 import type { ViewerId } from '../core/domain.ts'
-import type { Traces } from '../core/erasure.ts'
+import type { Traces } from '../core/erasure/traces.ts'
 
 /** A call of the hot store that could not be made. The capability that made it knows the rest. */
 export type JournaledChange = { readonly kind: string }

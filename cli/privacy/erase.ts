@@ -25,7 +25,7 @@ import { openErasurePlaces, type ErasurePlace } from '../stores/erasure.ts'
 import { openStores, viewJournals } from '../stores/history.ts'
 import { tenantsOf } from '../stores/thumbup.ts'
 import { writeWholeFile } from '../migrate/whole-file.ts'
-import { countInPlaces, eraseInPasses, type PlaceErased } from './erasure.ts'
+import { countInPlaces, eraseInPasses, type PassOptions, type PlaceErased } from './erasure.ts'
 import { expiriesOf } from './expiries.ts'
 import { openHeldExports } from './held-exports.ts'
 import { digestOf, isGenuine, reportOf, requireUsableKey, signReport, type ErasureReport } from './report.ts'
@@ -37,9 +37,9 @@ export type EraseFlags = Flags & {
   exports?: string[]
 }
 
-const SETTLE_MS = 1_500
-// A timer of the clock would not keep the process alive.
-const PASSES = { passesMax: 6, settle: () => sleep(SETTLE_MS) }
+/** A persist step that has read contents ends within this time: on servers, and in a data folder. */
+const SETTLE_MS = { distributed: 1_500, embedded: 300 }
+const PASSES_MAX = 6
 const ONLY_WRITES = { serves: false, persists: false, journals: false }
 const FOLDER = 'erasures'
 type Print = (line: string) => void
@@ -56,9 +56,18 @@ export async function eraseViewer(viewer: ViewerId, flags: EraseFlags, print: Pr
   // Before anything is erased: the copy replaces files that no process may have open.
   for (const folder of folders) lockDataFolder(folder).release()
   const startedAt = systemClock.now()
-  const places = await withPlaces(config, flags, (all) => eraseInPasses(systemClock, viewer, all, PASSES))
+  const places = await withPlaces(config, flags, (all) => eraseInPasses(systemClock, viewer, all, passesOf(config)))
   for (const folder of folders) await compactFolder(folder)
   await report(viewer, config, flags, { startedAt, places }, print)
+}
+
+function passesOf(config: Config): PassOptions {
+  // A timer of the clock would not keep the process alive.
+  return { passesMax: PASSES_MAX, settle: () => sleep(SETTLE_MS[shapeOf(config)]) }
+}
+
+function shapeOf({ stores }: Config): ErasureReport['shape'] {
+  return stores.redis === undefined ? 'embedded' : 'distributed'
 }
 
 /** Opens the stores and the feed's writes, and closes them at the end. */
@@ -142,7 +151,7 @@ async function report(
     kind: 'tidemark-erasure',
     format: 1,
     viewer: digestOf(viewer, config.privacy),
-    shape: config.stores.redis === undefined ? 'embedded' : 'distributed',
+    shape: shapeOf(config),
     startedAt: new Date(startedAt).toISOString(),
     endedAt: new Date(endedAt).toISOString(),
     status: isComplete(places) && unknown === undefined ? 'COMPLETE' : 'INCOMPLETE',

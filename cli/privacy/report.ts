@@ -76,8 +76,9 @@ export function requireUsableKey({ privateKey }: PrivacyConfig): void {
   if (privateKey !== undefined) ed25519Of(privateKey)
 }
 
-function signedBytes({ signature: _, ...report }: ErasureReport): Buffer {
-  return Buffer.from(JSON.stringify(report))
+function signedBytes(report: ErasureReport): Buffer {
+  // JSON leaves out what is undefined.
+  return Buffer.from(JSON.stringify({ ...report, signature: undefined }))
 }
 
 function ed25519Of(pem: string): KeyObject {

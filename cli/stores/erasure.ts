@@ -10,14 +10,13 @@ import { legacyBusinesses } from '../../config/legacy.ts'
 import { legacyKey } from '../../config/legacy-key.ts'
 import type { BusinessConfig, Config } from '../../config/config.ts'
 import type { BusinessNumber, ViewerId } from '../../core/domain.ts'
-import type { Traces } from '../../core/erasure.ts'
+import type { Traces } from '../../core/erasure/traces.ts'
 import { systemRandom } from '../../core/random.ts'
 import type { Environment } from '../../stores/lmdb/environment.ts'
 import { openCheckedDatabase } from '../../stores/mysql/checked-database.ts'
 import type { Database } from '../../stores/mysql/database.ts'
 import { makeMysqlTraces, type TracedRows } from '../../stores/mysql/traces.ts'
 import { makeTransactions } from '../../stores/mysql/transactions.ts'
-import type { RedisConnectionOptions } from '../../stores/redis/clients.ts'
 import { connect, type Connection } from '../../stores/redis/connection.ts'
 import { counterSchemasOf } from '../../subgraphs/feed/counters/schemas.ts'
 import { USERS } from '../../subgraphs/feed/model/post-events.ts'
@@ -155,7 +154,7 @@ async function openDistributed(config: Config, clock: Clock, stores: OpenStores,
   const numbers = config.businesses.map(({ number }) => number)
 
   function connectTo(redis: Distributed['redis'] | NonNullable<Distributed['redis']['second']>): Connection {
-    const connection = connect({ ...redis, retryMaxMs: RETRY_MAX_MS } as RedisConnectionOptions)
+    const connection = connect({ ...redis, retryMaxMs: RETRY_MAX_MS })
     closing.push(() => connection.close())
     return connection
   }
@@ -222,7 +221,7 @@ function joinCaches(caches: readonly MarkCacheTraces[]): MarkCacheTraces {
 /** The sorted sets from which viewers are migrated. */
 function openLegacy({ existence: { legacy }, businesses }: Config, closing: Closing): Traces | undefined {
   if (legacy === undefined) return undefined
-  const connection = connect({ ...legacy, setting: 'existence.legacy' } as RedisConnectionOptions)
+  const connection = connect({ ...legacy, setting: 'existence.legacy' })
   closing.push(() => connection.close())
   const of = legacyBusinesses(legacy, businesses)
   return openLegacyTraces(connection, (viewer) =>

@@ -1,10 +1,10 @@
 /**
- * Removes and counts the entries of one viewer in tables of LMDB (`core/erasure.ts`). Tables with the viewer first in their keys are ranges,
+ * Removes and counts the entries of one viewer in tables of LMDB (`core/erasure/traces.ts`). Tables with the viewer first in their keys are ranges,
  * and one transaction removes them together. The others are walked in steps, and a transaction removes the found entries, if they still
  * may go: a new write of the viewer keeps its own.
  */
 import type { ViewerId } from '../../core/domain.ts'
-import type { Traces } from '../../core/erasure.ts'
+import type { Traces } from '../../core/erasure/traces.ts'
 import type { Bytes, Environment } from './environment.ts'
 import { visitAll, type Entry } from './scan.ts'
 

@@ -1,7 +1,7 @@
-/** Removes and counts the rows of one viewer on MySQL, for `core/erasure.ts`. A statement that loses against another one is sent again. */
+/** Removes and counts the rows of one viewer on MySQL, for `core/erasure/traces.ts`. A statement that loses against another one is sent again. */
 import { sleep, type Clock } from '../../core/clock.ts'
 import type { ViewerId } from '../../core/domain.ts'
-import type { Traces } from '../../core/erasure.ts'
+import type { Traces } from '../../core/erasure/traces.ts'
 import type { Random } from '../../core/random.ts'
 import type { Database } from './database.ts'
 import { isContention } from './failures.ts'

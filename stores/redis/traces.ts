@@ -1,4 +1,4 @@
-/** Removes and counts keys and members of one viewer on Redis, for `core/erasure.ts`. All keys of a call have one hash tag. */
+/** Removes and counts keys and members of one viewer on Redis, for `core/erasure/traces.ts`. All keys of a call have one hash tag. */
 import type { Connection } from './connection.ts'
 
 const MEMBERS_PER_SCAN = 1_000

@@ -91,7 +91,7 @@ async function inMariadb(port: number, has: (bytes: Uint8Array | null) => boolea
     for (const [table] of tables as unknown as string[][]) {
       const [rows] = await connection.query({ sql: `SELECT * FROM ${table}`, rowsAsArray: true })
       for (const row of rows as unknown as unknown[][])
-        if (row.some((cell) => cell !== null && has(Buffer.isBuffer(cell) ? cell : Buffer.from(String(cell))))) found.push(`table ${table}`)
+        if (row.some((cell) => has(Buffer.isBuffer(cell) ? cell : Buffer.from(JSON.stringify(cell))))) found.push(`table ${table}`)
     }
     return [...new Set(found)]
   } finally {

@@ -5,7 +5,7 @@
  * The notes of changes stay until `feed.keepMs`: other processes need them to drop what they have cached.
  */
 import type { ViewerId } from '../../../core/domain.ts'
-import type { Traces } from '../../../core/erasure.ts'
+import type { Traces } from '../../../core/erasure/traces.ts'
 import type { PostId } from '../packed/post-id.ts'
 
 export interface FeedHotTraces {

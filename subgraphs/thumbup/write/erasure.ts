@@ -6,7 +6,7 @@
  * A persist step that read a mark before the hot store forgot it may write the mark again. The next pass finds it.
  */
 import type { BusinessNumber, MarkKey, Subject, ViewerId } from '../../../core/domain.ts'
-import type { Traces } from '../../../core/erasure.ts'
+import type { Traces } from '../../../core/erasure/traces.ts'
 import { saysDown } from '../../../core/outage/degraded.ts'
 import { publish, refreshCaches, type MarkPersistStores } from '../persist/persist.ts'
 import { publishOutbox } from '../persist/outbox.ts'

@@ -4,7 +4,7 @@
  */
 import { FOLLOW_BUSINESS } from '../../../config/feed.ts'
 import type { FlushedKey, ViewerId } from '../../../core/domain.ts'
-import type { Traces } from '../../../core/erasure.ts'
+import type { Traces } from '../../../core/erasure/traces.ts'
 import type { Stream } from '../../../core/log-consumer.ts'
 import type { Bytes, Environment } from '../../../stores/lmdb/environment.ts'
 import { failingAs } from '../../../stores/lmdb/failures.ts'

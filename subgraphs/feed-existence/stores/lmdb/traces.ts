@@ -1,5 +1,5 @@
 /** The traces of a viewer in the tables of feed existence on LMDB. */
-import type { Traces } from '../../../../core/erasure.ts'
+import type { Traces } from '../../../../core/erasure/traces.ts'
 import { packedIdOf, unpackId } from '../../../../core/keys.ts'
 import type { Environment } from '../../../../stores/lmdb/environment.ts'
 import { failingAs } from '../../../../stores/lmdb/failures.ts'

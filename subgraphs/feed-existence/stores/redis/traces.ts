@@ -3,7 +3,7 @@
  * Day flags have no key of a viewer. Redis expires them after two days.
  */
 import type { BusinessNumber } from '../../../../core/domain.ts'
-import type { Traces } from '../../../../core/erasure.ts'
+import type { Traces } from '../../../../core/erasure/traces.ts'
 import { packedIdOf } from '../../../../core/keys.ts'
 import type { Connection } from '../../../../stores/redis/connection.ts'
 import { beginsWith, countKeys, findMembers, removeMembers, unlinkKeys } from '../../../../stores/redis/traces.ts'

@@ -3,7 +3,7 @@
  * leaves an inbox when the viewer leaves its audience, so the inbox is only counted.
  */
 import type { ViewerId } from '../../../../core/domain.ts'
-import type { Traces } from '../../../../core/erasure.ts'
+import type { Traces } from '../../../../core/erasure/traces.ts'
 import { unpackId } from '../../../../core/keys.ts'
 import type { Database } from '../../../../stores/mysql/database.ts'
 import { idLiteral } from '../../../../stores/mysql/literals.ts'

@@ -1,6 +1,6 @@
 /** The traces of a viewer in the hot store of the feed and in the counters on Redis. */
 import type { ViewerId } from '../../../../core/domain.ts'
-import type { Traces } from '../../../../core/erasure.ts'
+import type { Traces } from '../../../../core/erasure/traces.ts'
 import { unpackId } from '../../../../core/keys.ts'
 import { scriptCommand, type Connection } from '../../../../stores/redis/connection.ts'
 import { packGroup } from '../../../../stores/redis/packing.ts'
@@ -89,7 +89,7 @@ export function openCounterTraces(connection: Connection, entryBytes: number, { 
     const oid = packedOid(viewer)
     for (;;) {
       const [known] = await connection.send([{ name: 'hget', args: [layout.size(region, USERS), 'blocks'] }])
-      const blocks = Number(known === null ? 1 : String(known))
+      const blocks = known === null ? 1 : Number((known as Buffer).toString())
       const keys = [
         layout.size(region, USERS),
         layout.overflow(region, USERS),

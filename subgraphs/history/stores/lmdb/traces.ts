@@ -1,5 +1,5 @@
 /** The traces of a viewer in the tables of history on LMDB. */
-import type { Traces } from '../../../../core/erasure.ts'
+import type { Traces } from '../../../../core/erasure/traces.ts'
 import { packedIdOf } from '../../../../core/keys.ts'
 import { isSettingsKey } from '../../../../core/progress-key.ts'
 import { keyOfMark } from '../../../../stores/lmdb/dirty-marks.ts'

@@ -1,6 +1,6 @@
 /** The traces of a viewer in the hot store of history on Redis: contents, timelines, settings, marks, tombstones and pending rewards. */
 import type { BusinessNumber } from '../../../../core/domain.ts'
-import type { Traces } from '../../../../core/erasure.ts'
+import type { Traces } from '../../../../core/erasure/traces.ts'
 import { packedIdOf } from '../../../../core/keys.ts'
 import type { Connection } from '../../../../stores/redis/connection.ts'
 import { beginsWith, countKeys, findMembers, removeMembers, unlinkKeys } from '../../../../stores/redis/traces.ts'

@@ -1,6 +1,6 @@
 /** The traces of a viewer in the tables of marks on LMDB. */
 import type { BusinessNumber, MarkKey, ViewerId } from '../../../../core/domain.ts'
-import type { Traces } from '../../../../core/erasure.ts'
+import type { Traces } from '../../../../core/erasure/traces.ts'
 import type { Bytes, Environment } from '../../../../stores/lmdb/environment.ts'
 import { failingAs } from '../../../../stores/lmdb/failures.ts'
 import { visitAll } from '../../../../stores/lmdb/scan.ts'

@@ -5,7 +5,7 @@
  * An erasure ends with the moment of its last pass. Writes from before its beginning are gone, writes during it may go or stay, and later
  * writes are new data. `upTo` is the beginning of a pass: a store keeps what it knows to be newer.
  */
-import type { ViewerId } from './domain.ts'
+import type { ViewerId } from '../domain.ts'
 
 export interface Traces {
   /**
@@ -15,20 +15,4 @@ export interface Traces {
   erase(viewer: ViewerId, upTo: number): Promise<number>
   /** The number of entries of the viewer. Changes nothing. */
   count(viewer: ViewerId): Promise<number>
-}
-
-/** Several traces as one. The erasure goes in order. */
-export function joinTraces(all: readonly Traces[]): Traces {
-  return {
-    async erase(viewer, upTo) {
-      let removed = 0
-      for (const traces of all) removed += await traces.erase(viewer, upTo)
-      return removed
-    },
-    async count(viewer) {
-      let found = 0
-      for (const traces of all) found += await traces.count(viewer)
-      return found
-    },
-  }
 }
