@@ -24,6 +24,7 @@ export async function witness(shape: FeedShape, viewer: string, report: ErasureR
   return found.filter((place) => {
     if (place.startsWith('topic ')) return !expires(place)
     if (/^hot-feed-changes|^tm:feed:changes/.test(place)) return !expires('notes of changes')
+    if (place.startsWith('tm:first:')) return !expires('day flags')
     return true
   })
 }

@@ -116,14 +116,14 @@ export function makeMarkErasure(
     },
     outbox: {
       erase: (viewer) =>
-        publishOutbox(stores, Number.MAX_SAFE_INTEGER, ({ transitions }) => transitions.some(({ key }) => isOf(key, viewer))),
+        publishOutbox(stores, Number.MAX_SAFE_INTEGER, ({ transitions }) => transitions.some(({ key }) => isOf(key, viewer, follows))),
       async count(viewer) {
         let found = 0
         for (let after = 0; ;) {
           const page = await records.listOutbox(OUTBOX_PAGE, after)
           const last = page.at(-1)
           if (last === undefined) return found
-          found += page.filter(({ transitions }) => transitions.some(({ key }) => isOf(key, viewer))).length
+          found += page.filter(({ transitions }) => transitions.some(({ key }) => isOf(key, viewer, follows))).length
           after = last.number
         }
       },
@@ -132,8 +132,8 @@ export function makeMarkErasure(
 }
 
 /** In the business of follows, the viewer may also be the subject. */
-function isOf({ viewer, oid }: MarkKey, wanted: ViewerId): boolean {
-  return viewer === wanted || oid === wanted
+function isOf({ viewer, business, oid }: MarkKey, wanted: ViewerId, follows: BusinessNumber | undefined): boolean {
+  return viewer === wanted || (business === follows && oid === wanted)
 }
 
 /** The outbox keeps what the log does not take. */

@@ -1,12 +1,13 @@
 /** The traces of a viewer in the tables of marks on LMDB. */
-import type { BusinessNumber, MarkKey, ViewerId } from '../../../../core/domain.ts'
+import { FOLLOW_BUSINESS } from '../../../../config/feed.ts'
+import type { BusinessNumber, MarkKey, Subject, ViewerId } from '../../../../core/domain.ts'
 import type { Traces } from '../../../../core/erasure/traces.ts'
 import type { Bytes, Environment } from '../../../../stores/lmdb/environment.ts'
 import { failingAs } from '../../../../stores/lmdb/failures.ts'
 import { visitAll } from '../../../../stores/lmdb/scan.ts'
 import { makeLmdbTraces, rangeOf } from '../../../../stores/lmdb/traces.ts'
 import { STATS, plainKey } from '../../../../stores/lmdb/viewer-keys.ts'
-import { decodeMarkEvent } from '../event-codec.ts'
+import { decodeCountEvent, decodeMarkEvent } from '../event-codec.ts'
 import type { MarkRecordTraces, MarkTraces, UndoneMarks } from '../traces.ts'
 import { COUNTS, LIKERS, OWNERS, cacheKey, decodeLikers } from './count-values.ts'
 import { dropUndone } from './persist.ts'
@@ -27,13 +28,23 @@ export function openMarkTraces(environment: Environment): MarkTraces {
   }
 }
 
-/** The transitions of the viewer in the table of outgoing events. */
+/** The outgoing events of the viewer. In the business of follows, a subject is a viewer too. */
 export function openMarkEventTraces(environment: Environment): Traces {
+  const isUser = ({ business, oid }: Subject, viewer: ViewerId): boolean => business === FOLLOW_BUSINESS && oid === viewer
   return makeLmdbTraces(
     environment,
     (task) => failingAs('LOG_UNAVAILABLE', environment.folder, task),
     [],
-    [{ table: environment.table('mark-events'), isOf: ({ value }, viewer) => decodeMarkEvent(value).viewer === viewer }],
+    [
+      {
+        table: environment.table('mark-events'),
+        isOf({ value }, viewer) {
+          const event = decodeMarkEvent(value)
+          return event.viewer === viewer || isUser(event, viewer)
+        },
+      },
+      { table: environment.table('count-events'), isOf: ({ value }, viewer) => isUser(decodeCountEvent(value), viewer) },
+    ],
   )
 }
 
