@@ -1,5 +1,5 @@
 /**
- * Exports that are still held: files of `export-business` and `viewer export`. An erasure takes the lines of the viewer out, and writes each
+ * Exports that are still held: files of `export` in JSON lines, and of `viewer export`. An erasure takes the lines of the viewer out, and writes each
  * file as a whole or not at all. A file of `viewer export` about this viewer is removed.
  *
  * A line is of the viewer if it names them as viewer, author, owner, or as the subject of a follow or of a count of users. In the audience
@@ -7,7 +7,7 @@
  */
 import { createReadStream } from 'node:fs'
 import { readdir, rm, stat } from 'node:fs/promises'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { createInterface } from 'node:readline'
 import type { ViewerId } from '../../core/domain.ts'
 import { TidemarkError } from '../../core/errors.ts'
@@ -67,7 +67,7 @@ async function* linesOf(file: string): AsyncGenerator<{ text: string; line: Line
 
 async function countLines(file: string, viewer: ViewerId): Promise<number> {
   let count = 0
-  for await (const { line } of linesOf(file)) if (without(line, viewer) !== line) count += 1
+  for await (const { line } of linesOf(file)) if (without(line, viewer, kindOf(file, line)) !== line) count += 1
   return count
 }
 
@@ -80,17 +80,22 @@ async function isAbout(file: string, viewer: ViewerId): Promise<boolean> {
 async function writeWithout(file: string, viewer: ViewerId): Promise<void> {
   await writeWholeFile(file, async (out) => {
     for await (const { text, line } of linesOf(file)) {
-      const rest = without(line, viewer)
+      const rest = without(line, viewer, kindOf(file, line))
       if (rest !== undefined && !out.write(`${rest === line ? text : JSON.stringify(rest)}\n`))
         await new Promise((resolve) => out.once('drain', resolve))
     }
   })
 }
 
+/** The files of `export` have the kind in their names. */
+function kindOf(file: string, line: Line): unknown {
+  return line['kind'] ?? ['follow', 'user-count'].find((kind) => basename(file).startsWith(kind))
+}
+
 /** The same line if it does not name the viewer, undefined if it is theirs. */
-function without(line: Line, viewer: ViewerId): Line | undefined {
+function without(line: Line, viewer: ViewerId, kind: unknown): Line | undefined {
   if ([line['viewer'], line['author'], line['owner']].includes(viewer)) return undefined
-  if ((line['kind'] === 'follow' || line['kind'] === 'user-count') && line['id'] === viewer) return undefined
+  if ((kind === 'follow' || kind === 'user-count') && line['id'] === viewer) return undefined
   const { audience } = line
   if (!Array.isArray(audience) || !audience.includes(viewer)) return line
   return { ...line, audience: audience.filter((each) => each !== viewer) }

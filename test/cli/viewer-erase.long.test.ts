@@ -2,7 +2,7 @@
  * `tidemark viewer` in both shapes, beside the service, as a privacy officer runs it. The witness knows nothing of Tidemark's tables and
  * keys: it searches the bytes of the id in all files, keys, rows and messages.
  */
-import { readFileSync } from 'node:fs'
+import { readFileSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { ErasureReport } from '../../cli/privacy/report.ts'
@@ -94,19 +94,21 @@ for (const { name, open, isHere } of shapes) {
           .map((line) => (JSON.parse(line) as { kind: string }).kind)
         for (const kind of ['viewer', 'progress', 'mark', 'issued', 'staged', 'filter', 'post', 'received', 'words', 'follow', 'follower'])
           expect(kinds).toContain(kind)
-        const business = join(shape.folder, `business-of-${other}.jsonl`)
-        expect((await shape.run('export-business', 'post', '--out', business)).status).toBe(0)
-        expect(readFileSync(business, 'utf8')).toContain(viewer)
+        const folder = join(shape.folder, `export-of-${other}`)
+        expect((await shape.run('export', '--out', folder)).status).toBe(0)
+        const held = () => readdirSync(folder).map((each) => readFileSync(join(folder, each), 'utf8'))
+        expect(held().join('\n')).toContain(viewer)
 
         const reportFile = join(shape.folder, `report-of-${other}.json`)
-        const erased = await shape.run('viewer', 'erase', viewer, '--report', reportFile, '--exports', file, business)
+        const erased = await shape.run('viewer', 'erase', viewer, '--report', reportFile, '--exports', file, folder)
         expect({ status: erased.status, error: erased.error }).toEqual({ status: 0, error: '' })
         const report = JSON.parse(readFileSync(reportFile, 'utf8')) as ErasureReport
         expect(report.status).toBe('COMPLETE')
         expect(JSON.stringify(report)).not.toContain(viewer)
 
-        const verified = await shape.run('viewer', 'erase', viewer, '--verify', '--report', reportFile, '--exports', business)
+        const verified = await shape.run('viewer', 'erase', viewer, '--verify', '--report', reportFile, '--exports', folder)
         expect({ status: verified.status, error: verified.error }).toEqual({ status: 0, error: '' })
+        expect(held().join('\n')).not.toContain(viewer)
         expect(verified.out).toMatch(/^report of .*: COMPLETE, without a signature\nnothing of the viewer in \d+ places\n$/)
 
         await shape.settled()
