@@ -18,6 +18,7 @@ import { checkId } from '../../core/keys.ts'
 import { compactFolder } from '../../stores/lmdb/compact.ts'
 import { lockDataFolder } from '../../stores/lmdb/folder-lock.ts'
 import { requireDataFolder } from '../process/data-folder.ts'
+import { fixedConfig } from '../process/live-config.ts'
 import { makeLog } from '../process/log.ts'
 import { readSettings, type Flags } from '../process/settings.ts'
 import { drainSteps, openParts } from '../process/subgraphs.ts'
@@ -80,7 +81,7 @@ async function withPlaces<T>(
   const log = makeLog()
   const stores = await openStores(config, systemClock, log)
   try {
-    const parts = hasFeed(config) ? await openParts(['feed'], ONLY_WRITES, config, stores, new Registry(), log) : []
+    const parts = hasFeed(config) ? await openParts(['feed'], ONLY_WRITES, fixedConfig(config), stores, new Registry(), log) : []
     try {
       const opened = await openErasurePlaces(config, systemClock, stores, eraseFeedOf(parts))
       try {

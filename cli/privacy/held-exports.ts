@@ -6,7 +6,7 @@
  * of a post of another author, only the id goes.
  */
 import { createReadStream } from 'node:fs'
-import { readdir, rm, stat } from 'node:fs/promises'
+import { readFile, readdir, rm, stat } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { createInterface } from 'node:readline'
 import type { ViewerId } from '../../core/domain.ts'
@@ -16,19 +16,38 @@ import type { ErasurePlace } from '../stores/erasure.ts'
 
 type Line = Record<string, unknown>
 
+/** The list of the files of `export`. */
+const LIST = 'export.json'
+
 /** `path`: a file, or a folder with files that end in .jsonl. Throws CONFIG_INVALID for a file of another form. */
 export async function openHeldExports(path: string): Promise<ErasurePlace[]> {
-  return (await filesIn(path)).map((file) => ({
+  const lists = [join(path, LIST)].map((file) => ({
     name: `export: ${file}`,
-    async erase(viewer) {
+    async erase(viewer: ViewerId) {
+      const found = await namesIn(file, viewer)
+      if (found > 0) await rm(file)
+      return found
+    },
+    count: (viewer: ViewerId) => namesIn(file, viewer),
+  }))
+  const files = (await filesIn(path)).map((file) => ({
+    name: `export: ${file}`,
+    async erase(viewer: ViewerId) {
       const found = await countLines(file, viewer)
       if (found === 0) return 0
       if (await isAbout(file, viewer)) await rm(file)
       else await writeWithout(file, viewer)
       return found
     },
-    count: (viewer) => countLines(file, viewer),
+    count: (viewer: ViewerId) => countLines(file, viewer),
   }))
+  return [...files, ...lists]
+}
+
+/** The list of an export has places of its walks, and checksums that no longer hold: it goes. 1 if it names the viewer. */
+async function namesIn(file: string, viewer: ViewerId): Promise<number> {
+  const text = await readFile(file, 'utf8').catch(() => '')
+  return Number(text.includes(JSON.stringify(viewer)))
 }
 
 async function filesIn(path: string): Promise<string[]> {
