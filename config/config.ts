@@ -16,7 +16,7 @@ import { corsSchema, identitySchema, limitsSchema, persistedSchema, PERSISTED_MO
 import { cacheSchema } from './cache.ts'
 import { feedMistakes, feedSectionSchema, FOLLOW_BUSINESS } from './feed.ts'
 import { existenceMistakes, existenceSchema } from './feed-existence.ts'
-import { liveSchema } from './live-settings.ts'
+import { liveSchema } from './live/live-settings.ts'
 import { legacyMistakes } from './legacy.ts'
 import { privacyMistakes, privacySchema } from './privacy.ts'
 import { storesSchema } from './stores.ts'

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { makeConfig, type Config } from '../../config/config.ts'
-import { leavesOf, liveSetting } from '../../config/live.ts'
+import { leavesOf, liveSetting } from '../../config/live/live.ts'
 
 const FILE = { name: 'tidemark.yaml', values: { businesses: [{ number: 1, name: 'video', entity: 'Video', glanceMax: 7 }] } }
 const started = makeConfig([FILE])

@@ -5,12 +5,12 @@
  * A version is checked twice: `tidemark config set` checks it against the version before, and each process against the version that it
  * runs. A business never leaves, because its entity is in the graph and its data in the stores.
  */
-import { DEFAULT_BUSINESSES, makeConfig, type Config } from './config.ts'
+import { DEFAULT_BUSINESSES, makeConfig, type Config } from '../config.ts'
 import type { LiveSetting } from './live-setting.ts'
 import { isLive, REPLACED } from './live-settings.ts'
-import { isPlainObject, mergeValues } from './merge.ts'
-import type { ConfigSource } from './mistakes.ts'
-import { TidemarkError } from '../core/errors.ts'
+import { isPlainObject, mergeValues } from '../merge.ts'
+import type { ConfigSource } from '../mistakes.ts'
+import { TidemarkError } from '../../core/errors.ts'
 
 export const LIVE_NAME = 'the live configuration'
 
