@@ -115,7 +115,10 @@ export async function serve({ subgraphs, ...parts }: Opened, { metricsOfAll, con
     () => config.businesses,
     () => new Map(subgraphs.map((each) => [each.name, publishedSdl(each, server)])),
   )
-  const unfollow = parts.live.onChange(({ businesses }) => businesses, reloadGraph)
+  const unfollow = parts.live.onChange(
+    ({ businesses }) => businesses,
+    () => void reloadGraph(),
+  )
 
   /** A remote subgraph of ours may have the version a moment later, and the graph composes only then. */
   async function reloadGraph(): Promise<void> {

@@ -1,6 +1,6 @@
 /** The feed-existence subgraph, wired from the ports: schema object, service, and the parts that its job and its metrics need. */
 import type { GraphQLSchema } from 'graphql'
-import { makeBusinesses } from '../../config/businesses.ts'
+import { makeBusinesses, type Businesses } from '../../config/businesses.ts'
 import type { Config } from '../../config/config.ts'
 import type { Clock } from '../../core/clock.ts'
 import type { ViewerId } from '../../core/domain.ts'
@@ -100,7 +100,6 @@ export function makeExistenceSubgraph(
   report: Notices | ((error: unknown) => void),
   { guard = {}, random = systemRandom, nextTurn = makeTurns() }: ExistenceOptions = {},
 ): ExistenceSubgraph {
-  const { existence } = config
   const notices = noticesOf(report)
   const outages = makeOutageNotices(clock, notices)
   const onError = outages.failed
@@ -125,9 +124,13 @@ export function makeExistenceSubgraph(
   const repairs = makeRepairs(clock, repair, (viewer) => cache.forget(viewer), onError)
   const cache = makeFilterCache(clock, guarded.records, shareLoads, cacheOptionsOf(config, legacy), repairs.note)
   guarded.breakers.hotStore.onClose(cache.distrust)
-  const onStaged = legacy?.writeBack?.note
-  const { staging, rewards, arrears, ...writePath } = makeWritePath(clock, stores, guarded, config, { guard, fold, onStaged, onError })
-  const sampler = makeSampler(random, existence.sampleEvery, stores.history, onError)
+  const { staging, rewards, arrears, ...writePath } = makeWritePath(clock, stores, guarded, config, {
+    guard,
+    fold,
+    onStaged: legacy?.writeBack?.note,
+    onError,
+  })
+  const sampler = makeSampler(random, config.existence.sampleEvery, stores.history, onError)
   const reads = makeSeenReads(guarded.hot, cache, sampler.sample, random, arrears, legacy?.reads)
   const resumes = makeResumeGuard(reads)
   const sources = {
@@ -141,13 +144,8 @@ export function makeExistenceSubgraph(
     rewards,
     onUnreadable: repairs.note,
   }
-  const service = makeExistenceService(clock, businesses, sources, existence)
-  /** Filters hold all businesses of a viewer, so no business has rows of its own. */
-  const tenants: ReadTenants = () =>
-    businesses.all.map(({ name, number }) => ({
-      ...{ business: name, stored: undefined, downMs: outages.downMs() },
-      ...service.writes.of(number),
-    }))
+  const service = makeExistenceService(clock, businesses, sources, config.existence)
+  const tenants = tenantsOf(businesses, outages, service)
   const live = makeLiveSchema(
     () => config.businesses,
     existenceSdl,
@@ -194,6 +192,19 @@ export function makeExistenceSubgraph(
     }),
     tenants,
   }
+}
+
+/** Filters hold all businesses of a viewer, so no business has rows of its own. */
+function tenantsOf(
+  businesses: Businesses,
+  outages: Pick<ReturnType<typeof makeOutageNotices>, 'downMs'>,
+  service: ExistenceService,
+): ReadTenants {
+  return () =>
+    businesses.all.map(({ name, number }) => ({
+      ...{ business: name, stored: undefined, downMs: outages.downMs() },
+      ...service.writes.of(number),
+    }))
 }
 
 function shareLoads(load: Parameters<SharedLookup>[0]): ReturnType<SharedLookup> {

@@ -124,7 +124,7 @@ export function makePipeline(
   const writeStores: ReplayTarget = { hot: guarded.hot, records: guarded.records, fills, capOf, aggregate, isDeleted }
   const targetOf = (business: BusinessNumber): ReplayTarget | undefined =>
     options.isOurs(business) ? writeStores : options.targetOf?.(business)
-  const reported = new Set<BusinessNumber>()
+  const reportMoved = makeMovedReport(onError)
   const writeBack = makeWriteBack(
     clock,
     { log: guarded.log, breakers: guarded.breakers, journals: stores.journals, journaledFor: takingMarks(guarded) },
@@ -141,18 +141,6 @@ export function makePipeline(
     },
     onError,
   )
-
-  /** Reports each business once. An operator must learn that marks of a moved business wait, but not once per mark. */
-  function reportMoved(business: BusinessNumber): void {
-    if (reported.has(business)) return
-    reported.add(business)
-    onError(
-      new Error(
-        `marks of business ${business} wait in the journal of its former stores: they go to its current stores, ` +
-          'once those answer (see `tidemark journal`)',
-      ),
-    )
-  }
 
   return {
     guarded,
@@ -176,6 +164,21 @@ export function makePipeline(
       fills: fills.count(),
       recordReads: guarded.recordReads(),
     }),
+  }
+}
+
+/** Reports each business once. An operator must learn that marks of a moved business wait, but not once per mark. */
+function makeMovedReport(onError: (error: unknown) => void): (business: BusinessNumber) => void {
+  const reported = new Set<BusinessNumber>()
+  return (business) => {
+    if (reported.has(business)) return
+    reported.add(business)
+    onError(
+      new Error(
+        `marks of business ${business} wait in the journal of its former stores: they go to its current stores, ` +
+          'once those answer (see `tidemark journal`)',
+      ),
+    )
   }
 }
 
