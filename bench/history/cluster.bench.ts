@@ -5,7 +5,7 @@
  *
  *     npm run bench -- cluster [--quick] [--json]
  *
- * A killed master may lose its last writes, because Redis replicates after it answers. test/stores/redis/cluster.test.ts kills one.
+ * A killed master may lose its last writes, because Redis replicates after it answers. test/stores/redis/cluster.long.test.ts kills one.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Redis } from 'ioredis'
