@@ -146,7 +146,7 @@ async function report(
   const expires = await expiriesOf(config, makeLog(), { now: endedAt, isCompacted: flags.compact === true }).catch((error: unknown) => {
     if (!(error instanceof TidemarkError)) throw error
     unknown = error
-    return [{ what: `topics of Kafka, which did not tell how long they keep messages (${error.code})`, until: null }]
+    return [{ what: `topics of Kafka, whose retention the brokers did not report (${error.code})`, until: null }]
   })
   const made: ErasureReport = {
     kind: 'tidemark-erasure',

@@ -40,7 +40,7 @@ export async function expiriesOf(config: Config, logger: StoreLogger, { now, isC
   const topics = await readRetentions(kafkaConnection(kafka), kafka.topicPrefix, logger)
   return [
     ...topics.map(({ topic, keptMs }) =>
-      keptMs === undefined ? open(`topic ${topic}, which keeps messages for ever: set retention.ms`) : after(`topic ${topic}`, keptMs),
+      keptMs === undefined ? open(`topic ${topic}, which keeps messages without limit: set retention.ms`) : after(`topic ${topic}`, keptMs),
     ),
     after('lists of likers in the count cache, of subjects whose like was undone before', DAY_MS),
     after('day flags in the hot store of feed existence', 2 * DAY_MS),
