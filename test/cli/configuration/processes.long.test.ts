@@ -40,11 +40,15 @@ async function set(shape: Shape, document: unknown): Promise<number> {
   const ended = await shape.run('set', file, '--expect', String(versionOf(await shape.run('get'))))
   expect(ended).toMatchObject({ status: 0, error: '' })
   const version = versionOf(ended)
-  await until(`version ${version} in all processes`, async () => {
+  await untilAllRun(shape, version)
+  return version
+}
+
+function untilAllRun(shape: Shape, version: number): Promise<void> {
+  return until(`version ${version} in all processes`, async () => {
     const [running, ...others] = (await runningVersions(shape)) as { version: number }[]
     return others.length === 0 && running?.version === version
   })
-  return version
 }
 
 /** A rate is set, holds in every process that serves the gateway, and is removed again. No restart, and no error besides the refusals. */
@@ -176,6 +180,7 @@ describe('the embedded shape with workers', () => {
 
   test('a version that another program stored and that is not valid is refused by every process, and the last one stays', async () => {
     const version = versionOf(await shape.run('get'))
+    await untilAllRun(shape, version)
     writeFileSync(join(folder, 'data', 'live', `${version + 1}.json`), JSON.stringify({ at: 1, value: { limits: { viewer: 5 } } }))
     await until('all processes refuse it', async () => {
       const [one, ...others] = (await runningVersions(shape)) as { version: number; refused?: true }[]
