@@ -7,7 +7,9 @@ export const privacySchema = z
       .string()
       .min(32, 'a key for HMAC-SHA256 needs at least 32 bytes')
       .optional()
-      .describe('The key that signs reports of erasures by HMAC-SHA256, at least 32 bytes. Default: reports have no signature.'),
+      .describe(
+        'The key that signs reports of erasures by HMAC-SHA256, at least 32 bytes. It also makes the digest of the id. Default: reports have no signature, and an id can be guessed from its digest.',
+      ),
     privateKey: z
       .string()
       .optional()

@@ -3,7 +3,7 @@
  * looks. It asks all places of `cli/stores/erasure.ts` and the exports of `--exports`.
  *
  * The report is kept in `erasures/` of the data folder, or where `--report` says, also if the erasure is incomplete. It is written before the
- * command ends with an error.
+ * command ends with an error. The time in its name keeps the proof of an earlier erasure of the same viewer.
  */
 import { mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -58,8 +58,19 @@ export async function eraseViewer(viewer: ViewerId, flags: EraseFlags, print: Pr
   for (const folder of folders) lockDataFolder(folder).release()
   const startedAt = systemClock.now()
   const places = await withPlaces(config, flags, (all) => eraseInPasses(systemClock, viewer, all, passesOf(config)))
-  for (const folder of folders) await compactFolder(folder)
-  await report(viewer, config, flags, { startedAt, places }, print)
+  const compaction = await compactAll(folders)
+  await report(viewer, config, flags, { startedAt, places, isCompacted: flags.compact === true && compaction === undefined }, print)
+  if (compaction !== undefined) throw compaction
+}
+
+/** The error of the first folder that failed. The erasure is over then, so the report comes before the error. */
+async function compactAll(folders: readonly string[]): Promise<Error | undefined> {
+  try {
+    for (const folder of folders) await compactFolder(folder)
+    return undefined
+  } catch (error) {
+    return error as Error
+  }
 }
 
 function passesOf(config: Config): PassOptions {
@@ -129,6 +140,9 @@ function checkReport(viewer: ViewerId, { privacy }: Config, path: string, print:
   const found = reportOf(text, path)
   if (found.viewer !== digestOf(viewer, privacy))
     throw new TidemarkError('CONFIG_INVALID', `${path} is about another viewer, or was written with another privacy.secret`)
+  const hasKey = privacy.secret !== undefined || privacy.privateKey !== undefined
+  if (hasKey && found.signature === undefined)
+    throw new TidemarkError('CONFIG_INVALID', `${path} has no signature: the report was changed, or was written without the configured key`)
   if (found.signature !== undefined && !isGenuine(found, privacy))
     throw new TidemarkError('CONFIG_INVALID', `the signature of ${path} is wrong: the report was changed, or was signed with another key`)
   print(`report of ${found.endedAt}: ${found.status}, ${found.signature === undefined ? 'without a signature' : 'the signature is right'}`)
@@ -138,12 +152,12 @@ async function report(
   viewer: ViewerId,
   config: Config,
   flags: EraseFlags,
-  { startedAt, places }: { startedAt: number; places: readonly PlaceErased[] },
+  { startedAt, places, isCompacted }: { startedAt: number; places: readonly PlaceErased[]; isCompacted: boolean },
   print: Print,
 ): Promise<void> {
   const endedAt = systemClock.now()
   let unknown: TidemarkError | undefined
-  const expires = await expiriesOf(config, makeLog(), { now: endedAt, isCompacted: flags.compact === true }).catch((error: unknown) => {
+  const expires = await expiriesOf(config, makeLog(), { now: endedAt, isCompacted }).catch((error: unknown) => {
     if (!(error instanceof TidemarkError)) throw error
     unknown = error
     return [{ what: `topics of Kafka, whose retention the brokers did not report (${error.code})`, until: null }]
@@ -155,7 +169,7 @@ async function report(
     shape: shapeOf(config),
     startedAt: new Date(startedAt).toISOString(),
     endedAt: new Date(endedAt).toISOString(),
-    status: isComplete(places) && unknown === undefined ? 'COMPLETE' : 'INCOMPLETE',
+    status: isComplete(places) && unknown === undefined && isCompacted === (flags.compact === true) ? 'COMPLETE' : 'INCOMPLETE',
     places,
     expires,
   }
@@ -199,10 +213,10 @@ function isComplete(places: readonly PlaceErased[]): boolean {
   return places.every(({ failure, left }) => failure === undefined && left === 0)
 }
 
-function keptPath({ stores }: Config, { viewer }: ErasureReport): string {
+function keptPath({ stores }: Config, { viewer, startedAt }: ErasureReport): string {
   const folder = join(stores.data, FOLDER)
   mkdirSync(folder, { recursive: true, mode: 0o700 })
-  return join(folder, `${viewer.replace(/^.*:/, '').slice(0, 32)}.json`)
+  return join(folder, `${viewer.replace(/^.*:/, '').slice(0, 32)}-${startedAt.replaceAll(/[-:.]/g, '')}.json`)
 }
 
 /** The folders with data files: the stores of the embedded shape, and the journals. */

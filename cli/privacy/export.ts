@@ -1,5 +1,5 @@
 /**
- * `tidemark viewer export ID` prints all that is stored of a viewer as JSONL (`viewer-lines.ts`), or writes it to a file as a whole. If a
+ * `tidemark viewer export ID` prints the data of a viewer as JSONL (`viewer-lines.ts`), or writes it to a file as a whole. If a
  * store does not answer, the command fails: an incomplete export would look like a complete one.
  */
 import type { Writable } from 'node:stream'

@@ -19,7 +19,7 @@ type Line = Record<string, unknown>
 /** The list of the files of `export`. */
 const LIST = 'export.json'
 
-/** `path`: a file, or a folder with files that end in .jsonl. Throws CONFIG_INVALID for a file of another form. */
+/** `path`: a file, or a folder with an export. Throws CONFIG_INVALID for a file of another form, also within the folder. */
 export async function openHeldExports(path: string): Promise<ErasurePlace[]> {
   const lists = [join(path, LIST)].map((file) => ({
     name: `export: ${file}`,
@@ -46,22 +46,41 @@ export async function openHeldExports(path: string): Promise<ErasurePlace[]> {
 
 /** The list of an export has places of its walks, and checksums that no longer hold: it goes. 1 if it names the viewer. */
 async function namesIn(file: string, viewer: ViewerId): Promise<number> {
-  const text = await readFile(file, 'utf8').catch(() => '')
+  const text = (await ifThere(readFile(file, 'utf8'))) ?? ''
   return Number(text.includes(JSON.stringify(viewer)))
 }
 
 async function filesIn(path: string): Promise<string[]> {
-  const found = await stat(path).catch(() => undefined)
+  const found = await ifThere(stat(path))
   if (found === undefined) throw new TidemarkError('CONFIG_INVALID', `--exports ${path} does not exist: name a file or a folder of exports`)
-  const files = found.isDirectory()
-    ? (await readdir(path)).filter((name) => name.endsWith('.jsonl')).map((name) => join(path, name))
-    : [path]
+  const files = found.isDirectory() ? await filesOfFolder(path) : [path]
   for (const file of files) for await (const _ of linesOf(file)) break
   return files.toSorted()
 }
 
+/** An unread file could keep lines of the viewer, and the report would still be COMPLETE. */
+async function filesOfFolder(folder: string): Promise<string[]> {
+  const names = (await readdir(folder)).filter((name) => name !== LIST)
+  const other = names.find((name) => !name.endsWith('.jsonl'))
+  if (other === undefined) return names.map((name) => join(folder, name))
+  throw new TidemarkError(
+    'CONFIG_INVALID',
+    `${join(folder, other)} is neither ${LIST} nor a file in JSON lines, so it cannot be changed: delete it, or move it out of the folder`,
+  )
+}
+
+/** Undefined if there is no such file. */
+async function ifThere<T>(read: Promise<T>): Promise<T | undefined> {
+  try {
+    return await read
+  } catch (error) {
+    if (['ENOENT', 'ENOTDIR'].includes((error as NodeJS.ErrnoException).code ?? '')) return undefined
+    throw error
+  }
+}
+
 async function* linesOf(file: string): AsyncGenerator<{ text: string; line: Line }> {
-  const found = await stat(file).catch(() => undefined)
+  const found = await ifThere(stat(file))
   // A file of the viewer is gone after the first pass.
   if (found === undefined) return
   let number = 0

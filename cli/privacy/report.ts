@@ -1,6 +1,6 @@
 /**
  * The report of an erasure: what was removed from which place, what is left, and what expires when. It has a digest in place of the id of
- * the viewer, so it can be kept.
+ * the viewer. Only with `privacy.secret` is the digest safe from guessing.
  *
  * The signature covers the JSON of the report without `signature`, written without blanks, in the order of its keys. HMAC-SHA256 with
  * `privacy.secret`, or Ed25519 with `privacy.privateKey`.
@@ -31,7 +31,7 @@ export type ErasureReport = {
   signature?: { alg: 'HS256' | 'EdDSA'; value: string }
 }
 
-/** With a secret, nobody else can find the id by trying all ids. */
+/** Without a secret, the id can be found by trying all ids: seconds for a number. */
 export function digestOf(viewer: ViewerId, { secret }: PrivacyConfig): string {
   if (secret !== undefined) return `hmac-sha256:${createHmac('sha256', secret).update(`viewer:${viewer}`).digest('hex')}`
   return `sha256:${createHash('sha256').update(viewer).digest('hex')}`

@@ -1,6 +1,8 @@
 /**
- * All that is stored of a viewer, as objects with a `kind`, page by page. It reads past every cache and writes nothing. Each part reads
+ * The data of a viewer in the stores, as objects with a `kind`, page by page. It reads past every cache and writes nothing. Each part reads
  * first what is not persisted yet, then the record store.
+ *
+ * It leaves out undone marks, the subjects of which the viewer is the owner, entries of journals, and rewards that are in the log.
  *
  *     viewer     the id, the region, the settings
  *     progress   one per entry of the history, the newest first

@@ -1,4 +1,4 @@
-/** `tidemark viewer export ID` and `tidemark viewer erase ID`: all that is stored of a viewer, in their hands. */
+/** `tidemark viewer export ID` and `tidemark viewer erase ID`: an export for the viewer, and the removal of all that is stored of them. */
 import { TidemarkError } from '../../core/errors.ts'
 import { eraseViewer, type EraseFlags } from './erase.ts'
 import { exportViewer } from './export.ts'

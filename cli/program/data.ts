@@ -107,7 +107,7 @@ function addMoves(program: Command): void {
   program
     .command('viewer')
     .description(
-      "Export or erase all that is stored of a viewer: 'viewer export ID', 'viewer erase ID'. May run beside the service, and may be repeated. Ends with status 1 if something is left",
+      "Export the data of a viewer, or erase all that is stored of them: 'viewer export ID', 'viewer erase ID'. An export leaves out undone marks, owned subjects, journals, and rewards in the log. May run beside the service, and may be repeated. An erasure ends with status 1 if something is left",
     )
     .argument('<what>', 'export or erase')
     .argument('<id>', "the viewer's id")

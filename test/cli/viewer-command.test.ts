@@ -1,8 +1,9 @@
 /** `tidemark viewer`: its arguments, its report, and the files on disk. */
 import { generateKeyPairSync } from 'node:crypto'
-import { mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { viewer, type ViewerFlags } from '../../cli/privacy/viewer.ts'
 import { readSettings } from '../../cli/process/settings.ts'
@@ -75,14 +76,21 @@ test('wrong calls are refused with a sentence', async () => {
   for (const [what, id, more, sentence] of wrong) await expect(viewer(what, id, { ...flags, ...more }, print)).rejects.toThrow(sentence)
 })
 
-test('without --compact free pages may have the id, and with it no file has it', async () => {
-  await watch(ID, 200)
-  await viewer('erase', ID, { ...flags, compact: true, report: join(folder, 'report.json') }, print)
-  for (const name of readdirSync(flags.data, { recursive: true, encoding: 'utf8' })) {
-    if (!name.includes('.mdb')) continue
+/** The data files that have the id. */
+function filesWithId(): string[] {
+  const files = readdirSync(flags.data, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.mdb'))
+  expect(files).not.toEqual([])
+  return files.filter((name) => {
     const bytes = readFileSync(join(flags.data, name))
-    for (const needle of [Buffer.from(ID), packedIdOf(ID)]) expect(bytes.includes(needle), name).toBe(false)
-  }
+    return [Buffer.from(ID), packedIdOf(ID)].some((needle) => bytes.includes(needle))
+  })
+}
+
+test('after an erasure with --compact no data file has the id', async () => {
+  await watch(ID, 200)
+  expect(filesWithId()).toContain('tidemark.mdb')
+  await viewer('erase', ID, { ...flags, compact: true, report: join(folder, 'report.json') }, print)
+  expect(filesWithId()).toEqual([])
   expect(printed.join('\n')).not.toContain('free pages')
   // The copy is a sound data file with the data of others.
   const stores = await openStores(readSettings(flags), systemClock, silent)
@@ -99,6 +107,25 @@ test('--compact is refused beside a running service, and nothing is erased', asy
   expect(printed.some((line) => /^history: hot store {2}\d+ left$/.test(line))).toBe(true)
 })
 
+test('an erasure whose files cannot be compacted leaves an incomplete report that names the free pages', async () => {
+  await watch(ID, 1)
+  const report = join(folder, 'not-compacted.json')
+  const held = join(folder, 'held.jsonl')
+  writeFileSync(held, `${JSON.stringify({ kind: 'viewer', viewer: ID })}\n`)
+  const erasing = expect(viewer('erase', ID, { ...flags, compact: true, report, exports: [held] }, print)).rejects.toThrow(
+    codeOf('DATA_IN_USE'),
+  )
+  // The first pass removes the export. A service starts before the second one.
+  while (existsSync(held)) await sleep(5)
+  const lock = lockDataFolder(flags.data)
+  await erasing
+  lock.release()
+  expect(JSON.parse(readFileSync(report, 'utf8'))).toMatchObject({ status: 'INCOMPLETE' })
+  expect(readFileSync(report, 'utf8')).toContain('free pages of the data file')
+  expect(printed).toContain('erasure         INCOMPLETE')
+  await viewer('erase', ID, { ...flags, verify: true }, print)
+})
+
 test('a report is signed, and a changed one, one of another viewer, and one of another key are refused', async () => {
   const { privateKey } = generateKeyPairSync('ed25519')
   const report = join(folder, 'signed.json')
@@ -111,6 +138,8 @@ test('a report is signed, and a changed one, one of another viewer, and one of a
     await expect(viewer('erase', 'someone-else', { ...flags, verify: true, report }, print)).rejects.toThrow(/about another viewer/)
     writeFileSync(report, text.replace('COMPLETE', 'complete'))
     await expect(viewer('erase', ID, { ...flags, verify: true, report }, print)).rejects.toThrow(/signature of .* is wrong/)
+    writeFileSync(report, JSON.stringify({ ...(JSON.parse(text) as object), status: 'complete', signature: undefined }))
+    await expect(viewer('erase', ID, { ...flags, verify: true, report }, print)).rejects.toThrow(/has no signature/)
   }
   configure({ privacy: { privateKey: 'no key' } })
   await expect(viewer('erase', ID, flags, print)).rejects.toThrow(/privacy.privateKey is no private key/)
@@ -119,11 +148,32 @@ test('a report is signed, and a changed one, one of another viewer, and one of a
   configure({})
 })
 
-test('the report is kept in the data folder under a digest of the id', async () => {
-  await viewer('erase', ID, flags, print)
-  const [name = ''] = readdirSync(join(flags.data, 'erasures'))
-  expect(name).toMatch(/^[0-9a-f]{32}\.json$/)
-  expect(readFileSync(join(flags.data, 'erasures', name), 'utf8')).not.toContain(ID)
+test('each erasure keeps a report in the data folder, under a digest of the id and the time of its start', async () => {
+  for (let erasure = 1; erasure <= 2; erasure++) {
+    await viewer('erase', ID, flags, print)
+    const names = readdirSync(join(flags.data, 'erasures'))
+    expect(names).toHaveLength(erasure)
+    for (const name of names) {
+      expect(name).toMatch(/^[0-9a-f]{32}-\d{8}T\d{9}Z\.json$/)
+      expect(readFileSync(join(flags.data, 'erasures', name), 'utf8')).not.toContain(ID)
+    }
+  }
+})
+
+test('a folder of exports with a file that cannot be changed is refused by its name, and nothing is erased', async () => {
+  await watch(ID, 1)
+  const exports = join(folder, 'exports')
+  mkdirSync(exports)
+  writeFileSync(join(exports, 'progress-00001.jsonl'), `${JSON.stringify({ viewer: ID })}\n`)
+  for (const name of ['progress-00002.parquet', 'progress-00003.jsonl.gz', 'export.part.json']) {
+    writeFileSync(join(exports, name), ID)
+    await expect(viewer('erase', ID, { ...flags, exports: [exports] }, print)).rejects.toThrow(`${join(exports, name)} is neither`)
+    rmSync(join(exports, name))
+  }
+  await expect(viewer('erase', ID, { ...flags, verify: true }, print)).rejects.toThrow(codeOf('ERASURE_INCOMPLETE'))
+  writeFileSync(join(exports, 'export.json'), JSON.stringify({ viewer: ID }))
+  await viewer('erase', ID, { ...flags, exports: [exports] }, print)
+  expect(readdirSync(exports)).toEqual(['progress-00001.jsonl'])
 })
 
 test('exports that are held lose the lines of the viewer, and the audience its id', async () => {

@@ -47,6 +47,7 @@ describe.skipIf(kafka === undefined || mariadb === undefined)('businesses whose 
     await root.query(`GRANT ALL PRIVILEGES ON \`${new URL(refusing.url).pathname.slice(1)}\`.* TO '${account}'@'127.0.0.1'`)
     await migrateMysql(newer.database)
     await newer.database.send('INSERT INTO schema_version (version, applied_at) VALUES (999, 0)')
+    await newer.database.send('REPLACE INTO schema_support (id, oldest) VALUES (1, 999)')
     const admin = new Redis(locked.urls[0] as string)
     await admin.config('SET', 'requirepass', 'another')
     admin.disconnect()
