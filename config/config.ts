@@ -18,7 +18,7 @@ import { feedMistakes, feedSectionSchema, FOLLOW_BUSINESS } from './feed.ts'
 import { existenceMistakes, existenceSchema } from './feed-existence.ts'
 import { liveSchema } from './live/live-settings.ts'
 import { legacyMistakes } from './legacy.ts'
-import { privacyMistakes, privacySchema } from './privacy.ts'
+import { privacySchema } from './privacy.ts'
 import { storesSchema } from './stores.ts'
 import { accessLogSchema, adminSchema, logLevelSchema, observingMistakes } from './observing.ts'
 import { RESERVED_TYPES } from './reserved-types.ts'
@@ -316,7 +316,7 @@ function relationMistakes(config: Config): string[] {
   }
   mistakes.push(...thumbupMistakes(config.thumbup, stores), ...tenantMistakes(businesses, stores))
   mistakes.push(...existenceMistakes(config.existence, stores.regions), ...legacyMistakes(config.existence.legacy, businesses))
-  mistakes.push(...feedMistakes(config), ...observingMistakes(server), ...privacyMistakes(config.privacy))
+  mistakes.push(...feedMistakes(config), ...observingMistakes(server))
   for (const key of ['number', 'name', 'entity'] as const) {
     for (const value of repeated(businesses.map((business) => business[key])))
       mistakes.push(`businesses: the ${key} ${value} occurs twice; each business needs its own`)

@@ -1,4 +1,4 @@
-/** The section `privacy`: the key that signs reports of erasures. A part of config.ts. */
+/** The section `privacy`: the keys of reports of erasures. A part of config.ts. */
 import { z } from 'zod'
 
 export const privacySchema = z
@@ -13,14 +13,11 @@ export const privacySchema = z
     privateKey: z
       .string()
       .optional()
-      .describe('An Ed25519 private key in PEM form, in place of `secret`. Everybody with the public key can then check a report.'),
+      .describe(
+        'An Ed25519 private key in PEM form, which signs reports in place of `secret`. Everybody with the public key can then check a report. Set `secret` too, for the digest of the id.',
+      ),
   })
   .strict()
   .describe('Erasure of viewers.')
 
 export type PrivacyConfig = z.infer<typeof privacySchema>
-
-export function privacyMistakes({ secret, privateKey }: PrivacyConfig): string[] {
-  if (secret === undefined || privateKey === undefined) return []
-  return ['privacy: set either secret or privateKey, so that a report has one kind of signature']
-}

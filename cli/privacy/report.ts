@@ -2,8 +2,8 @@
  * The report of an erasure: what was removed from which place, what is left, and what expires when. It has a digest in place of the id of
  * the viewer. Only with `privacy.secret` is the digest safe from guessing.
  *
- * The signature covers the JSON of the report without `signature`, written without blanks, in the order of its keys. HMAC-SHA256 with
- * `privacy.secret`, or Ed25519 with `privacy.privateKey`.
+ * The signature covers the JSON of the report without `signature`, written without blanks, in the order of its keys. Ed25519 with
+ * `privacy.privateKey`, or else HMAC-SHA256 with `privacy.secret`.
  */
 import { createHash, createHmac, createPrivateKey, createPublicKey, sign, timingSafeEqual, verify, type KeyObject } from 'node:crypto'
 import type { PrivacyConfig } from '../../config/privacy.ts'
@@ -41,13 +41,13 @@ export function digestOf(viewer: ViewerId, { secret }: PrivacyConfig): string {
 export function signReport(report: ErasureReport, privacy: PrivacyConfig): ErasureReport {
   const bytes = signedBytes(report)
   const { secret, privateKey } = privacy
-  if (secret !== undefined)
-    return { ...report, signature: { alg: 'HS256', value: createHmac('sha256', secret).update(bytes).digest('base64url') } }
-  if (privateKey === undefined) return report
-  return { ...report, signature: { alg: 'EdDSA', value: sign(null, bytes, ed25519Of(privateKey)).toString('base64url') } }
+  if (privateKey !== undefined)
+    return { ...report, signature: { alg: 'EdDSA', value: sign(null, bytes, ed25519Of(privateKey)).toString('base64url') } }
+  if (secret === undefined) return report
+  return { ...report, signature: { alg: 'HS256', value: createHmac('sha256', secret).update(bytes).digest('base64url') } }
 }
 
-/** True if the signature is that of the configured key. */
+/** True if the signature is that of a configured key. */
 export function isGenuine(report: ErasureReport, privacy: PrivacyConfig): boolean {
   const { signature } = report
   if (signature === undefined) return false

@@ -56,7 +56,7 @@ const SECTIONS: Readonly<Record<string, Introduction>> = {
   },
   privacy: {
     title: 'Privacy',
-    text: 'The key that signs reports of erasures. See [Data of a viewer](../operating/privacy.md#the-report).',
+    text: 'The keys of reports of erasures. See [Data of a viewer](../operating/privacy.md#the-report).',
   },
   limits: { title: 'Rate limits', text: 'See [Limits](../gateway/limits.md).' },
   live: {
