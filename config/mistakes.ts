@@ -20,8 +20,8 @@ export type UnreadSetting = { readonly path: string; readonly sentence: string }
 
 type Path = readonly (string | number)[]
 
-/** The values of these are never shown. A URL may contain a password. */
-const SECRET = /(^|\.)(password|secret|publicKey|privateKey|key|cert|ca|url|urls(\.\d+)?|token)$/
+/** The values of these are never shown. A URL may contain a password or a token. */
+const SECRET = /(^|\.)(password|secret|publicKey|privateKey|key|cert|ca|url|urls(\.\d+)?|jwksUrl|token)$/
 const SHOWN_MAX = 60
 const BUSINESS_NAME = /^[a-z][a-z0-9-]{0,31}$/
 

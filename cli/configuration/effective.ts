@@ -2,6 +2,7 @@
 import { Document, isMap, isScalar, isSeq, type Pair } from 'yaml'
 import { isPlainObject, mergeValues } from '../../config/merge.ts'
 import { isSecret, originOf, type ConfigSource } from '../../config/mistakes.ts'
+import { bareAddress } from '../../config/store-addresses.ts'
 import { readLiveVersion } from '../process/live-config.ts'
 import type { Settings } from '../process/settings.ts'
 
@@ -54,7 +55,14 @@ function withoutSecrets(value: unknown, path: Path): unknown {
     return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, withoutSecrets(each, [...path, key])]))
   }
   if (!isSecret(path.join('.'))) return value
-  // An address is useful without its credentials.
-  const isAddress = typeof value === 'string' && /^\w+:\/\//.test(value)
-  return isAddress ? value.replace(/\/\/[^/@]*@/, '//(secret)@') : '(secret)'
+  return typeof value === 'string' && /^\w+:\/\//.test(value) ? placeOf(value) : '(secret)'
+}
+
+/** An address is useful without its credentials and its query. Both may hold an "@". */
+function placeOf(address: string): string {
+  const [place = ''] = address.split(/[?#]/)
+  const query = place === address ? '' : '?(secret)'
+  const bare = bareAddress(place)
+  const [scheme] = place.split('://')
+  return `${scheme}://${place.endsWith(`://${bare}`) ? '' : '(secret)@'}${bare}${query}`
 }

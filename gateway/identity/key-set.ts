@@ -54,7 +54,9 @@ export function makeKeySet(url: string, clock: Clock, log?: KeySetLog): KeySet {
     failedAt = clock.now()
     // The next attempt is due after a second, not after ten minutes.
     askedAt = failedAt - REFRESH_EVERY_MS + RETRY_AFTER_MS
-    log?.warn({ err: error, url }, 'the key set of auth.jwksUrl cannot be read; known keys stay valid')
+    // A query may hold a token.
+    const { origin, pathname } = new URL(url)
+    log?.warn({ err: error, url: origin + pathname }, 'the key set of auth.jwksUrl cannot be read; known keys stay valid')
   }
 
   const find: JWTVerifyGetKey = async (header, token) => {

@@ -144,7 +144,8 @@ describe.skipIf(!areHere)('the deployment files', () => {
       const [first, second] = gateways as [RunningContainer, RunningContainer]
       const proxy = await startProxy(container('proxy'), [first, second])
       await report(proxy, '71', '1')
-      expect((await fetch(`${proxy}/metrics`)).status).toBe(404)
+      for (const path of ['/metrics', '/%6Detrics', '/metrics?name=x'])
+        expect([path, (await fetch(proxy + path)).status]).toEqual([path, 404])
 
       let stopped = false
       const load = async (lane: number): Promise<number> => {
