@@ -115,15 +115,16 @@ describe('a published key set', () => {
     const { privateKey, jwk } = await makeKey('a')
     set.keys = [jwk]
     const clock = steppedClock()
-    const warnings: string[] = []
-    const identify = makeIdentify({ jwksUrl: set.url }, 'production', clock, {
-      log: { warn: (_fields, message) => void warnings.push(message) },
+    const warnings: [object, string][] = []
+    const identify = makeIdentify({ jwksUrl: `${set.url}?token=private` }, 'production', clock, {
+      log: { warn: (fields, message) => void warnings.push([fields, message]) },
     })
     await identify(await bearer('a', privateKey))
     set.mode = 'down'
     clock.ms += 601_000
     expect(await identify(await bearer('a', privateKey, 'ES256', '43'))).toMatchObject({ id: '43' })
-    await expect.poll(() => warnings).toEqual([expect.stringContaining('auth.jwksUrl cannot be read')])
+    const logged = [expect.objectContaining({ url: set.url }), expect.stringContaining('auth.jwksUrl cannot be read')]
+    await expect.poll(() => warnings).toEqual([logged])
     expect(await identify(await bearer('a', privateKey, 'ES256', '44'))).toMatchObject({ id: '44' })
   })
 
