@@ -63,12 +63,14 @@ function liveConfigOf(live: LiveValue<LiveVersion>): LiveConfig {
   return {
     config: liveView(read),
     onChange(pick, listener) {
-      let last = pick(read())
+      let last: { settings: unknown } | undefined = { settings: pick(read()) }
       return live.follow(({ value, version }) => {
         const next = pick(value.config)
-        if (isDeepStrictEqual(last, next)) return
-        last = next
+        if (last !== undefined && isDeepStrictEqual(last.settings, next)) return
+        // A listener that throws may have taken over a part, so it is called again with any settings.
+        last = undefined
         listener(next, version)
+        last = { settings: next }
       })
     },
     status() {

@@ -1,16 +1,17 @@
 /** Serves one subgraph behind the front of the gateway. Apollo Server runs its operations. */
 import type { GraphQLSchema } from 'graphql'
+import type { Logger } from 'pino'
 import type { Degraded } from '../../core/outage/degraded.ts'
 import { makeJudge } from '../../gateway/limits/judge.ts'
 import type { RequestContext } from '../../gateway/operation/prepared-operation.ts'
 import type { Config } from '../../config/config.ts'
-import { systemClock } from '../../core/clock.ts'
+import { systemClock, type Clock, type Timer } from '../../core/clock.ts'
 import { makeWorker } from '../../core/worker.ts'
 import type { Execute } from '../../gateway/standalone/standalone-engine.ts'
 import { makeStandaloneServer } from '../../gateway/standalone/standalone-server.ts'
 import type { GatewayServer } from '../../gateway/doors/server.ts'
 import { publishedSdl } from '../../subgraphs/published-sdl.ts'
-import { startStandalone, TRACE_HEADER } from '../../subgraphs/standalone.ts'
+import { startStandalone, TRACE_HEADER, type Standalone } from '../../subgraphs/standalone.ts'
 import { openFront, type FrontParts } from './front.ts'
 
 type ServedSubgraph = {
@@ -32,6 +33,7 @@ export async function serveAlone(served: ServedSubgraph, parts: FrontParts): Pro
   const { server } = config
   let { sdl, apollo, ...first } = await open(served, server)
   const front = openFront(parts, served.name)
+  const replaced = makeReplacedServers(systemClock, log)
   const alone = makeStandaloneServer(
     first.schema,
     first.execute,
@@ -68,10 +70,9 @@ export async function serveAlone(served: ServedSubgraph, parts: FrontParts): Pro
 
   async function replace(): Promise<void> {
     const next = await open(served, server)
-    const before = apollo
+    replaced.add(apollo)
     ;({ sdl, apollo } = next)
     alone.swap({ schema: next.schema, sdl: next.sdlOfCosts, execute: next.execute })
-    systemClock.after(LINGER_MS, () => void before.stop())
   }
 
   return {
@@ -80,8 +81,37 @@ export async function serveAlone(served: ServedSubgraph, parts: FrontParts): Pro
       unfollow()
       await replacing.stop()
       await alone.close()
-      await apollo.stop()
+      replaced.add(apollo)
+      await replaced.stop()
       front.close()
+    },
+  }
+}
+
+/** They stop when their time is over, or all at once. A failure is logged. */
+export function makeReplacedServers(clock: Clock, log: Pick<Logger, 'error'>) {
+  const servers = new Map<Pick<Standalone, 'stop'>, Timer>()
+
+  async function end(server: Pick<Standalone, 'stop'>): Promise<void> {
+    servers.get(server)?.cancel()
+    try {
+      await server.stop()
+    } catch (err) {
+      log.error({ err }, 'an Apollo Server could not be stopped')
+    } finally {
+      servers.delete(server)
+    }
+  }
+
+  return {
+    add(server: Pick<Standalone, 'stop'>): void {
+      servers.set(
+        server,
+        clock.after(LINGER_MS, () => void end(server)),
+      )
+    },
+    async stop(): Promise<void> {
+      await Promise.all([...servers.keys()].map(end))
     },
   }
 }

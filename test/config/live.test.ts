@@ -22,6 +22,16 @@ describe('a live version', () => {
     expect(config.businesses).toEqual(started.businesses)
   })
 
+  test('with limits alone leaves the list of businesses the same object, and one with equal limits those as well', () => {
+    const limits = { viewer: { points: 10, perSeconds: 1 } }
+    const { config } = parse({ limits })
+    expect(config.businesses).toBe(started.businesses)
+    expect(config.limits).not.toBe(started.limits)
+    const next = parse({ limits, businesses: [{ number: 1, finishedPercent: 80 }] }, config).config
+    expect(next.limits).toBe(config.limits)
+    expect(next.businesses).not.toBe(config.businesses)
+  })
+
   test('replaces a layout and a rate as a whole, also where the file has none', () => {
     const values = { cache: { layout: { main: ['a:1'], backup: ['b:1'] } }, limits: { viewer: 'none', openCost: { viewer: 5 } } }
     const limits = { viewer: { points: 1, perSeconds: 2 }, openCost: { address: 7 } }
