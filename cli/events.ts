@@ -12,8 +12,9 @@ import { TidemarkError } from '../core/errors.ts'
 import { shownReward } from '../subgraphs/history/shown-reward.ts'
 import { readRewardEvents } from '../writeback/reward-events.ts'
 import { requireDataFolder } from './process/data-folder.ts'
+import { configInEffect } from './process/live-config.ts'
 import { makeLog } from './process/log.ts'
-import { readSettings, type Flags } from './process/settings.ts'
+import { readSources, type Flags } from './process/settings.ts'
 import { openStores } from './stores/history.ts'
 
 export type EventsFlags = Flags & { after?: string; follow?: boolean }
@@ -28,11 +29,13 @@ export async function events(
   say: (sentence: string) => void,
   signal: AbortSignal,
 ): Promise<void> {
-  const config = readSettings(flags)
-  if (config.stores.kafka !== undefined) {
-    const topic = `${config.stores.kafka.topicPrefix}.rewards`
+  const settings = readSources(flags)
+  const { kafka } = settings.config.stores
+  if (kafka !== undefined) {
+    const topic = `${kafka.topicPrefix}.rewards`
     throw new TidemarkError('REWARDS_IN_TOPIC', `the reward events of this deployment are in the Kafka topic "${topic}": read them there`)
   }
+  const config = await configInEffect(settings)
   requireDataFolder(config)
   const businesses = makeBusinesses(config.businesses)
   const stores = await openStores(config, systemClock, makeLog())

@@ -13,14 +13,14 @@ import { systemClock } from '../../core/clock.ts'
 import type { Config } from '../../config/config.ts'
 import { hasFeed } from '../../config/feed.ts'
 import type { ViewerId } from '../../core/domain.ts'
-import { TidemarkError } from '../../core/errors.ts'
+import { isTidemarkError, TidemarkError } from '../../core/errors.ts'
 import { checkId } from '../../core/keys.ts'
 import { compactFolder } from '../../stores/lmdb/compact.ts'
 import { lockDataFolder } from '../../stores/lmdb/folder-lock.ts'
 import { requireDataFolder } from '../process/data-folder.ts'
-import { fixedConfig } from '../process/live-config.ts'
+import { configInEffect, fixedConfig } from '../process/live-config.ts'
 import { makeLog } from '../process/log.ts'
-import { readSettings, type Flags } from '../process/settings.ts'
+import { readSources, type Flags } from '../process/settings.ts'
 import { drainSteps, openParts } from '../process/subgraphs.ts'
 import { openErasurePlaces, type ErasurePlace } from '../stores/erasure.ts'
 import { openStores, viewJournals } from '../stores/history.ts'
@@ -46,18 +46,18 @@ const FOLDER = 'erasures'
 type Print = (line: string) => void
 
 export async function eraseViewer(viewer: ViewerId, flags: EraseFlags, print: Print): Promise<void> {
-  const config = readSettings(flags)
+  const { config, unread } = await readConfig(flags)
   checkId(viewer, 'the id of the viewer')
   requireUsableKey(config.privacy)
   if (flags.verify === true && flags.compact === true)
     throw new TidemarkError('CONFIG_INVALID', '--verify only looks, and --compact changes the files: give one of them')
   requireDataFolder(config)
-  if (flags.verify === true) return verify(viewer, config, flags, print)
+  if (flags.verify === true) return verify(viewer, config, unread, flags, print)
   const folders = flags.compact === true ? await foldersOf(config) : []
   // Before anything is erased: the copy replaces files that no process may have open.
   for (const folder of folders) lockDataFolder(folder).release()
   const startedAt = systemClock.now()
-  const places = await withPlaces(config, flags, (all) => eraseInPasses(systemClock, viewer, all, passesOf(config)))
+  const places = await withPlaces(config, unread, flags, (all) => eraseInPasses(systemClock, viewer, all, passesOf(config)))
   const compaction = await compactAll(folders)
   await report(viewer, config, flags, { startedAt, places, isCompacted: flags.compact === true && compaction === undefined }, print)
   if (compaction !== undefined) throw compaction
@@ -73,6 +73,21 @@ async function compactAll(folders: readonly string[]): Promise<Error | undefined
   }
 }
 
+/** The live version as a place that fails, if it could not be read. */
+type Unread = readonly ErasurePlace[]
+
+/** While Redis is down, the stores of the known businesses that answer are erased, and the erasure is incomplete. */
+async function readConfig(flags: EraseFlags): Promise<{ config: Config; unread: Unread }> {
+  const settings = readSources(flags)
+  try {
+    return { config: await configInEffect(settings), unread: [] }
+  } catch (error) {
+    if (!isTidemarkError(error) || error.code !== 'HOT_STORE_UNAVAILABLE') throw error
+    const fail = (): Promise<never> => Promise.reject(error)
+    return { config: settings.config, unread: [{ name: 'live configuration', erase: fail, count: fail }] }
+  }
+}
+
 function passesOf(config: Config): PassOptions {
   // A timer of the clock would not keep the process alive.
   return { passesMax: PASSES_MAX, settle: () => sleep(SETTLE_MS[shapeOf(config)]) }
@@ -85,6 +100,7 @@ function shapeOf({ stores }: Config): ErasureReport['shape'] {
 /** Opens the stores and the feed's writes, and closes them at the end. */
 async function withPlaces<T>(
   config: Config,
+  unread: Unread,
   { exports = [] }: EraseFlags,
   use: (places: readonly ErasurePlace[]) => Promise<T>,
 ): Promise<T> {
@@ -96,7 +112,7 @@ async function withPlaces<T>(
     try {
       const opened = await openErasurePlaces(config, systemClock, stores, eraseFeedOf(parts))
       try {
-        return await use([...opened.places, ...held])
+        return await use([...opened.places, ...held, ...unread])
       } finally {
         await opened.close()
       }
@@ -114,9 +130,9 @@ function eraseFeedOf(parts: Awaited<ReturnType<typeof openParts>>): ((viewer: Vi
   return async (viewer) => Object.values(await feed.erase(viewer)).reduce((sum, count) => sum + count, 0)
 }
 
-async function verify(viewer: ViewerId, config: Config, flags: EraseFlags, print: Print): Promise<void> {
+async function verify(viewer: ViewerId, config: Config, unread: Unread, flags: EraseFlags, print: Print): Promise<void> {
   if (flags.report !== undefined) checkReport(viewer, config, flags.report, print)
-  const places = await withPlaces(config, flags, (all) => countInPlaces(viewer, all))
+  const places = await withPlaces(config, unread, flags, (all) => countInPlaces(viewer, all))
   requireAnswers(viewer, places)
   for (const { place, left = 0 } of places) if (left > 0) print(`${place}  ${left} left`)
   const left = places.reduce((sum, each) => sum + (each.left ?? 0), 0)

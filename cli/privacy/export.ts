@@ -8,8 +8,9 @@ import type { ViewerId } from '../../core/domain.ts'
 import { checkId } from '../../core/keys.ts'
 import { writeWholeFile } from '../migrate/whole-file.ts'
 import { requireDataFolder } from '../process/data-folder.ts'
+import { readSettingsInEffect } from '../process/live-config.ts'
 import { makeLog } from '../process/log.ts'
-import { readSettings, type Flags } from '../process/settings.ts'
+import type { Flags } from '../process/settings.ts'
 import { openStores } from '../stores/history.ts'
 import { viewerLines } from './viewer-lines.ts'
 
@@ -19,7 +20,7 @@ export async function exportViewer(
   out: Writable,
   say: (line: string) => void,
 ): Promise<void> {
-  const config = readSettings(flags)
+  const config = await readSettingsInEffect(flags)
   checkId(viewer, 'the id of the viewer')
   requireDataFolder(config)
   const stores = await openStores(config, systemClock, makeLog())

@@ -106,7 +106,7 @@ export async function openErasurePlaces(
   }
 }
 
-/** The businesses of each set of stores. A business that left the configuration has its marks in the common stores. */
+/** The businesses of each set of stores. Marks of a business that left the configuration are in no set: no port lists such businesses. */
 function markSetsOf(config: Config, stores: OpenStores, tracesOf: (tenant: BusinessConfig | undefined) => MarkTraces): MarkSet[] {
   const tenants = tenantsOf(config)
   const common = config.businesses.filter((business) => !tenants.includes(business)).map(({ number }) => number)

@@ -5,8 +5,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { setVersion } from '../../cli/configuration/versions.ts'
+import { exportData } from '../../cli/move/export.ts'
 import { viewer, type ViewerFlags } from '../../cli/privacy/viewer.ts'
-import { readSettings } from '../../cli/process/settings.ts'
+import { readSettingsInEffect } from '../../cli/process/live-config.ts'
+import { readSettings, readSources } from '../../cli/process/settings.ts'
 import { openStores } from '../../cli/stores/history.ts'
 import { systemClock } from '../../core/clock.ts'
 import { packedIdOf } from '../../core/keys.ts'
@@ -197,4 +200,34 @@ test('exports that are held lose the lines of the viewer, and the audience its i
       .split('\n')
       .map((line) => JSON.parse(line) as object),
   ).toEqual([{ ...lines[1], audience: ['c'] }, lines[3]])
+})
+
+test('a business that exists only in a live version is exported and erased', async () => {
+  const file = join(folder, 'live.yaml')
+  writeFileSync(file, JSON.stringify({ businesses: [{ number: 9, name: 'podcast', entity: 'Podcast', thumbup: { enabled: true } }] }))
+  await setVersion(readSources(flags), file, { expect: '0' }, print)
+  const stores = await openStores(await readSettingsInEffect(flags), systemClock, silent)
+  const key = { viewer: ID, business: 9, oid: 'episode' }
+  await stores.marks.records.applyMarks([{ key, record: { mark: 'LIKE', markedAt: Date.now(), version: 1 } }], [])
+  await stores.close()
+
+  const out = join(folder, 'viewer.jsonl')
+  await viewer('export', ID, { ...flags, out }, print)
+  expect(readFileSync(out, 'utf8')).toMatch(/"kind":"mark".*"business":"podcast","id":"episode","mark":"LIKE"/)
+  await exportData({ ...flags, out: join(folder, 'moved'), form: 'jsonl', business: ['podcast'] }, print)
+  expect(printed.join('\n')).toMatch(/mark\b.*1 rows/)
+  await expect(viewer('erase', ID, { ...flags, verify: true }, print)).rejects.toThrow(codeOf('ERASURE_INCOMPLETE'))
+  await viewer('erase', ID, { ...flags, report: join(folder, 'podcast.json') }, print)
+  expect(printed.some((line) => /^marks: record store {2}\d+ removed$/.test(line))).toBe(true)
+  expect(printed).toContain('erasure         COMPLETE')
+  await viewer('erase', ID, { ...flags, verify: true }, print)
+})
+
+test('a live version that cannot be read stops the command, and nothing is erased', async () => {
+  await watch(ID, 1)
+  const broken = join(flags.data, 'live', '2.json')
+  writeFileSync(broken, '{')
+  await expect(viewer('erase', ID, flags, print)).rejects.toThrow(/newest live version cannot be read, .*2\.json cannot be read/)
+  rmSync(broken)
+  await expect(viewer('erase', ID, { ...flags, verify: true }, print)).rejects.toThrow(codeOf('ERASURE_INCOMPLETE'))
 })
