@@ -27,10 +27,6 @@ export type PlanFlags = Flags & {
   json?: boolean
 }
 
-/** Parts of all viewers who come on one day, and records per viewer, if they are not given. */
-const ACTIVE_PART = 0.2
-const RECORDS = 200
-
 export function plan(flags: PlanFlags, print: (line: string) => void): void {
   const config = readSettings(flags)
   const demand = demandOf(flags)
@@ -43,18 +39,18 @@ export function plan(flags: PlanFlags, print: (line: string) => void): void {
 
 function demandOf(flags: PlanFlags): Demand {
   const { viewers } = flags
-  const likesStored = flags.likesStored ?? viewers * 20
+  const likesStored = flags.likesStored ?? viewers * DEFAULT_DEMAND.likesPerViewer
   return {
     viewers,
-    actives: flags.actives ?? Math.ceil(viewers * ACTIVE_PART),
+    actives: flags.actives ?? Math.ceil(viewers * DEFAULT_DEMAND.activePart),
     watchMinutes: flags.watchMinutes ?? DEFAULT_DEMAND.watchMinutes,
     heartbeatSeconds: flags.heartbeat ?? DEFAULT_DEMAND.heartbeatSeconds,
     pages: flags.pages ?? DEFAULT_DEMAND.pages,
     lookupsPerPage: flags.lookups ?? DEFAULT_DEMAND.lookupsPerPage,
     likes: flags.likes ?? DEFAULT_DEMAND.likes,
-    records: flags.records ?? RECORDS,
+    records: flags.records ?? DEFAULT_DEMAND.records,
     likesStored,
-    subjects: flags.subjects ?? Math.ceil(likesStored / 100),
+    subjects: flags.subjects ?? Math.ceil(likesStored / DEFAULT_DEMAND.likesPerSubject),
     peak: flags.peak ?? DEFAULT_DEMAND.peak,
     reportsPerSecond: flags.writes,
     lookupsPerSecond: flags.reads,

@@ -44,6 +44,11 @@ export type Rates = {
 }
 
 export const DEFAULT_DEMAND = {
+  /** Of all viewers. */
+  activePart: 0.2,
+  records: 200,
+  likesPerViewer: 20,
+  likesPerSubject: 100,
   heartbeatSeconds: 15,
   watchMinutes: 60,
   pages: 20,

@@ -1,6 +1,6 @@
 /**
- * The resources of a distributed deployment for a demand. All figures are for the busiest second, and no core is planned to be busier than
- * `BUSY_MAX`, so that a process may fail and its work moves to the others.
+ * The resources of a distributed deployment for a demand. All figures are for the busiest second. No core is planned to be busier than
+ * `ASSUMED.busyMax`: a process may fail, and its work moves to the others.
  */
 import type { Config } from '../../config/config.ts'
 import { ratesOf, type Demand, type Rates } from './demand.ts'
