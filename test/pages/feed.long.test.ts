@@ -180,6 +180,8 @@ test('likes, follows and filter words change the feed at once', async () => {
   const other = await openFeed('lea')
   const id = (await posts(page).nth(1).getAttribute('data-post')) as string
   const countOf = (from: Page): Promise<string | null> => from.locator(`[data-likes="${id}"]`).textContent()
+  // The likes of the sample are counted together, in one window.
+  await expect.poll(async () => Number(await countOf(other)), { timeout: 30_000 }).toBeGreaterThan(0)
   const before = Number(await countOf(other))
   const like = page.locator(`button:has([data-likes="${id}"])`)
   await like.click()
