@@ -3,7 +3,7 @@
  * in any order. Distinct keys per call are the caller's part.
  *
  * Marks go to the record store, where counts change with them. The hot store loads a viewer's marks from there when it needs them, so only
- * viewers that it knows already get theirs. Caches of the feed do not learn of posts.
+ * viewers that it knows already get theirs. Posts are noted as changes of the lists that have them, so that pages show them at once.
  */
 import type { BusinessConfig, Config } from '../../config/config.ts'
 import { ringOf } from '../../config/feed-existence.ts'
@@ -14,7 +14,8 @@ import type { BusinessNumber } from '../../core/domain.ts'
 import type { PostTally } from '../../subgraphs/feed/counters/post-tally.ts'
 import { withTally } from '../../subgraphs/feed/counters/post-tally.ts'
 import { USERS } from '../../subgraphs/feed/model/post-events.ts'
-import type { Post } from '../../subgraphs/feed/model/post.ts'
+import { headKey, inboxKey } from '../../subgraphs/feed/model/cache-keys.ts'
+import { recipientsOf, type Post } from '../../subgraphs/feed/model/post.ts'
 import { slotOf } from '../../subgraphs/feed-existence/model/time-ring.ts'
 import type { MarkRow } from '../../subgraphs/thumbup/stores/record-store.ts'
 import type { FeedStores } from '../stores/feed.ts'
@@ -102,7 +103,7 @@ const PUTS: Record<Kind, Put> = {
     const now = clock.now()
     await stores.seen.hot.stagePlays(plays, { now, slot: slotOf(now, ringOf(config).slots) })
   }),
-  post: put<'post'>((target, rows) => feedOf(target).records.putPosts(rows.map(postOf))),
+  post: put<'post'>((target, rows) => putPosts(target, rows.map(postOf))),
   words: put<'words'>((target, rows) =>
     feedOf(target).records.putWords(rows.map(({ viewer, words, version }) => ({ viewer, words: { words, version } }))),
   ),
@@ -129,6 +130,18 @@ function marksOf({ stores }: Target, business: BusinessNumber) {
 }
 
 /** Throws the mistake that a check of the rows has excluded. */
+async function putPosts(target: Target, posts: readonly Post[]): Promise<void> {
+  const { hot, records } = feedOf(target)
+  await records.putPosts(posts)
+  const options = { now: target.clock.now(), keepMs: target.config.feed.keepMs }
+  const authors = new Set(posts.filter(({ audience }) => audience === undefined).map(({ author }) => author))
+  const readers = new Set(posts.filter(({ audience }) => audience !== undefined).flatMap(recipientsOf))
+  await Promise.all([
+    ...Array.from(authors, (author) => hot.noteChange(author, headKey(author), options)),
+    ...Array.from(readers, (viewer) => hot.noteChange(viewer, inboxKey(viewer), options)),
+  ])
+}
+
 function feedOf({ stores }: Target): FeedStores {
   if (stores.feed === undefined) throw new Error('the configuration has no feed')
   return stores.feed
