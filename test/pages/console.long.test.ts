@@ -247,7 +247,9 @@ describe.skipIf(!(await redisIsHere()))('on Redis, Kafka and MariaDB', () => {
 
     await servers.redis.kill()
     await console.locator('[data-down=hotStore]').getByText('The hot store (Redis) is down').waitFor()
-    expect(await console.locator('[data-down=hotStore]').textContent()).toMatch(/since \d\d:\d\d:\d\d\. Reports, marks and follows are accepted/)
+    expect(await console.locator('[data-down=hotStore]').textContent()).toMatch(
+      /since \d\d:\d\d:\d\d\. Reports, marks and follows are accepted/,
+    )
     await demo.locator('[data-feed] .card button[aria-pressed]').first().click()
     await demo.getByText('because the store of recent data does not answer').waitFor()
     await expect.poll(() => figure(console, 'journal')).toBeGreaterThan(0)

@@ -98,7 +98,7 @@ test('the home page: its state, and calls that run', async () => {
   const page = await pages.open('/')
   await page.getByText('ready', { exact: true }).waitFor()
   for (const button of await page.getByRole('button', { name: /^Run/ }).all()) await button.click()
-  await expect.poll(() => page.locator('#calls [role=status]').count()).toBe(5)
+  await expect.poll(() => page.locator('#calls [role=status]').count()).toBe(8)
   const answers = await page.locator('#calls [role=status]').allTextContents()
   for (const text of answers) expect(text).not.toContain('"errors"')
   expect(answers[0]).toContain('"outcome": "ACCEPTED"')

@@ -36,7 +36,7 @@ it.each([
 it.each([
   ['always the same', 1_000],
   ['of today', Math.floor(Date.now() / 86_400_000) * 10_000],
-])('two thousand worlds of the feed, %s, keep every promise', async (_, first) => {
+])('two thousand worlds of the feed, %s, keep every promise', { timeout: 600_000 }, async (_, first) => {
   const { failure, seeds } = await simulate('feed', { first, seeds: 2_000 })
   // The failure names its seed: `npm run simulate -- --world feed --first SEED --seeds 1` shows it again.
   expect(failure).toBeUndefined()
