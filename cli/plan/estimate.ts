@@ -37,6 +37,8 @@ export const ASSUMED = {
   copies: 2,
   /** Timelines with more entries take more bytes per entry. */
   compactEntries: 128,
+  /** Timelines with fewer entries, too. */
+  shortEntries: 50,
   /** Days for which the log keeps messages. */
   logDays: 7,
   /** The part of the stored likes that is too young for the archive. */
@@ -61,7 +63,7 @@ export function estimate(demand: Demand, config: Pick<Config, 'history' | 'store
     cores: Math.max(1, Math.ceil(busy(flow.rowsPerSecond + rates.likes, FIGURES.mysqlPerRow) / ASSUMED.busyMax)),
     ...mysqlDisk(demand),
   }
-  const bytesPerSecond = (flow.rowsPerSecond + rates.likes) * FIGURES.kafkaBytesPerKey.value
+  const bytesPerSecond = logBytes(flow.messagesPerSecond, flow.rowsPerSecond + rates.likes)
   const kafka = {
     // A partition has one job at a time. Spare partitions let jobs be added.
     partitions: Math.max(12, jobs.processes * 4),
@@ -92,11 +94,22 @@ export function redisBytes(
 ): number {
   const { viewers, records, likesStored, subjects } = demand
   const entries = Math.min(records, history.timelineCap)
-  const perRecord = entries > ASSUMED.compactEntries ? FIGURES.redisBytesPerRecordLong : FIGURES.redisBytesPerRecord
+  const perRecord = perRecordOf(entries)
   const likes = Math.min(likesStored / viewers, Math.max(...businesses.map(({ thumbup }) => thumbup.likesCap)))
   const perLike = likes > ASSUMED.compactEntries ? FIGURES.redisBytesPerLikeLong : FIGURES.redisBytesPerLike
   const ofLikers = likes === 0 ? 0 : viewers * (FIGURES.redisBytesPerLiker.value + likes * perLike.value)
   return viewers * entries * perRecord.value + ofLikers + subjects * FIGURES.redisBytesPerCount.value
+}
+
+/** Bytes of the log, at most. */
+export function logBytes(messages: number, keys: number): number {
+  return messages * FIGURES.kafkaBytesPerMessage.value + keys * FIGURES.kafkaBytesPerKey.value
+}
+
+/** The fixed part of a timeline counts more if there are few entries. */
+function perRecordOf(entries: number): Figure {
+  if (entries > ASSUMED.compactEntries) return FIGURES.redisBytesPerRecordLong
+  return entries < ASSUMED.shortEntries ? FIGURES.redisBytesPerRecordShort : FIGURES.redisBytesPerRecord
 }
 
 function mysqlDisk({ viewers, records, likesStored }: Demand): { diskGb: number; rows: number; likeRows: number } {

@@ -20,7 +20,8 @@ export const FIGURES = {
   redisPerReport: { value: 66, unit: 'µs', section: UNIT_COSTS, text: '| CPU of Redis per report, µs | 66 |' },
   redisPerLookup: { value: 0.16, unit: 'µs', section: UNIT_COSTS, text: '| CPU of Redis per lookup, µs | 0.16 |' },
   mysqlPerRow: { value: 16, unit: 'µs', section: UNIT_COSTS, text: '| CPU of MariaDB per row, µs | 16 |' },
-  redisBytesPerRecord: { value: 78, unit: 'bytes', section: 'Adapters', text: '78 / 65 / 183' },
+  redisBytesPerRecordShort: { value: 78, unit: 'bytes', section: 'Adapters', text: '78 / 65 / 183' },
+  redisBytesPerRecord: { value: 65, unit: 'bytes', section: 'Adapters', text: '78 / 65 / 183' },
   redisBytesPerRecordLong: { value: 183, unit: 'bytes', section: 'Adapters', text: '78 / 65 / 183' },
   redisBytesPerLike: { value: 33, unit: 'bytes', section: 'Adapters', text: '33 / 25 / 102' },
   redisBytesPerLikeLong: { value: 102, unit: 'bytes', section: 'Adapters', text: '33 / 25 / 102' },
@@ -29,5 +30,6 @@ export const FIGURES = {
   mysqlBytesPerRecord: { value: 404, unit: 'bytes', section: UNIT_COSTS, text: '| bytes of MariaDB per record | 404 |' },
   mysqlBytesPerLike: { value: 397, unit: 'bytes', section: 'Marks replayed and compared', text: '397 / 48.2' },
   mysqlBytesPerArchivedLike: { value: 48.2, unit: 'bytes', section: 'Marks replayed and compared', text: '397 / 48.2' },
-  kafkaBytesPerKey: { value: 20, unit: 'bytes', section: UNIT_COSTS, text: '| bytes of the log per key, at most | 20 |' },
+  kafkaBytesPerMessage: { value: 100, unit: 'bytes', section: UNIT_COSTS, text: '| bytes of the log per message, at most | 100 |' },
+  kafkaBytesPerKey: { value: 22, unit: 'bytes', section: UNIT_COSTS, text: '| and per key, at most | 22 |' },
 } as const satisfies Record<string, Figure>
