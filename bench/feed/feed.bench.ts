@@ -19,7 +19,7 @@ import { runningPid } from '../../scripts/servers/processes.ts'
 import type { BenchOptions, Measure } from '../support/report.ts'
 import { makeDataset, type Dataset, type DatasetOptions } from './dataset.ts'
 import { lookupMeasures } from './lookups.ts'
-import { bodyOf, checkWhole } from './operations.ts'
+import { bodyOf, checkWhole, recordPlays } from './operations.ts'
 import { makePageLoad, pageMeasures, ratioMeasures, type PageLoad, type PageRounds, type PageService } from './page-load.ts'
 import { countEqualPages } from './page-equality.ts'
 import { fillFanOut } from './peers/fan-out.ts'
@@ -131,6 +131,7 @@ async function measurePages(
 ): Promise<Measure[]> {
   const pageLoad = makePageLoad(dataset.follows.map(({ viewer }) => viewer))
   progress('warming up')
+  await Promise.all(products.map(({ url }) => recordPlays(url, dataset)))
   for (const service of services) await pageLoad.warmUp(service, 4, warmUpSeconds)
   const commands = await Promise.all(products.flatMap(({ redis }) => (redis === undefined ? [] : [watchCommands(redis)])))
   const before = await Promise.all(products.map((product) => product.metrics()))
