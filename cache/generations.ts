@@ -31,10 +31,11 @@ export function makeGenerations(layouts: Layouts, connect: (address: string) => 
   const closing = new Set<Promise<void>>()
   const unfollow = layouts.follow(({ value }) => {
     const previous = nodes
+    const next = makeGeneration(value)
     newest.isOld = true
-    newest.next = makeGeneration(value)
+    newest.next = next
     newest.removed = [...previous.values()].filter((node) => nodes.get(node.address) !== node)
-    newest = newest.next
+    newest = next
     closeUnused()
   })
 

@@ -7,12 +7,13 @@ import { COUNTED_MAX } from '../subgraphs/thumbup/stores/hot-store.ts'
 import { openStores } from './stores/history.ts'
 import { businessOf } from './business-of.ts'
 import { requireDataFolder } from './process/data-folder.ts'
+import { readSettingsInEffect } from './process/live-config.ts'
 import { makeLog } from './process/log.ts'
-import { readSettings, type Flags } from './process/settings.ts'
+import type { Flags } from './process/settings.ts'
 
 /** Resolves to false if anything is left of a business that is deleted. */
 export async function businessLeft(name: string, flags: Flags, print: (line: string) => void): Promise<boolean> {
-  const config = readSettings(flags)
+  const config = await readSettingsInEffect(flags)
   const { number, thumbup } = businessOf(config, name)
   requireDataFolder(config)
   const stores = await openStores(config, systemClock, makeLog())

@@ -6,8 +6,9 @@ import { openStores, type OpenStores } from './stores/history.ts'
 import type { ViewerData } from '../pages/console/answer.ts'
 import { requireDataFolder } from './process/data-folder.ts'
 import { sentenceOfAside, writeFilters } from './inspect-seen.ts'
+import { readSettingsInEffect } from './process/live-config.ts'
 import { makeLog } from './process/log.ts'
-import { readSettings, type Flags } from './process/settings.ts'
+import type { Flags } from './process/settings.ts'
 import { readViewer } from './viewer-data.ts'
 
 const ASIDE_MAX = 20
@@ -18,7 +19,7 @@ export type InspectFlags = Flags & {
 }
 
 export async function inspect(what: string, id: string | undefined, flags: InspectFlags, print: (line: string) => void): Promise<void> {
-  const config = readSettings(flags)
+  const config = await readSettingsInEffect(flags)
   if (what !== 'viewer' && what !== 'stores')
     throw new TidemarkError('CONFIG_INVALID', `inspect cannot show "${what}": use viewer or stores`)
   if (what === 'viewer') checkId(id ?? '', 'the id of the viewer')

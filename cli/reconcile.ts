@@ -17,12 +17,13 @@ import { CLOCK_DIFFERENCE_MS, recountPosts, type PostDrift } from '../subgraphs/
 import { repairPosts } from '../subgraphs/feed/counters/repair.ts'
 import { counterSchemasOf } from '../subgraphs/feed/counters/schemas.ts'
 import type { FeedHotStore } from '../subgraphs/feed/stores/hot-store.ts'
+import { readSettingsInEffect } from './process/live-config.ts'
 import { makeLog } from './process/log.ts'
 import { openStores } from './stores/history.ts'
 import { openFeedRecords } from './stores/feed.ts'
 import { businessOf } from './business-of.ts'
 import { requireDataFolder } from './process/data-folder.ts'
-import { readSettings, type Flags } from './process/settings.ts'
+import type { Flags } from './process/settings.ts'
 
 /** Drifting subjects and owners of one business that are printed. All of them are counted. */
 const PRINTED_MAX = 100
@@ -52,7 +53,7 @@ export async function reconcile(
   flags: Flags & { business?: string; repair?: boolean },
   print: (line: string) => void,
 ): Promise<Reconciled> {
-  const config = readSettings(flags)
+  const config = await readSettingsInEffect(flags)
   const businesses =
     flags.business === undefined
       ? [...config.businesses.filter(({ thumbup }) => thumbup.enabled), ...(hasFeed(config) ? [FOLLOWS] : [])]

@@ -16,12 +16,15 @@ import { corsSchema, identitySchema, limitsSchema, persistedSchema, PERSISTED_MO
 import { cacheSchema } from './cache.ts'
 import { feedMistakes, feedSectionSchema, FOLLOW_BUSINESS } from './feed.ts'
 import { existenceMistakes, existenceSchema } from './feed-existence.ts'
-import { liveSchema } from './live-settings.ts'
+import { liveSchema } from './live/live-settings.ts'
 import { legacyMistakes } from './legacy.ts'
+import { privacySchema } from './privacy.ts'
 import { storesSchema } from './stores.ts'
+import { accessLogSchema, adminSchema, logLevelSchema, observingMistakes } from './observing.ts'
 import { RESERVED_TYPES } from './reserved-types.ts'
 import { businessThumbupSchema, tenantMistakes, thumbupMistakes, thumbupSchema } from './thumbup.ts'
 import { businessExistenceSchema, businessHistorySchema } from './tenants.ts'
+import { rewardsSchema, timeZoneSchema } from './rewards.ts'
 import { CONFLICT_RULES } from '../core/domain.ts'
 
 const businessSchema = z
@@ -37,6 +40,12 @@ const businessSchema = z
       .string()
       .regex(/^[A-Z][A-Za-z0-9]{0,63}$/, 'use a GraphQL type name such as Video')
       .describe('The type of its subjects in the graph. Other subgraphs may extend it.'),
+    enabled: z
+      .boolean()
+      .default(true)
+      .describe(
+        'Whether the business takes writes. If not, reports, likes, dislikes, plays, served subjects and posts are refused with `BUSINESS_DISABLED`. Reads, deletions and undone marks work.',
+      ),
     conflict: z
       .enum(CONFLICT_RULES)
       .default('newest')
@@ -50,6 +59,9 @@ const businessSchema = z
       .describe(
         'A subject counts as played from this position on, for feed existence. A finished subject always does. In the unit of position. Default: `glanceMax`, and never at 0.',
       ),
+    timeZone: timeZoneSchema
+      .optional()
+      .describe('The time zone of the days for which its viewers are rewarded. Default: `rewards.timeZone`.'),
     counters: z
       .record(z.string().regex(/^[a-z][A-Za-z0-9]{0,31}$/, 'use 1 to 32 letters and digits, beginning with a small letter'), count(1, 48))
       .optional()
@@ -75,6 +87,9 @@ export const configSchema = z
       .object({
         host: z.string().min(1).default('127.0.0.1').describe('The address to listen on. `0.0.0.0` listens on all.'),
         port: count(0, 65_535).default(4000).describe('The port to listen on. 0 picks a free one.'),
+        admin: adminSchema,
+        logLevel: logLevelSchema,
+        accessLog: accessLogSchema,
         workers: count(1, 64).default(1).describe('Processes that answer requests and share the data folder.'),
         mode: z
           .enum(['development', 'production'])
@@ -198,7 +213,7 @@ export const configSchema = z
       .min(1)
       .max(256)
       .default([...DEFAULT_BUSINESSES])
-      .describe('Adding a business is a change of this list and a restart.'),
+      .describe('The tenants. A live version adds and changes them without a restart.'),
     remote: remoteSchema.default({}).describe('Limits of calls to remote subgraphs.'),
     history: z
       .object({
@@ -229,6 +244,7 @@ export const configSchema = z
     existence: existenceSchema.default({}),
     cache: cacheSchema.default({}),
     feed: feedSectionSchema.default({}),
+    rewards: rewardsSchema.default({}),
     limits: limitsSchema.default({}),
     persisted: persistedSchema.default({}),
     live: liveSchema.default({}),
@@ -242,6 +258,7 @@ export const configSchema = z
       .strict()
       .default({}),
     stores: storesSchema.default({}),
+    privacy: privacySchema.default({}),
   })
   .strict()
 
@@ -299,7 +316,7 @@ function relationMistakes(config: Config): string[] {
   }
   mistakes.push(...thumbupMistakes(config.thumbup, stores), ...tenantMistakes(businesses, stores))
   mistakes.push(...existenceMistakes(config.existence, stores.regions), ...legacyMistakes(config.existence.legacy, businesses))
-  mistakes.push(...feedMistakes(config))
+  mistakes.push(...feedMistakes(config), ...observingMistakes(server))
   for (const key of ['number', 'name', 'entity'] as const) {
     for (const value of repeated(businesses.map((business) => business[key])))
       mistakes.push(`businesses: the ${key} ${value} occurs twice; each business needs its own`)

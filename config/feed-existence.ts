@@ -70,11 +70,6 @@ export const existenceSchema = z
       .describe(
         "Whether a resume point that left the hot timeline is read from the record store only if the viewer's filters have the subject. Needs `fromHistory`. Default: as `fromHistory`. Resume points that no filter knows, such as those from before `fromHistory` was switched on, are then found only in the pages of the history.",
       ),
-    rewards: z
-      .array(z.enum(['play', 'issue']))
-      .max(2)
-      .default(['play', 'issue'])
-      .describe('Events that are sent to the topic `.rewards`, besides the first view of a day: its first play and its first issue.'),
     sampleEvery: count(0, 1_000_000_000)
       .default(1_000)
       .describe('One call of `unseen` in this number measures the false positives of filters. 0: none.'),

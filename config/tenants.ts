@@ -6,7 +6,7 @@ const perSecond = (what: string, more = '') =>
   count(1, 10_000_000)
     .optional()
     .describe(
-      `${what} per second that one process takes for this business, with bursts of one second. ${more}Further ones are refused with \`QUOTA_EXCEEDED\`.`,
+      `${what} per second that one process takes for this business, with bursts of one second. ${more}Writes beyond this rate are refused with \`QUOTA_EXCEEDED\`.`,
     )
 
 /** Under `history` of a business. */

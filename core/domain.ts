@@ -16,8 +16,8 @@ export type Subject = { business: BusinessNumber; oid: string }
 export type ProgressKey = { viewer: ViewerId; business: BusinessNumber; oid: string }
 
 /**
- * A key that waits to be persisted. `stagedOn`: a play of the subject on this day (UTC, days since the epoch) was staged, and the
- * hot store acknowledged it. The persist step stages it again only if the record is of another day.
+ * A key that waits to be persisted. `stagedOn`: a play of the subject on this day (days since the epoch, in the time zone of first plays)
+ * was staged, and the hot store acknowledged it. The persist step stages it again only if the record is of another day.
  */
 export type FlushedKey = ProgressKey & { stagedOn?: number }
 
@@ -73,20 +73,28 @@ export type ProgressChange =
   | { kind: 'put'; viewer: ViewerId; business: BusinessNumber; oid: string; record: ProgressRecord }
   | { kind: 'deleted'; viewer: ViewerId; business: BusinessNumber; oid: string; record: ProgressRecord }
   | { kind: 'cleared'; viewer: ViewerId; business: BusinessNumber; clearedAt: number; version: number }
+  /** The viewer paused or resumed the history, in ALL_BUSINESSES. */
+  | { kind: 'paused'; viewer: ViewerId; business: BusinessNumber; paused: boolean; version: number }
+  /** The first view of a day was claimed, in this business or in ALL_BUSINESSES. `version`: of the report that claimed it. */
+  | { kind: 'day'; viewer: ViewerId; business: BusinessNumber; day: number; version: number }
 
 /** The reason of a reward: the first report of a day, the first subject played, the first served. */
 export type RewardKind = 'FIRST_VIEW' | 'FIRST_PLAY' | 'FIRST_ISSUE'
 
-/** An event that may happen once a day per viewer and business, and earns a reward. */
+/** An event that may happen once a day per viewer, in a business or in all of them, and earns a reward. */
 export type RewardEvent = {
   /** Stable under repetition (`core/rewards.ts`): consumers drop repeated ids. */
   id: string
   viewer: ViewerId
+  /** ALL_BUSINESSES for a reward that is earned once a day in all businesses. */
   business: BusinessNumber
-  /** Days since the Unix epoch, UTC. */
+  /** Days since the Unix epoch, in the time zone of the reward (`core/days.ts`). */
   day: number
   kind: RewardKind
 }
+
+/** In place of a business: a reward, or a change, that concerns all of them. */
+export const ALL_BUSINESSES: BusinessNumber = 0
 
 /** The settings of a viewer travel and persist like a subject's progress, under this reserved address. */
 export const SETTINGS_BUSINESS: BusinessNumber = 0

@@ -16,6 +16,11 @@ export const ERRORS = {
     retryable: false,
     meaning: 'No business with this name is configured, or it has no likes (`thumbup.enabled: false`).',
   },
+  BUSINESS_DISABLED: {
+    status: 403,
+    retryable: false,
+    meaning: 'The business takes no writes (`enabled: false`). Reads and deletions work.',
+  },
   ID_INVALID: {
     status: 400,
     retryable: false,
@@ -83,6 +88,11 @@ export const ERRORS = {
   },
   FIRST_INVALID: { status: 400, retryable: false, meaning: 'first is outside 1 to 100.' },
   CURSOR_INVALID: { status: 400, retryable: false, meaning: 'A cursor is not valid, or it belongs to another list.' },
+  REWARDS_IN_TOPIC: {
+    status: 400,
+    retryable: false,
+    meaning: 'The reward events of this deployment are in the Kafka topic `.rewards`, and not in the API.',
+  },
   UNAUTHENTICATED: {
     status: 401,
     retryable: false,
@@ -157,6 +167,11 @@ export const ERRORS = {
   DATA_IN_USE: { status: 500, retryable: false, meaning: 'Another process uses the data folder.' },
   DATA_INCOMPATIBLE: { status: 500, retryable: false, meaning: 'The stores were written with another region count or by another version.' },
   DATA_DAMAGED: { status: 500, retryable: false, meaning: 'Stored bytes are damaged.' },
+  ERASURE_INCOMPLETE: {
+    status: 500,
+    retryable: true,
+    meaning: 'Data of a viewer is still stored after an erasure. `tidemark viewer erase` names the places.',
+  },
   STORE_FULL: { status: 507, retryable: true, meaning: 'The disk or the memory of a store is full.' },
   HOT_STORE_UNAVAILABLE: { status: 503, retryable: true, meaning: 'The hot store does not answer.' },
   LOG_UNAVAILABLE: { status: 503, retryable: true, meaning: 'The log does not answer.' },
@@ -210,7 +225,7 @@ export function publicMessage({ code, message }: Pick<TidemarkError, 'code' | 'm
 const OPERATORS_ONLY: ReadonlySet<ErrorCode> = new Set([
   ...(['HOT_STORE_UNAVAILABLE', 'LOG_UNAVAILABLE', 'RECORD_STORE_UNAVAILABLE', 'STORE_FULL', 'TOPIC_MISSING'] as const),
   ...(['LEGACY_UNAVAILABLE', 'LEGACY_INVALID'] as const),
-  ...(['DATA_INCOMPATIBLE', 'DATA_DAMAGED', 'DATA_IN_USE', 'CONFIG_INVALID', 'INTERNAL'] as const),
+  ...(['DATA_INCOMPATIBLE', 'DATA_DAMAGED', 'DATA_IN_USE', 'CONFIG_INVALID', 'INTERNAL', 'ERASURE_INCOMPLETE'] as const),
 ])
 
 /** Codes that common GraphQL servers use for mistakes of the client, in addition to those of Tidemark. */

@@ -88,6 +88,12 @@ export function packId(id: string, target: Buffer, offset: number): number {
   return offset + 1 + length
 }
 
+/** The packed id in a buffer of its own. */
+export function packedIdOf(id: string): Buffer {
+  const packed = Buffer.allocUnsafe(PACKED_ID_BYTES_MAX)
+  return packed.subarray(0, packId(id, packed, 0))
+}
+
 /** The length of the packed id at `offset`. */
 export function packedIdLength(source: Buffer, offset: number): number {
   const first = source[offset] as number

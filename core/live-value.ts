@@ -17,9 +17,12 @@ export type Versioned<T> = {
 
 export type LiveValue<T> = {
   current(): Versioned<T>
-  /** Calls the listener after each change, until the returned function is called. Not for the current value. */
+  /**
+   * Calls the listener after each change, until the returned function is called. Not for the current value. A listener that throws is called
+   * again at the next poll.
+   */
   follow(listener: (now: Versioned<T>) => void): () => void
-  /** The reason why the newest value is not in use, as one sentence. Undefined: it is in use. */
+  /** The reason why the newest value is not in use, or not in each part, as one sentence. Undefined: it is in use. */
   problem(): string | undefined
   /** Ends watching. `current` stays. Idempotent. */
   stop(): Promise<void>
@@ -53,6 +56,19 @@ export function fixedValue<T>(value: T): LiveValue<T> {
 export function makeHeldValue<T>(first: Versioned<T>, onError: (error: unknown) => void) {
   let current = first
   const listeners = new Set<(now: Versioned<T>) => void>()
+  /** They lack the current value, because they threw. */
+  const behind = new Set<(now: Versioned<T>) => void>()
+
+  function tellThoseBehind(): void {
+    for (const tell of behind) {
+      try {
+        tell(current)
+        behind.delete(tell)
+      } catch (error) {
+        onError(error)
+      }
+    }
+  }
 
   return {
     current: (): Versioned<T> => current,
@@ -61,21 +77,22 @@ export function makeHeldValue<T>(first: Versioned<T>, onError: (error: unknown) 
       // A separate function per call, so that one function may follow twice.
       const own = (now: Versioned<T>): void => listener(now)
       listeners.add(own)
-      return () => void listeners.delete(own)
+      return () => {
+        listeners.delete(own)
+        behind.delete(own)
+      }
     },
 
     /** An older version, and the current one, are ignored: messages may be late or repeated. */
     replace(next: Versioned<T>): void {
       if (next.version <= current.version) return
       current = next
-      for (const tell of [...listeners]) {
-        try {
-          tell(next)
-        } catch (error) {
-          onError(error)
-        }
-      }
+      for (const listener of listeners) behind.add(listener)
+      tellThoseBehind()
     },
+
+    /** Calls the listeners again that threw at the current value. */
+    retry: tellThoseBehind,
   }
 }
 
@@ -96,19 +113,30 @@ export function followSource<T>(
 ): LiveValue<T> & { wake(): Promise<void> } {
   let problem: string | undefined
   let isStopped = false
-  const held = makeHeldValue<T>(first, complain)
-  const worker = makeWorker(clock, look, () => pollMs, complain)
+  const failures: unknown[] = []
+  const held = makeHeldValue<T>(first, (error) => failures.push(error))
+  const worker = makeWorker(
+    clock,
+    look,
+    () => pollMs,
+    (error) => complain([error], `the last value of ${name} stays`),
+  )
 
-  function complain(error: unknown): void {
-    const sentence = `${(error as Error).message.replaceAll('\n', '; ')}: the last value of ${name} stays`
+  function complain(errors: readonly unknown[], consequence: string): void {
+    const reasons = errors.map((error) => (error as Error).message.replaceAll('\n', '; '))
+    const sentence = `${reasons.join('; ')}: ${consequence}`
     if (sentence !== problem && !isStopped) report(sentence)
     problem = sentence
   }
 
   async function look(): Promise<void> {
+    const { version } = held.current()
     const found = await read(held.current())
-    problem = undefined
-    if (found !== undefined) held.replace(found)
+    if (found !== undefined && found.version > version) held.replace(found)
+    else held.retry()
+    const errors = failures.splice(0)
+    if (errors.length === 0) problem = undefined
+    else complain(errors, `version ${held.current().version} of ${name} is not in use in each part, and the next poll tries again`)
   }
 
   return {

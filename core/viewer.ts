@@ -33,12 +33,15 @@ export const SCOPE_EXISTENCE_BULK = 'existence:bulk'
 /** Allows changes of the counters of posts. */
 export const SCOPE_COUNTS_WRITE = 'counts:write'
 
+/** Allows reading the reward events of all viewers. */
+export const SCOPE_REWARDS_READ = 'rewards:read'
+
 /** Allows operator-only fields. */
 export const SCOPE_OPERATOR = 'operator'
 
 const OF_SERVICES: ReadonlySet<string> = new Set([
   ...[SCOPE_VIEWER_ANY, SCOPE_WRITE_ANY, SCOPE_MARKS_WRITE_ANY, SCOPE_MARKS_READ_ANY],
-  ...[SCOPE_SUBJECTS_REGISTER, SCOPE_EXISTENCE_BULK, SCOPE_COUNTS_WRITE, SCOPE_OPERATOR],
+  ...[SCOPE_SUBJECTS_REGISTER, SCOPE_EXISTENCE_BULK, SCOPE_COUNTS_WRITE, SCOPE_REWARDS_READ, SCOPE_OPERATOR],
 ])
 
 /** True for the token of a service of the site: only services get any of these scopes. */

@@ -17,13 +17,18 @@ export type FollowMarks = {
    * journal. Throws the code of the store if all changes fail there.
    */
   put(viewer: ViewerId, users: readonly ViewerId[], follows: boolean, degraded: Degraded): Promise<FollowChange[]>
-  /** All users that this user follows, latest first. Null if no store answers. */
-  all(user: ViewerId, degraded: Degraded): Promise<ViewerId[] | null>
+  /**
+   * All users that this user follows, latest first. Null if no store answers. `isKept`: false if the hot store shall not keep what is read.
+   * Default true.
+   */
+  all(user: ViewerId, degraded: Degraded, isKept?: boolean): Promise<ViewerId[] | null>
   /**
    * The users who follow a user, follows that are not counted yet included, in pages. Some may have ended lately. For operators: it reads
    * all waiting marks. Rejects with the code of a store that does not answer.
    */
   allFollowers(user: ViewerId): AsyncIterable<ViewerId[]>
+  /** Persists these changes at once. Rejects with the code of a store that does not answer. */
+  persist(pairs: readonly { viewer: ViewerId; user: ViewerId }[]): Promise<void>
   /** The same as `all`, as a page. Throws CURSOR_INVALID. */
   following(user: ViewerId, asked: FollowPageAsked, degraded: Degraded): Promise<FollowPage | null>
   /** A page of the users who follow a user, as `viewer` sees it. Throws CURSOR_INVALID. */

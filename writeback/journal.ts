@@ -5,6 +5,7 @@
  * Failures surface as `HOT_STORE_UNAVAILABLE` (the journal stands in for the hot store) or `STORE_FULL`.
  */
 import type { ViewerId } from '../core/domain.ts'
+import type { Traces } from '../core/erasure/traces.ts'
 
 /** A call of the hot store that could not be made. The capability that made it knows the rest. */
 export type JournaledChange = { readonly kind: string }
@@ -54,4 +55,8 @@ export interface Journals {
 }
 
 /** A journal for an operator. A process may be using it at the same time. */
-export type JournalView = Pick<Journal, 'listParked' | 'putBack' | 'count' | 'close'> & { readonly name: string }
+export type JournalView = Pick<Journal, 'listParked' | 'putBack' | 'count' | 'close'> & {
+  readonly name: string
+  /** Waiting and parked entries of a viewer. */
+  readonly traces: Traces
+}

@@ -1,5 +1,5 @@
 /**
- * `tidemark config` works with the live configuration (`config/live.ts`): it shows, checks, compares and sets its versions. It also prints the
+ * `tidemark config` works with the live configuration (`config/live/live.ts`): it shows, checks, compares and sets its versions. It also prints the
  * configuration in effect, and the JSON Schema of both files.
  */
 import { TidemarkError } from '../../core/errors.ts'

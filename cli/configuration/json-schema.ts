@@ -1,7 +1,7 @@
 /** The JSON Schema of tidemark.yaml, or of a live version, for editors and for checks in CI. It is made of the schema of the configuration. */
 import { zodToJsonSchema } from 'zod-to-json-schema'
 import { configSchema } from '../../config/config.ts'
-import { hasLive, isLive } from '../../config/live-settings.ts'
+import { hasLive, isLive } from '../../config/live/live-settings.ts'
 
 type Schema = { properties?: Record<string, Schema>; items?: Schema; required?: string[]; [key: string]: unknown }
 

@@ -4,7 +4,7 @@
  */
 import { readFileSync } from 'node:fs'
 import { stringify } from 'yaml'
-import { leavesOf, type LiveVersion } from '../../config/live.ts'
+import { leavesOf, type LiveVersion } from '../../config/live/live.ts'
 import { isPlainObject } from '../../config/merge.ts'
 import { isSecret } from '../../config/mistakes.ts'
 import { TidemarkError } from '../../core/errors.ts'
@@ -12,7 +12,7 @@ import type { StoredVersion, Versioned } from '../../core/live-value.ts'
 import { checkDocument, readLiveVersion, sourceOf, withLiveSource } from '../process/live-config.ts'
 import { readYamlFile } from '../process/live-file.ts'
 import type { Settings } from '../process/settings.ts'
-import { LIVE_NAME } from '../../config/live.ts'
+import { LIVE_NAME } from '../../config/live/live.ts'
 
 type Print = (line: string) => void
 type Document = Readonly<Record<string, unknown>>

@@ -77,7 +77,7 @@ function downSince(subgraphs: Opened['subgraphs']): Record<string, number> {
 
 /** The subjects with the most reads of counts in this process, in descending order. */
 function hotSubjects(config: Config, subgraphs: Opened['subgraphs']): { business: string; id: string; share: number; perSecond: number }[] {
-  const businesses = makeBusinesses(config.businesses)
+  const businesses = makeBusinesses(() => config.businesses)
   return subgraphs
     .flatMap((subgraph): HotKey[] => {
       if (subgraph.name !== 'thumbup') return []

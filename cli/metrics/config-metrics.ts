@@ -16,7 +16,7 @@ export function addConfigMetrics(registry: Registry, status: () => LiveStatus): 
   })
   new Gauge({
     name: 'tidemark_config_refused',
-    help: '1 while a newer live version is not valid for a process or cannot be read: the log has the reason, and the last version stays.',
+    help: '1 while the newest live version is not valid for a process, cannot be read, or is not in use in each part: the log has the reason.',
     registers: [registry],
     collect() {
       this.set(status().problem === undefined ? 0 : 1)

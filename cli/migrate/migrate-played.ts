@@ -18,6 +18,7 @@ import { openStores, type OpenStores } from '../stores/history.ts'
 import { liveness } from '../../subgraphs/feed-existence/migration/legacy.ts'
 import { businessOf } from '../business-of.ts'
 import { requireDataFolder } from '../process/data-folder.ts'
+import { readSettingsInEffect } from '../process/live-config.ts'
 import { makeLog } from '../process/log.ts'
 import { listViewers, marksOf, noSet } from './migration-listing.ts'
 import { keepPlace } from './migration-place.ts'
@@ -25,7 +26,7 @@ import { makeRepair } from './migration-repair.ts'
 import { verifyViewer } from './migration-verify.ts'
 import { runWithProgressBar } from '../replay/progress-bar.ts'
 import { secretText } from '../process/secret-text.ts'
-import { readSettings, type Flags } from '../process/settings.ts'
+import type { Flags } from '../process/settings.ts'
 import { inBatches, readViewers, type ViewerLine } from './viewers-file.ts'
 
 export type MigrateFlags = Flags & {
@@ -72,7 +73,7 @@ const MINUTE_MS = 60_000
 /** Resolves to false if something is wrong with a viewer, is missing, or is not migrated. */
 export async function migratePlayed(flags: MigrateFlags, print: (line: string) => void): Promise<boolean> {
   checkFlags(flags)
-  const config = settingsOf(flags)
+  const config = await settingsOf(flags)
   const businesses = businessesOf(config, flags)
   requireDataFolder(config)
   const stores = await openStores(config, systemClock, makeLog())
@@ -109,8 +110,8 @@ function checkFlags({ dryRun, verify, verifyOnly, repair }: MigrateFlags): void 
 }
 
 /** The settings of services and jobs, completed by flags. A flag that contradicts a setting is a mistake. */
-function settingsOf(flags: MigrateFlags): Config {
-  const config = readSettings(flags)
+async function settingsOf(flags: MigrateFlags): Promise<Config> {
+  const config = await readSettingsInEffect(flags)
   const { legacy } = config.existence
   if (legacy === undefined && flags.dryRun !== true) throw new TidemarkError('CONFIG_INVALID', NO_LEGACY)
   for (const name of ['key', 'score'] as const) {

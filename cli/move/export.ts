@@ -10,8 +10,9 @@ import { checkId } from '../../core/keys.ts'
 import { VERSIONS_PER_MS } from '../../core/version.ts'
 import { businessOf } from '../business-of.ts'
 import { requireDataFolder } from '../process/data-folder.ts'
+import { readSettingsInEffect } from '../process/live-config.ts'
 import { makeLog } from '../process/log.ts'
-import { readSettings, type Flags } from '../process/settings.ts'
+import type { Flags } from '../process/settings.ts'
 import { openStores } from '../stores/history.ts'
 import { encodeRows } from './encoding.ts'
 import type { Form } from './forms.ts'
@@ -36,7 +37,7 @@ const FILE_BYTES = 64 * 2 ** 20
 const CLOCKS_APART_MS = 60_000
 
 export async function exportData(flags: ExportFlags, print: (line: string) => void): Promise<void> {
-  const config = readSettings(flags)
+  const config = await readSettingsInEffect(flags)
   const selection = selectionOf(config, flags)
   requireDataFolder(config)
   const stores = await openStores(config, systemClock, makeLog())

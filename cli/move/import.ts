@@ -16,8 +16,9 @@ import { TidemarkError } from '../../core/errors.ts'
 import { chunked } from '../../stores/chunks.ts'
 import { lockDataFolder } from '../../stores/lmdb/folder-lock.ts'
 import { makePostTally, type PostTally } from '../../subgraphs/feed/counters/post-tally.ts'
+import { readSettingsInEffect } from '../process/live-config.ts'
 import { makeLog } from '../process/log.ts'
-import { readSettings, type Flags } from '../process/settings.ts'
+import type { Flags } from '../process/settings.ts'
 import { openStores } from '../stores/history.ts'
 import { requireStopped } from '../stores/running.ts'
 import { checkRows, type CheckedRows } from './check-rows.ts'
@@ -37,7 +38,7 @@ const MISTAKES_SHOWN = 20
 
 /** Resolves to false if rows are wrong and nothing was imported, or if a verification found a difference. */
 export async function importData(folder: string, flags: ImportFlags, print: (line: string) => void): Promise<boolean> {
-  const config = readSettings(flags)
+  const config = await readSettingsInEffect(flags)
   const manifest = completeManifest(folder)
   const { rows, wrong, tally } = await checkAll(folder, manifest, config, print)
   if (wrong > 0 && flags.skipWrong !== true) {

@@ -16,6 +16,10 @@ const asSwitch = (text: string): unknown => (text === 'true' ? true : text === '
 export const VARIABLES: Readonly<Record<string, Variable>> = {
   PORT: { key: 'server.port', read: numberOrText },
   HOST: { key: 'server.host', read: asText },
+  TIDEMARK_ADMIN_HOST: { key: 'server.admin.host', read: asText },
+  TIDEMARK_ADMIN_PORT: { key: 'server.admin.port', read: numberOrText },
+  TIDEMARK_LOG_LEVEL: { key: 'server.logLevel', read: asText },
+  TIDEMARK_ACCESS_LOG: { key: 'server.accessLog', read: asSwitch },
   TIDEMARK_MODE: { key: 'server.mode', read: asText },
   TIDEMARK_WORKERS: { key: 'server.workers', read: numberOrText },
   TIDEMARK_CORS_ORIGINS: { key: 'server.cors.origins', read: asList },
@@ -25,6 +29,7 @@ export const VARIABLES: Readonly<Record<string, Variable>> = {
   TIDEMARK_JWT_ISSUER: { key: 'auth.issuer', read: asText },
   TIDEMARK_JWT_AUDIENCE: { key: 'auth.audience', read: asText },
   TIDEMARK_IDENTITY_SECRET: { key: 'auth.identity.secret', read: asText },
+  TIDEMARK_PRIVACY_SECRET: { key: 'privacy.secret', read: asText },
   TIDEMARK_DATA: { key: 'stores.data', read: asText },
   TIDEMARK_REDIS_URL: { key: 'stores.redis.urls', read: asList },
   TIDEMARK_REDIS_CLUSTER: { key: 'stores.redis.cluster', read: asSwitch },

@@ -6,16 +6,16 @@ import { join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import { createHash } from 'node:crypto'
 import type { Config } from '../../config/config.ts'
-import { LIVE_NAME, liveSetting, type LiveVersion } from '../../config/live.ts'
-import type { LiveSetting } from '../../config/live-setting.ts'
-import { liveView } from '../../config/live-view.ts'
+import { LIVE_NAME, liveSetting, type LiveVersion } from '../../config/live/live.ts'
+import type { LiveSetting } from '../../config/live/live-setting.ts'
+import { liveView } from '../../config/live/live-view.ts'
 import { systemClock, type Clock } from '../../core/clock.ts'
-import { TidemarkError } from '../../core/errors.ts'
+import { isTidemarkError, TidemarkError } from '../../core/errors.ts'
 import { fixedValue, type LiveSource, type LiveValue, type Versioned } from '../../core/live-value.ts'
 import { followRedisValue, openRedisValue } from '../../stores/redis/live-value.ts'
 import { followFile, readSettingFile } from './live-file.ts'
 import { followVersionFolder, openVersionFolder } from './live-folder.ts'
-import type { Settings } from './settings.ts'
+import { readSources, type Flags, type Settings } from './settings.ts'
 import { tlsMistakesOf } from './tls-settings.ts'
 
 export type LiveConfig = {
@@ -63,12 +63,14 @@ function liveConfigOf(live: LiveValue<LiveVersion>): LiveConfig {
   return {
     config: liveView(read),
     onChange(pick, listener) {
-      let last = pick(read())
+      let last: { settings: unknown } | undefined = { settings: pick(read()) }
       return live.follow(({ value, version }) => {
         const next = pick(value.config)
-        if (isDeepStrictEqual(last, next)) return
-        last = next
+        if (last !== undefined && isDeepStrictEqual(last.settings, next)) return
+        // A listener that throws may have taken over a part, so it is called again with any settings.
+        last = undefined
         listener(next, version)
+        last = { settings: next }
       })
     },
     status() {
@@ -94,6 +96,25 @@ export async function readLiveVersion(settings: Settings): Promise<Versioned<Liv
       source.file,
     )
   return (await withLiveSource(settings, (opened) => opened.read())) ?? none
+}
+
+/**
+ * The configuration with the newest live version, for a command about stored data: a business may exist in that version only. Throws as
+ * `readLiveVersion` does, because the command would leave out the data of such a business.
+ */
+export function readSettingsInEffect(flags: Flags): Promise<Config> {
+  return configInEffect(readSources(flags))
+}
+
+/** As `readSettingsInEffect`, of sources that are read already. */
+export async function configInEffect(settings: Settings): Promise<Config> {
+  try {
+    return (await readLiveVersion(settings)).value.config
+  } catch (error) {
+    if (!isTidemarkError(error)) throw error
+    const sentence = `the newest live version cannot be read, and it may have businesses that tidemark.yaml lacks: ${error.message}`
+    throw new TidemarkError(error.code, sentence, { cause: error })
+  }
 }
 
 /**

@@ -4,7 +4,7 @@
  */
 import { readFileSync, statSync } from 'node:fs'
 import { parseDocument } from 'yaml'
-import type { LiveSetting } from '../../config/live-setting.ts'
+import type { LiveSetting } from '../../config/live/live-setting.ts'
 import type { Clock } from '../../core/clock.ts'
 import { TidemarkError } from '../../core/errors.ts'
 import { followSource, type LiveValue, type Versioned } from '../../core/live-value.ts'

@@ -1,11 +1,15 @@
 /**
- * A live value as a folder of versions, one JSON file each: `1.json`, `2.json` and so on. Processes of one machine share it. A version is
- * written whole under another name and then linked, which fails if the version exists. So two writers cannot both make the next version,
- * and a reader never sees half a file.
+ * A live value as a folder of versions, one JSON file each, named by its number. Processes of one machine share it. A version is written
+ * whole under another name and then linked, which fails if the version exists. So two writers cannot both make the next version, and a
+ * reader never sees half a file.
+ *
+ * The first version is the current time in milliseconds, so that numbers go on growing after the folder was lost: processes ignore a
+ * version that is not higher than their own. Two writers of a first version may have different times. Each therefore prepares a whole
+ * folder and renames it, which fails if the folder has a version.
  */
-import { linkSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
-import type { LiveSetting } from '../../config/live-setting.ts'
+import { linkSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import type { LiveSetting } from '../../config/live/live-setting.ts'
 import type { Clock } from '../../core/clock.ts'
 import { TidemarkError } from '../../core/errors.ts'
 import { followSource, VERSIONS_KEPT, type LiveSource, type LiveValue, type StoredVersion, type Versioned } from '../../core/live-value.ts'
@@ -23,8 +27,10 @@ export function openVersionFolder<T>(setting: LiveSetting<T>, folder: string, cl
       const checked = setting.parse(value)
       const newest = versionsIn(folder).at(0) ?? 0
       if (newest !== expectedVersion) throw changed(setting.name, newest, expectedVersion)
-      const version = expectedVersion + 1
-      if (!writeOnce(folder, version, { at: clock.now(), value, note })) throw changed(setting.name, version, expectedVersion)
+      const stored = { at: clock.now(), value, note }
+      const version = newest === 0 ? stored.at : newest + 1
+      const isStored = newest === 0 ? writeFirst(folder, version, stored) : writeNext(folder, version, stored)
+      if (!isStored) throw changed(setting.name, versionsIn(folder).at(0) ?? 0, expectedVersion)
       for (const old of versionsIn(folder).slice(VERSIONS_KEPT)) rmSync(fileOf(folder, old), { force: true })
       return { value: checked, version }
     },
@@ -77,20 +83,40 @@ function readStored(folder: string, version: number): Stored {
   }
 }
 
+/** False if the folder has a version. */
+function writeFirst(folder: string, version: number, stored: Stored): boolean {
+  const draft = `${folder}-draft-${process.pid}-${version}`
+  try {
+    mkdirSync(dirname(folder), { recursive: true })
+    mkdirSync(draft)
+    writeFileSync(fileOf(draft, version), JSON.stringify(stored), { flush: true })
+    renameSync(draft, folder)
+    return true
+  } catch (error) {
+    if (versionsIn(folder).length > 0) return false
+    throw unwritable(folder, error)
+  } finally {
+    rmSync(draft, { recursive: true, force: true })
+  }
+}
+
 /** False if the version exists. */
-function writeOnce(folder: string, version: number, stored: Stored): boolean {
+function writeNext(folder: string, version: number, stored: Stored): boolean {
   const draft = join(folder, `draft-${process.pid}-${version}`)
   try {
-    mkdirSync(folder, { recursive: true })
     writeFileSync(draft, JSON.stringify(stored), { flush: true })
     linkSync(draft, fileOf(folder, version))
     return true
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false
-    throw new TidemarkError('CONFIG_INVALID', `${folder} cannot be written: ${(error as Error).message}`, { cause: error })
+    throw unwritable(folder, error)
   } finally {
     rmSync(draft, { force: true })
   }
+}
+
+function unwritable(folder: string, error: unknown): TidemarkError {
+  return new TidemarkError('CONFIG_INVALID', `${folder} cannot be written: ${(error as Error).message}`, { cause: error })
 }
 
 function fileOf(folder: string, version: number): string {

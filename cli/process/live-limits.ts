@@ -24,8 +24,9 @@ export function openLiveLimits(
     ({ limits }) => limits,
     () => {
       counting ??= openCountingStore(config)
-      rates = makeRateLimits(limitsInForce(config), counting, log)
+      const next = makeRateLimits(limitsInForce(config), counting, log)
       preparing = openPreparingLimit(config, systemClock)
+      rates = next
     },
   )
   return {

@@ -53,8 +53,8 @@ export async function openRole(
   { registry = new Registry(), relays, ...purpose }: RoleOptions,
 ): Promise<OpenRole> {
   boundGarbage(settings.config.server.garbagePercent)
-  const log = makeLog()
-  const lock = cluster.isPrimary ? await takePlace(settings.config, log) : undefined
+  const log = makeLog({ level: settings.config.server.logLevel })
+  const lock = cluster.isPrimary ? await takePlace(settings.config, purpose.serves, log) : undefined
   const live = await followConfig(settings, systemClock, (sentence) => log.warn({}, sentence))
   const { config } = live
   addConfigMetrics(registry, live.status)
@@ -86,9 +86,10 @@ export function isEmbedded(config: Config): boolean {
   return config.stores.redis === undefined
 }
 
-async function takePlace(config: Config, log: Logger): Promise<{ release(): void } | undefined> {
+async function takePlace(config: Config, serves: boolean, log: Logger): Promise<{ release(): void } | undefined> {
   warnOfOpenFolders(config, log)
   const lock = isEmbedded(config) ? lockDataFolder(config.stores.data) : undefined
   await requireFreePort(config.server)
+  if (serves && config.server.admin !== undefined) await requireFreePort(config.server.admin, 'server.admin')
   return lock
 }

@@ -5,16 +5,16 @@
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 import type { Config } from '../../config/config.ts'
-import { listenErrorOf } from '../../gateway/doors/listen-error.ts'
+import { listenErrorOf, type ListenSection } from '../../gateway/doors/listen-error.ts'
 
 /** Rejects with CONFIG_INVALID if nothing can listen on this address. */
-export async function requireFreePort({ host, port }: Config['server']): Promise<void> {
+export async function requireFreePort({ host, port }: Pick<Config['server'], 'host' | 'port'>, section?: ListenSection): Promise<void> {
   const server = createServer()
   try {
     server.listen(port, host)
     await once(server, 'listening')
   } catch (error) {
-    throw listenErrorOf(error, { host, port })
+    throw listenErrorOf(error, { host, port }, section)
   }
   server.close()
   await once(server, 'close')

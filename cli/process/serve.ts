@@ -2,9 +2,10 @@
 import cluster from 'node:cluster'
 import type { GraphQLSchema } from 'graphql'
 import type { Logger } from 'pino'
-import { systemClock } from '../../core/clock.ts'
+import { sleep, systemClock } from '../../core/clock.ts'
+import { followed } from '../../config/businesses.ts'
 import type { Config } from '../../config/config.ts'
-import { liveView } from '../../config/live-view.ts'
+import { liveView } from '../../config/live/live-view.ts'
 import type { Degraded } from '../../core/outage/degraded.ts'
 import { makeJudge } from '../../gateway/limits/judge.ts'
 import { makeSubgraphHeaders } from '../../gateway/identity/identity-header.ts'
@@ -51,6 +52,8 @@ export type Serving = GatewayServer & {
   reload(reason: string): Promise<unknown>
 }
 
+const RELOAD_TRIES = 20
+const RELOAD_AGAIN_MS = 250
 const ALL_PAGES = ['home', 'demo', 'console'] as const
 
 export type ServingOptions = {
@@ -108,7 +111,22 @@ export async function serve({ subgraphs, ...parts }: Opened, { metricsOfAll, con
   const persistedOptions = { ...config.persisted, tokensMax: server.operationTokensMax }
   const persisted = makePersisted(supergraph.engine, persistedOptions, log, registry, systemClock, memory)
   supergraph.addCheck(checkPersisted(persisted, supergraph.engine))
-  const subgraphSdls = new Map(subgraphs.map((each) => [each.name, publishedSdl(each, server)]))
+  const subgraphSdls = followed(
+    () => config.businesses,
+    () => new Map(subgraphs.map((each) => [each.name, publishedSdl(each, server)])),
+  )
+  const unfollow = parts.live.onChange(
+    ({ businesses }) => businesses,
+    () => void reloadGraph(),
+  )
+
+  /** A remote subgraph of ours may have the version a moment later, and the graph composes only then. */
+  async function reloadGraph(): Promise<void> {
+    for (let tries = RELOAD_TRIES; tries > 0; tries--) {
+      if ((await supergraph.reload('the live configuration changed')) !== 'failed') return
+      await sleep(systemClock, RELOAD_AGAIN_MS)
+    }
+  }
   const gateway = makeServer(
     supergraph.engine,
     { ...front.settings, subgraphSdls, pages: server.pages ?? (server.mode === 'development' ? ALL_PAGES : []) },
@@ -138,6 +156,7 @@ export async function serve({ subgraphs, ...parts }: Opened, { metricsOfAll, con
     ...gateway,
     reload: supergraph.reload,
     async close() {
+      unfollow()
       await gateway.close()
       await supergraph.close()
       front.close()

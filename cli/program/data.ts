@@ -2,7 +2,7 @@
 import { Option, type Command } from 'commander'
 import { LEGACY_SCORES } from '../../config/legacy.ts'
 import { FORMS } from '../move/forms.ts'
-import { DATA, CONFIG, wholeFrom } from './options.ts'
+import { CONFIG, DATA, wholeFrom } from './options.ts'
 
 export function addData(program: Command): void {
   program
@@ -14,6 +14,18 @@ export function addData(program: Command): void {
     .option(...DATA)
     .option(...CONFIG)
     .action(async (what: string, id: string | undefined, flags) => (await import('../inspect.ts')).inspect(what, id, flags, console.log))
+
+  program
+    .command('events')
+    .description('Print the rewards of a day as JSONL, oldest first, from the embedded stores. May run beside the service')
+    .option('--after <cursor>', 'continue after the event with this cursor (default: from the oldest event that is kept)')
+    .option('--follow', 'wait for more events until the command is stopped')
+    .option(...DATA)
+    .option(...CONFIG)
+    .action(async (flags) => {
+      const { endOfProcess, events } = await import('../events.ts')
+      await events(flags, console.log, console.error, endOfProcess())
+    })
 
   program
     .command('journal')
@@ -41,6 +53,11 @@ export function addData(program: Command): void {
       process.exitCode = exitStatus(await reconcile(flags, console.log))
     })
 
+  addMoves(program)
+  addMigratePlayed(program)
+}
+
+function addMoves(program: Command): void {
   program
     .command('export')
     .description(
@@ -88,16 +105,20 @@ export function addData(program: Command): void {
     })
 
   program
-    .command('erase-feed')
+    .command('viewer')
     .description(
-      'Erase the posts, filter words, inbox and follows of a viewer, in the lists of others too. May run beside the service, and may be repeated',
+      "Export the data of a viewer, or erase all that is stored of them: 'viewer export ID', 'viewer erase ID'. An export leaves out undone marks, owned subjects, journals, and rewards in the log. May run beside the service, and may be repeated. An erasure ends with status 1 if something is left",
     )
-    .argument('<viewer>', "the viewer's id")
+    .argument('<what>', 'export or erase')
+    .argument('<id>', "the viewer's id")
+    .option('--out <file>', 'write the export to this file')
+    .option('--verify', 'erase nothing, and look for what is left')
+    .option('--compact', 'also write the data files again without free pages. No process may use the data folder')
+    .option('--report <file>', 'write the report of the erasure to this file; with --verify, check this report')
+    .option('--exports <paths...>', 'files and folders of exports, from which the viewer is erased too')
     .option(...DATA)
     .option(...CONFIG)
-    .action(async (viewer: string, flags) => (await import('../feed-data/erase.ts')).eraseFeed(viewer, flags, console.log))
-
-  addMigratePlayed(program)
+    .action(async (what: string, id: string, flags) => (await import('../privacy/viewer.ts')).viewer(what, id, flags, console.log))
 }
 
 function addMigratePlayed(program: Command): void {

@@ -13,7 +13,7 @@ import type { Config } from '../../config/config.ts'
 import type { HotStore } from '../../subgraphs/history/stores/hot-store.ts'
 import type { Journals, JournalView } from '../../writeback/journal.ts'
 import { openKafkaLog } from '../../writeback/stores/kafka/log.ts'
-import { openEnvironment } from '../../stores/lmdb/environment.ts'
+import { openEnvironment, type Environment } from '../../stores/lmdb/environment.ts'
 import type { ChangeRelay, CountRelay } from '../../stores/lmdb/changes.ts'
 import { openLmdbHotStore } from '../../subgraphs/history/stores/lmdb/hot-store.ts'
 import { openLmdbJournals, viewLmdbJournals } from '../../writeback/stores/lmdb/journal.ts'
@@ -38,6 +38,8 @@ export type OpenStores = {
   seen: SeenStores
   /** The stores of the feed. Undefined: the configuration has none. */
   feed: FeedStores | undefined
+  /** The embedded stores: of all businesses, and of those with folders of their own. Undefined in the distributed shape. */
+  embedded?: { environment: Environment; tenants: ReadonlyMap<BusinessNumber, Environment> }
   /** False while the embedded stores have no room for writes. Reads work. */
   takesWrites?(): boolean
   /** Rows and statements that a SQL record store sent. */
@@ -104,7 +106,7 @@ function openEmbedded(config: Config, clock: Clock, { progress, counts }: Partia
   const hot = openLmdbHotStore(environment, progress === undefined ? {} : { relay: progress })
   const log = openLmdbLog(environment, clock)
   const records = openLmdbRecordStore(environment)
-  const { marks, tenants, close: closeMarks } = openEmbeddedMarks(config, clock, environment, counts)
+  const { marks, tenants, folders, close: closeMarks } = openEmbeddedMarks(config, clock, environment, counts)
   const { seen, close: closeSeen } = openEmbeddedSeen(config, clock, environment)
   const opened = hasFeed(config) ? openEmbeddedFeed(config, clock, environment) : undefined
   return {
@@ -115,6 +117,7 @@ function openEmbedded(config: Config, clock: Clock, { progress, counts }: Partia
     tenants,
     seen,
     feed: opened?.feed,
+    embedded: { environment, tenants: folders },
     takesWrites: () => !environment.isFull(),
     async close() {
       await opened?.close()

@@ -52,7 +52,10 @@ const DAY_MS = 86_400_000
 /** Counts are also in the record store, so a request does not wait long for a cache. */
 const COUNTS_RETRY_MAX_MS = 500
 
-export function openEmbeddedMarks(config: Config, clock: Clock, environment: Environment, relay: CountRelay | undefined): OpenMarks {
+/** `folders`: the data folders of tenants. */
+export type EmbeddedMarks = OpenMarks & { folders: ReadonlyMap<BusinessNumber, Environment> }
+
+export function openEmbeddedMarks(config: Config, clock: Clock, environment: Environment, relay: CountRelay | undefined): EmbeddedMarks {
   const { regions, sizeMaxGb } = config.stores
   const tenants = tenantsOf(config).map(({ number, thumbup }) => {
     const own = openEnvironment(thumbup.stores?.data as string, { regions, sizeMaxGb })
@@ -62,6 +65,7 @@ export function openEmbeddedMarks(config: Config, clock: Clock, environment: Env
   return {
     marks,
     tenants: new Map(tenants.map(({ number, stores }) => [number, stores])),
+    folders: new Map(tenants.map(({ number, own }) => [number, own])),
     async close() {
       for (const stores of [marks, ...tenants.map((tenant) => tenant.stores)]) await closeMarks(stores)
       for (const { own } of tenants) await own.close()

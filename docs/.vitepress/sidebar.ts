@@ -16,6 +16,7 @@ const SECTIONS = [
   { folder: 'clients', text: 'Clients' },
   { folder: 'gateway', text: 'Gateway' },
   { folder: 'operating', text: 'Operating' },
+  { folder: 'operating/runbooks', text: 'Runbooks', collapsed: true },
   { folder: 'reference', text: 'Reference' },
   { folder: 'decisions', text: 'Decisions', collapsed: true },
 ]

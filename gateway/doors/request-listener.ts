@@ -11,6 +11,7 @@ import { LARGE_BODY } from '../limits/message-intake.ts'
 import type { Front } from '../request/front.ts'
 import type { Refusal } from '../request/refusal.ts'
 import { JSON_TYPE, negotiate } from './accept.ts'
+import type { AccessLog } from './access-log.ts'
 import type { Cors } from './browsers/cors.ts'
 import { refusal, requestErrors, writeAnswer, type Answer } from './answers.ts'
 import { declaredBytes, textOf } from './body.ts'
@@ -19,8 +20,12 @@ import type { InFlight } from './in-flight.ts'
 import { badRequest } from './request-errors.ts'
 import type { HandleRequest } from './request-handler.ts'
 
-/** `isKnownHost` absent: all hosts are answered. */
-export type RequestChecks = { readonly isKnownHost: IsKnownHost | undefined; readonly cors: Cors }
+/** `isKnownHost` absent: all hosts are answered. `accessLog` absent: there is none. */
+export type RequestChecks = {
+  readonly isKnownHost: IsKnownHost | undefined
+  readonly cors: Cors
+  readonly accessLog?: AccessLog | undefined
+}
 
 /** `path`: that of the API. */
 export type ListenerOptions = { readonly path: string; readonly bodyBytesMax: number }
@@ -29,13 +34,14 @@ export type ListenerOptions = { readonly path: string; readonly bodyBytesMax: nu
 export function makeRequestListener(
   front: Front,
   inFlight: InFlight,
-  { isKnownHost, cors }: RequestChecks,
+  { isKnownHost, cors, accessLog }: RequestChecks,
   { path, bodyBytesMax }: ListenerOptions,
   handle: HandleRequest,
   route: RequestListener,
 ): RequestListener<typeof IncomingMessage, typeof ServerResponse<IncomingMessage>> {
   return (request, response) => {
     inFlight.track(response)
+    accessLog?.(request, response)
     holdBody(front.heldBytes, request, response, bodyBytesMax)
     const { host } = request.headers
     if (host === undefined && request.httpVersion === '1.1') return writeAnswer(response, NO_HOST)

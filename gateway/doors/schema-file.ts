@@ -11,10 +11,10 @@ import { NOT_STORED, refusal } from './answers.ts'
 export type SchemaFileOptions = {
   /** The setting that hides the schema from clients, such as `server.introspection: false`. Absent: clients may read it. */
   readonly schemaHiddenBy?: string | undefined
-  /** The SDL at the path itself. Absent: the printed schema of the engine. */
-  readonly apiSdl?: string
+  /** The SDL at the path itself, at this moment. Absent: the printed schema of the engine. */
+  readonly apiSdl?: () => string
   /** The SDL of each subgraph in this process, by name. Default: none. */
-  readonly subgraphSdls?: ReadonlyMap<string, string>
+  readonly subgraphSdls?: () => ReadonlyMap<string, string>
 }
 
 /** `engine.schema` changes with the graph. */
@@ -22,13 +22,13 @@ export function addSchemaRoute(
   app: FastifyInstance,
   path: string,
   engine: { readonly schema: GraphQLSchema },
-  { schemaHiddenBy, apiSdl, subgraphSdls = new Map() }: SchemaFileOptions,
+  { schemaHiddenBy, apiSdl, subgraphSdls = () => new Map() }: SchemaFileOptions,
 ): void {
   const printed = new WeakMap<GraphQLSchema, string>()
 
   function apiText(): string {
     const { schema } = engine
-    const text = apiSdl ?? printed.get(schema) ?? printSchema(schema)
+    const text = apiSdl?.() ?? printed.get(schema) ?? printSchema(schema)
     printed.set(schema, text)
     return text
   }
@@ -38,8 +38,8 @@ export function addSchemaRoute(
     if (schemaHiddenBy !== undefined)
       return refuse(reply, 403, new TidemarkError('FORBIDDEN', `clients may not read this schema (${schemaHiddenBy}): use tidemark schema`))
     const { subgraph } = query
-    const text = subgraph === undefined ? apiText() : subgraphSdls.get(String(subgraph))
-    if (text === undefined) return refuse(reply, 404, noSubgraph(String(subgraph), [...subgraphSdls.keys()]))
+    const text = subgraph === undefined ? apiText() : subgraphSdls().get(String(subgraph))
+    if (text === undefined) return refuse(reply, 404, noSubgraph(String(subgraph), [...subgraphSdls().keys()]))
     return reply.type('text/plain; charset=utf-8').send(`${text}\n`)
   })
 }

@@ -8,13 +8,14 @@ import type { FastifyInstance } from 'fastify'
 import { systemClock, type Clock } from '../../core/clock.ts'
 import type { Config } from '../../config/config.ts'
 import type { Engine } from '../operation/engine.ts'
+import { makeAccessLog } from './access-log.ts'
+import { addOperatorPages, HEALTH_ONLY_PATHS, makeAdmin, NO_ADMIN, operatorPaths } from './admin.ts'
 import { compressReplies, makeCompression } from './compression.ts'
 import { makeCors, type CorsOptions } from './browsers/cors.ts'
 import { drain } from './drain.ts'
 import { makeGraphiql } from '../pages/graphiql.ts'
-import { addConsoleRoutes, CONSOLE_STATE_PATH, CONSOLE_VIEWER_PATH } from '../pages/console-routes.ts'
 import { addPageRoutes, PAGE_PATHS, type PageName } from '../pages/routes.ts'
-import { addHealthRoutes, HEALTH_PATHS } from './health.ts'
+import { addHealthRoutes } from './health.ts'
 import { hostRefused, makeHostCheck } from './browsers/hosts.ts'
 import { makeHttp, type HttpOptions } from './http.ts'
 import { makeInFlight } from './in-flight.ts'
@@ -23,7 +24,7 @@ import { makeOriginCheck, originRefused } from './browsers/origins.ts'
 import { makeApp, makeFailureOf } from './request-errors.ts'
 import { makeRequestHandler } from './request-handler.ts'
 import { makeRequestListener } from './request-listener.ts'
-import { addApiRoutes, addMetricsRoute } from './routes.ts'
+import { addApiRoutes } from './routes.ts'
 import { addSchemaRoute, type SchemaFileOptions } from './schema-file.ts'
 import { timeouts } from './slow-clients.ts'
 import { makeSse } from './sse.ts'
@@ -56,6 +57,10 @@ export type ServerOptions = Pick<Config['server'], 'host' | 'port' | 'mode' | 'b
     readonly webSockets?: boolean
     /** Default: none. */
     readonly pages?: readonly PageName[] | undefined
+    /** The listener of metrics and the console. Default: that of the API. */
+    readonly admin?: Config['server']['admin']
+    /** Default false. */
+    readonly accessLog?: boolean
   }
 
 export type GatewayServer = {
@@ -78,6 +83,7 @@ export function makeServer(
   const apiPaths = options.atRoot === true ? [GRAPHQL_PATH, '/'] : [GRAPHQL_PATH]
   const isKnownHost = mode === 'development' ? makeHostCheck([options.host, ...(options.hosts ?? [])]) : undefined
   const cors = makeCors(options.cors, mode, log)
+  const accessLog = options.accessLog === true ? makeAccessLog(log) : undefined
 
   const inFlight = makeInFlight()
   const front = makeFront(engine, mode, collaborators)
@@ -95,19 +101,20 @@ export function makeServer(
     serverFactory: (route: RequestListener) =>
       createServer(
         nodeOptions,
-        makeRequestListener(front, inFlight, { isKnownHost, cors }, { path: GRAPHQL_PATH, bodyBytesMax }, handle, route),
+        makeRequestListener(front, inFlight, { isKnownHost, cors, accessLog }, { path: GRAPHQL_PATH, bodyBytesMax }, handle, route),
       ),
   }
-  const pages = options.pages ?? []
-  const console = pages.includes('console') ? collaborators.console : undefined
+  const { admin } = options
+  const pages = (options.pages ?? []).filter((page) => page !== 'console' || admin === undefined)
+  const operatorPages = (options.pages ?? []).filter((page) => page === 'console')
   const paths = {
     ...Object.fromEntries(pages.map((page) => [PAGE_PATHS[page], ['GET', 'HEAD']])),
     ...Object.fromEntries(apiPaths.map((path) => [path, ['GET', 'POST']])),
     [SCHEMA_PATH]: ['GET', 'HEAD'],
-    ...(console === undefined ? {} : { [CONSOLE_STATE_PATH]: ['GET', 'HEAD'], [CONSOLE_VIEWER_PATH]: ['GET', 'HEAD'] }),
-    ...HEALTH_PATHS,
+    ...(admin === undefined ? operatorPaths(operatorPages) : {}),
+    ...HEALTH_ONLY_PATHS,
   }
-  const app = makeApp(routing, { paths, advice: placesWith(pages), bodyBytesMax }, failureOf)
+  const app = makeApp(routing, { paths, advice: placesWith(pages, admin === undefined), bodyBytesMax }, failureOf)
   compressReplies(app, compression)
   addApiRoutes(app, apiPaths, handle, mode === 'development' ? makeGraphiql(GRAPHQL_PATH) : undefined)
   addSchemaRoute(app, SCHEMA_PATH, engine, options)
@@ -117,9 +124,12 @@ export function makeServer(
     () => !inFlight.isOpen(),
     log,
   )
-  addMetricsRoute(app, front.metrics, collaborators.metricsOfAll)
+  if (admin === undefined) addOperatorPages(app, front, collaborators, operatorPages)
   addPageRoutes(app, pages, (path) => apiPaths.includes(path))
-  if (console !== undefined) addConsoleRoutes(app, front, console)
+  const operators =
+    admin === undefined
+      ? NO_ADMIN
+      : makeAdmin(admin, front, collaborators, operatorPages, { isKnownHost, isOpen: inFlight.isOpen, bodyBytesMax }, failureOf)
 
   const isAllowedOrigin = mode === 'development' ? makeOriginCheck(options.cors?.origins ?? [], mode) : undefined
   const webSockets =
@@ -138,6 +148,7 @@ export function makeServer(
         })
 
   async function listen(): Promise<{ readonly url: string }> {
+    await operators.listen()
     try {
       await app.listen({ host: options.host, port: options.port })
     } catch (error) {
@@ -149,16 +160,16 @@ export function makeServer(
   let closed: Promise<void> | undefined
   return {
     listen,
-    close: () => (closed ??= drain(app, inFlight, sse, webSockets, log, clock, { drainDelayMs, drainMaxMs })),
+    close: () => (closed ??= drain(app, inFlight, sse, webSockets, log, clock, { drainDelayMs, drainMaxMs }).then(() => operators.close())),
   }
 }
 
 const NO_WEB_SOCKETS: WebSockets = { drain: () => Promise.resolve(), terminate: () => undefined }
 
 /** For a caller of an unknown path. */
-function placesWith(pages: readonly PageName[]): string {
+function placesWith(pages: readonly PageName[], hasMetrics: boolean): string {
   const shown = pages.map((page) => PAGE_PATHS[page]).join(', ')
-  return `the API is at ${GRAPHQL_PATH}, its schema at ${SCHEMA_PATH}, health at /health/live and /health/ready, metrics at /metrics${shown === '' ? '' : `, web pages at ${shown}`}`
+  return `the API is at ${GRAPHQL_PATH}, its schema at ${SCHEMA_PATH}, health at /health/live and /health/ready${hasMetrics ? ', metrics at /metrics' : ''}${shown === '' ? '' : `, web pages at ${shown}`}`
 }
 
 /** The address at which a client on this machine reaches the server. */

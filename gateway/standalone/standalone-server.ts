@@ -17,6 +17,7 @@ import type { Config } from '../../config/config.ts'
 import type { ErrorCode } from '../../core/errors.ts'
 import type { Viewer } from '../../core/viewer.ts'
 import { callerKey } from '../request/caller.ts'
+import type { Engine } from '../operation/engine.ts'
 import type { Collaborators } from '../request/front.ts'
 import { IDENTITY_HEADER } from '../identity/identity-header.ts'
 import { makeAdmission } from '../limits/admission.ts'
@@ -27,24 +28,36 @@ import { makeStandaloneEngine, type Execute, type StandaloneEngineOptions } from
 
 export type StandaloneServerOptions = ServerOptions & StandaloneEngineOptions & { readonly persisted: Config['persisted'] }
 
+/** A schema with its SDL and the function that runs its operations. */
+export type Served = { readonly schema: GraphQLSchema; readonly sdl: string; readonly execute: Execute }
+
+export type StandaloneServer = GatewayServer & {
+  /** Operations are prepared for this schema from now on. Those that are prepared end on the schema before. */
+  swap(next: Served): void
+}
+
 export function makeStandaloneServer(
   schema: GraphQLSchema,
   execute: Execute,
   options: StandaloneServerOptions,
   collaborators: Collaborators,
-): GatewayServer {
+): StandaloneServer {
   const admission = makeAdmission(ADMISSION)
   const callers = new WeakMap<object, string>()
-  const admitted: Execute = async (document, variables, context, cost) => {
-    const leave = await admission.enter(callers.get(context) ?? '', cost)
-    if (leave === undefined) return { errors: [tooMuchWaits()] }
-    try {
-      return await execute(document, variables, context, cost)
-    } finally {
-      leave()
+  const admitted =
+    (run: Execute): Execute =>
+    async (document, variables, context, cost) => {
+      const leave = await admission.enter(callers.get(context) ?? '', cost)
+      if (leave === undefined) return { errors: [tooMuchWaits()] }
+      try {
+        return await run(document, variables, context, cost)
+      } finally {
+        leave()
+      }
     }
-  }
-  const engine = makeStandaloneEngine(schema, admitted, options)
+  const engineOf = (served: Served): Engine =>
+    makeStandaloneEngine(served.schema, admitted(served.execute), { ...options, sdl: served.sdl })
+  const engine = engineOf({ schema, sdl: options.sdl, execute })
   const { mode } = options.persisted
   const persisted = makePersisted(
     engine,
@@ -69,6 +82,7 @@ export function makeStandaloneServer(
   )
   return {
     listen: server.listen,
+    swap: (next) => void Object.assign(engine, engineOf(next)),
     async close() {
       await server.close()
       await persisted.close()

@@ -17,6 +17,7 @@ import { makeSupergraphMetrics } from './metrics.ts'
 import { startReloading, type GraphCheck, type ReloadResult } from './reload.ts'
 import { makeRemotes, type ClosableTransport } from './remotes.ts'
 
+/** `sdl` and `schema` may change while the process runs. A reload then serves them. */
 export type LocalSubgraph = { readonly name: string; readonly sdl: string; readonly schema: GraphQLSchema }
 
 export type SupergraphOptions = GatherOptions & {
@@ -62,8 +63,8 @@ export async function openSupergraph(
   parts: SupergraphParts,
 ): Promise<Supergraph> {
   const { clock, log, observe = (_, transport) => transport } = parts
-  const sdls = ours.map(({ name, sdl }) => ({ name, sdl }))
-  const locals = new Map(ours.map(({ name, schema }) => [name, observe(name, localTransport(schema, options.engine))]))
+  const sdls = () => ours.map(({ name, sdl }) => ({ name, sdl }))
+  const locals = makeLocals(ours, (name, schema) => observe(name, localTransport(schema, options.engine)))
   const remotes = makeRemotes(makeRemote, (err) => log.warn({ err }, 'connections to a subgraph did not close cleanly'))
 
   function makeRemote(name: string, url: string): ClosableTransport {
@@ -77,7 +78,7 @@ export async function openSupergraph(
   }
 
   function build(gathered: GatheredSchemas): { loaded: LoadedSupergraph; candidate: Candidate } {
-    const loaded = loadSupergraph(gathered, sdls)
+    const loaded = loadSupergraph(gathered, sdls())
     const held = loaded.placements.map(({ name, url }) => ({ name, ...reach(name, url) }))
     const release = () => held.forEach((each) => each.release())
     const generation = makeGeneration()
@@ -91,11 +92,15 @@ export async function openSupergraph(
   }
 
   function reach(name: string, url: string | undefined): ReturnType<typeof remotes.acquire> {
-    const local = url === undefined ? locals.get(name) : undefined
+    const local = url === undefined ? locals.of(name) : undefined
     return local === undefined ? remotes.acquire(name, url ?? '') : { transport: local, release() {} }
   }
 
-  const look = () => gather(options.path, sdls, options)
+  // A schema that changes without its SDL has other resolvers, and needs a new engine too.
+  const look = async () => {
+    const gathered = await gather(options.path, sdls(), options)
+    return { ...gathered, fingerprint: `${gathered.fingerprint} ${locals.generation()}` }
+  }
   const first = await look()
   const { loaded, candidate } = build(first)
   const engine = makeLiveEngine(candidate, clock, options.lingerMs === undefined ? {} : { lingerMs: options.lingerMs })
@@ -104,38 +109,61 @@ export async function openSupergraph(
   const listeners = new Set<() => void>()
   let current = loaded
   serveNow(loaded)
-  const reloader =
-    options.path === undefined
-      ? undefined
-      : startReloading(
-          {
-            gather: look,
-            build,
-            live: engine,
-            checks,
-            metrics,
-            log,
-            swapped(next) {
-              current = next
-              serveNow(next)
-              for (const listener of listeners) listener()
-            },
-          },
-          first,
-          clock,
-          options,
-        )
+  const reloader = startReloading(
+    {
+      gather: look,
+      build,
+      live: engine,
+      checks,
+      metrics,
+      log,
+      swapped(next) {
+        current = next
+        serveNow(next)
+        for (const listener of listeners) listener()
+      },
+    },
+    first,
+    clock,
+    { pollMs: options.path === undefined ? 0 : options.pollMs },
+  )
 
   return {
     engine,
     current: () => current,
     subgraphs: () => current.placements.map((each) => ({ ...each, isDown: each.url !== undefined && remotes.isDown(each.name, each.url) })),
-    reload: (reason) => reloader?.reload(reason) ?? Promise.resolve('unchanged'),
+    reload: reloader.reload,
     addCheck: (check) => void checks.add(check),
     onSwap: (listener) => void listeners.add(listener),
     async close() {
-      await reloader?.close()
+      await reloader.close()
       engine.close()
+    },
+  }
+}
+
+/** The transports of our subgraphs. A schema that changed gets a new one; operations under way end on the old one. */
+function makeLocals(ours: readonly LocalSubgraph[], open: (name: string, schema: GraphQLSchema) => Transport) {
+  const opened = new Map<string, { schema: GraphQLSchema; transport: Transport }>()
+  let generation = 0
+
+  function of(name: string): Transport | undefined {
+    const schema = ours.find((each) => each.name === name)?.schema
+    if (schema === undefined) return undefined
+    const known = opened.get(name)
+    if (known?.schema === schema) return known.transport
+    const transport = open(name, schema)
+    opened.set(name, { schema, transport })
+    generation += 1
+    return transport
+  }
+
+  return {
+    of,
+    /** Grows when a schema has changed. */
+    generation(): number {
+      for (const { name } of ours) of(name)
+      return generation
     },
   }
 }

@@ -16,6 +16,8 @@ import { freePorts } from './ports.ts'
 export type DeploymentOptions = {
   /** Default 1. */
   gateways?: number
+  /** `tidemark start`: a gateway and all jobs in one process. Default 0. */
+  whole?: number
   /** `tidemark job history`. Default 1. */
   jobs?: number
   /** `tidemark job thumbup`. Default 0. */
@@ -52,7 +54,7 @@ export type DeploymentSettings = {
   live?: Record<string, unknown>
   persisted?: Record<string, unknown>
   businesses?: readonly Record<string, unknown>[]
-  stores?: { regions?: number; redis?: Record<string, unknown> }
+  stores?: { regions?: number; redis?: Record<string, unknown>; allow?: readonly string[] }
 }
 
 /** The network between a server and a role, or all roles. */
@@ -61,6 +63,7 @@ export type Link = { name: string; server: OwnServerName; proxy: TcpProxy }
 export type Deployment = {
   servers: OwnServers
   gateways: Role[]
+  whole: Role[]
   jobs: Role[]
   markJobs: Role[]
   seenJobs: Role[]
@@ -131,6 +134,7 @@ export async function startDeployment(options: DeploymentOptions): Promise<Deplo
     const config = makeConfig([{ name: 'deployment', values: settingsOf('direct', servers.redis.port, servers.mariadb.port) }])
     await migrateStores(config, systemClock, silent)
     const gateways = await makeRoles(['gateway'], options.gateways ?? 1)
+    const whole = await makeRoles(['start'], options.whole ?? 0)
     const jobs = await makeRoles(['job', 'history'], options.jobs ?? 1)
     const markJobs = await makeRoles(['job', 'thumbup'], options.markJobs ?? 0)
     const seenJobs = await makeRoles(['job', 'feed-existence'], options.seenJobs ?? 0)
@@ -141,7 +145,20 @@ export async function startDeployment(options: DeploymentOptions): Promise<Deplo
     await Promise.all(roles.map((role) => role.start()))
     const stores = () => openStores(config, systemClock, silent)
     const jobsOfAll = { jobs, markJobs, seenJobs, feedJobs }
-    return { servers, gateways, ...jobsOfAll, subgraphs, seenSubgraphs, feedSubgraphs, roles, links, config, openStores: stores, remove }
+    return {
+      servers,
+      gateways,
+      whole,
+      ...jobsOfAll,
+      subgraphs,
+      seenSubgraphs,
+      feedSubgraphs,
+      roles,
+      links,
+      config,
+      openStores: stores,
+      remove,
+    }
   } catch (error) {
     await remove()
     throw error

@@ -3,6 +3,8 @@
  * - broken: connections end, and new ones end at once, as with a rejecting firewall or a stopped server.
  * - silent: nothing passes, without notice, as with a pulled cable. Once the network is repaired, the delayed data and ends of connections
  *   pass, as with TCP.
+ *
+ * It can also be slow: each chunk of an answer is late.
  */
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
 
@@ -14,6 +16,8 @@ export type TcpProxy = {
   /** The next request arrives, its answer is lost, and then the network is broken. Resolves at that point. */
   loseNextAnswer(): Promise<void>
   mend(): void
+  /** Each chunk of an answer passes this many milliseconds late. 0: at once. */
+  slow(ms: number): void
   /** The number of chunks that clients have sent so far: one per write, if writes are small. */
   sent(): number
   close(): Promise<void>
@@ -27,6 +31,7 @@ export async function makeTcpProxy(targetPort: number): Promise<TcpProxy> {
   let state: State = 'whole'
   let answerLost: (() => void) | undefined
   let sent = 0
+  let lateMs = 0
 
   const server = createServer((client) => {
     if (state === 'broken') {
@@ -48,7 +53,8 @@ export async function makeTcpProxy(targetPort: number): Promise<TcpProxy> {
         cut('broken')
         answerLost()
         answerLost = undefined
-      } else if (!to.write(chunk)) from.pause()
+      } else if (isAnswer && lateMs > 0) setTimeout(() => to.write(chunk), lateMs)
+      else if (!to.write(chunk)) from.pause()
     })
     to.on('drain', () => {
       if (state !== 'silent') from.resume()
@@ -84,6 +90,9 @@ export async function makeTcpProxy(targetPort: number): Promise<TcpProxy> {
         answerLost = resolve
       }),
     mend,
+    slow(ms) {
+      lateMs = ms
+    },
     sent: () => sent,
     async close() {
       for (const socket of sockets) socket.destroy()

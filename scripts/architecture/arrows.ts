@@ -70,9 +70,10 @@ const ARROWS = {
   conformance: ['core'],
   /** The types of the console's answers stand beside the page that reads them. */
   cli: [...PRODUCT, 'pages'],
-  scripts: [...PRODUCT, 'harness'],
-  harness: [...PRODUCT, 'scripts'],
-  test: [...PRODUCT, 'scripts', 'harness', 'examples'],
+  ops: [],
+  scripts: [...PRODUCT, 'harness', 'ops'],
+  harness: [...PRODUCT, 'scripts', 'ops'],
+  test: [...PRODUCT, 'scripts', 'harness', 'examples', 'ops'],
   bench: [...PRODUCT, 'scripts', 'harness'],
   /** The site anchors headings by the function that checks links, or a link could pass the check and lead nowhere. */
   docs: ['scripts'],

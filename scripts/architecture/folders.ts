@@ -4,8 +4,8 @@ import type { Repository } from '../repository.ts'
 import { exportedNames, isModule } from './modules.ts'
 
 const FILES_MAX = 25
-/** Decision records are one numbered list. */
-const LISTS = new Set(['docs/decisions'])
+/** Decision records are one numbered list, and each alert has a page. */
+const LISTS = new Set(['docs/decisions', 'docs/operating/runbooks'])
 
 /** Every benchmark and every attack exports the same entry, and a runner finds the files by their place. */
 const ENTRIES: readonly { path: RegExp; name: string }[] = [

@@ -46,9 +46,17 @@ const SECTIONS: Readonly<Record<string, Introduction>> = {
     title: 'Feed',
     text: 'Posts, follows and home feeds: how long changes stay in the hot store, and their way to the record store.',
   },
+  rewards: {
+    title: 'Rewards of a day',
+    text: 'The rewards for the first events of a day, and the calendar of the day. See [Rewards of a day](../operating/rewards.md).',
+  },
   cache: {
     title: 'Cache',
     text: 'The tiered cache of values that many readers share, and its layout of Memcached pools.',
+  },
+  privacy: {
+    title: 'Privacy',
+    text: 'The keys of reports of erasures. See [Data of a viewer](../operating/privacy.md#the-report).',
   },
   limits: { title: 'Rate limits', text: 'See [Limits](../gateway/limits.md).' },
   live: {

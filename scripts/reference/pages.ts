@@ -8,6 +8,7 @@ import { commandLinePage } from './command-line.ts'
 import { configurationPage, type OtherWays } from './configuration.ts'
 import { errorsPage } from './errors.ts'
 import { metricsPage, readMetrics } from './metrics.ts'
+import { alertsPage, opsFiles } from './ops-files.ts'
 import type { Page } from './page.ts'
 import { topicsAndTablesPage } from './topics-and-tables.ts'
 
@@ -18,6 +19,8 @@ export async function referencePages(): Promise<Page[]> {
     metricsPage(await readMetrics(collectMetrics)),
     commandLinePage(makeProgram()),
     topicsAndTablesPage(),
+    alertsPage(),
+    ...opsFiles(),
   ]
 }
 

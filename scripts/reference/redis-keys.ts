@@ -40,6 +40,11 @@ const HISTORY: Words<ReturnType<typeof makeLayout>> = {
     dirty: { key: (layout) => layout.dirty(0), type: 'sorted set', holds: 'Dirty marks of the region, by the time of the first change.' },
     tombstones: { key: (layout) => layout.tombstones(0), type: 'sorted set', holds: 'Tombstones of the region, by the time of deletion.' },
     rewards: { key: (layout) => layout.rewards(0), type: 'sorted set', holds: 'Rewards that are not in the log yet.' },
+    claimedDay: {
+      key: (layout) => layout.claimedDay(0, VIEWER),
+      type: 'string',
+      holds: 'The last day that the viewer claimed for all businesses (`rewards.firstView: viewer`). The key expires after three days.',
+    },
     version: { key: (layout) => layout.version(0), type: 'string', holds: 'The last version of the region.' },
     channel: {
       key: (layout) => layout.channel(0, VIEWER),

@@ -52,7 +52,7 @@ export type Environment = {
   close(): Promise<void>
 }
 
-const FILE = 'tidemark.mdb'
+export const DATA_FILE = 'tidemark.mdb'
 const FORMAT = '1'
 const TABLES_MAX = 64
 /** Initial address space; the library maps more when the file outgrows it. */
@@ -66,7 +66,7 @@ const READERS_MAX = 512
  */
 export function openEnvironment(folder: string, options: EnvironmentOptions): Environment {
   makeDataFolder(folder)
-  const file = join(folder, FILE)
+  const file = join(folder, DATA_FILE)
   checkDataFile(file)
   const bytesMax = Math.ceil(options.sizeMaxGb * 2 ** 30)
   const root = openFile(folder, file, Math.min(bytesMax, MAP_BYTES_MAX))

@@ -3,7 +3,7 @@
  * each change. A notice may be lost, so followers also poll. While Redis is down the last value stays; when it is back, the next poll has
  * the newest one.
  */
-import type { LiveSetting } from '../../config/live-setting.ts'
+import type { LiveSetting } from '../../config/live/live-setting.ts'
 import type { Clock } from '../../core/clock.ts'
 import { TidemarkError } from '../../core/errors.ts'
 import { followSource, VERSIONS_KEPT, type LiveSource, type LiveValue, type StoredVersion, type Versioned } from '../../core/live-value.ts'

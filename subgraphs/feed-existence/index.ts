@@ -1,7 +1,6 @@
 /** The feed-existence subgraph, wired from the ports: schema object, service, and the parts that its job and its metrics need. */
-import { buildSubgraphSchema } from '@apollo/subgraph'
-import { parse, type GraphQLSchema } from 'graphql'
-import { makeBusinesses } from '../../config/businesses.ts'
+import type { GraphQLSchema } from 'graphql'
+import { makeBusinesses, type Businesses } from '../../config/businesses.ts'
 import type { Config } from '../../config/config.ts'
 import type { Clock } from '../../core/clock.ts'
 import type { ViewerId } from '../../core/domain.ts'
@@ -31,6 +30,7 @@ import type { SharedLookup } from './read/filter-loads.ts'
 import { makeResumeGuard, type ResumeGuardFigures } from './read/resume-guard.ts'
 import { makeSampler, type SampleFigures } from './read/sampler.ts'
 import { makeSeenReads } from './read/unseen.ts'
+import { makeLiveSchema } from '../live-schema.ts'
 import type { ReadTenants } from '../tenant-statistics.ts'
 import { makeExistenceResolvers } from './resolvers.ts'
 import { existenceSdl } from './schema.ts'
@@ -100,11 +100,10 @@ export function makeExistenceSubgraph(
   report: Notices | ((error: unknown) => void),
   { guard = {}, random = systemRandom, nextTurn = makeTurns() }: ExistenceOptions = {},
 ): ExistenceSubgraph {
-  const { existence } = config
   const notices = noticesOf(report)
   const outages = makeOutageNotices(clock, notices)
   const onError = outages.failed
-  const businesses = makeBusinesses(config.businesses)
+  const businesses = makeBusinesses(() => config.businesses)
   const guarded = guardSeenStores(clock, stores, guard, outages.opened, (error) => outages.openedOf('hotStore', error))
   outages.follow({ breakers: breakersOf(guarded) })
 
@@ -125,9 +124,13 @@ export function makeExistenceSubgraph(
   const repairs = makeRepairs(clock, repair, (viewer) => cache.forget(viewer), onError)
   const cache = makeFilterCache(clock, guarded.records, shareLoads, cacheOptionsOf(config, legacy), repairs.note)
   guarded.breakers.hotStore.onClose(cache.distrust)
-  const onStaged = legacy?.writeBack?.note
-  const { staging, rewards, arrears, ...writePath } = makeWritePath(clock, stores, guarded, config, { guard, fold, onStaged, onError })
-  const sampler = makeSampler(random, existence.sampleEvery, stores.history, onError)
+  const { staging, rewards, arrears, ...writePath } = makeWritePath(clock, stores, guarded, config, {
+    guard,
+    fold,
+    onStaged: legacy?.writeBack?.note,
+    onError,
+  })
+  const sampler = makeSampler(random, config.existence.sampleEvery, stores.history, onError)
   const reads = makeSeenReads(guarded.hot, cache, sampler.sample, random, arrears, legacy?.reads)
   const resumes = makeResumeGuard(reads)
   const sources = {
@@ -141,22 +144,21 @@ export function makeExistenceSubgraph(
     rewards,
     onUnreadable: repairs.note,
   }
-  const service = makeExistenceService(clock, businesses, sources, existence)
-  /** Filters hold all businesses of a viewer, so no business has rows of its own. */
-  const tenants: ReadTenants = () =>
-    businesses.all.map(({ name, number }) => ({
-      ...{ business: name, stored: undefined, downMs: outages.downMs() },
-      ...service.writes.of(number),
-    }))
-  const sdl = existenceSdl(config.businesses)
-  let schema: GraphQLSchema | undefined
+  const service = makeExistenceService(clock, businesses, sources, config.existence)
+  const tenants = tenantsOf(businesses, outages, service)
+  const live = makeLiveSchema(
+    () => config.businesses,
+    existenceSdl,
+    () => makeExistenceResolvers(businesses, service, tenants),
+  )
 
   return {
     name: 'feed-existence',
-    sdl,
-    /** Built on first use: a worker does not need it, nor does a simulation that starts thousands of processes. */
+    get sdl() {
+      return live.sdl
+    },
     get schema() {
-      return (schema ??= buildSubgraphSchema([{ typeDefs: parse(sdl), resolvers: makeExistenceResolvers(businesses, service, tenants) }]))
+      return live.schema
     },
     service,
     makeLoaders: makeExistenceLoaders(reads.reasons),
@@ -190,6 +192,19 @@ export function makeExistenceSubgraph(
     }),
     tenants,
   }
+}
+
+/** Filters hold all businesses of a viewer, so no business has rows of its own. */
+function tenantsOf(
+  businesses: Businesses,
+  outages: Pick<ReturnType<typeof makeOutageNotices>, 'downMs'>,
+  service: ExistenceService,
+): ReadTenants {
+  return () =>
+    businesses.all.map(({ name, number }) => ({
+      ...{ business: name, stored: undefined, downMs: outages.downMs() },
+      ...service.writes.of(number),
+    }))
 }
 
 function shareLoads(load: Parameters<SharedLookup>[0]): ReturnType<SharedLookup> {

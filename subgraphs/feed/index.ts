@@ -9,7 +9,7 @@ import type { CacheFigures, TieredCache } from '../../cache/tiered-cache.ts'
 import type { Config } from '../../config/config.ts'
 import { postBusinessOf, rememberMsOf } from '../../config/feed.ts'
 import type { Clock } from '../../core/clock.ts'
-import type { ViewerId } from '../../core/domain.ts'
+import type { BusinessNumber, ViewerId } from '../../core/domain.ts'
 import type { Degraded, StoreName } from '../../core/outage/degraded.ts'
 import type { GuardOptions } from '../../core/outage/guard.ts'
 import type { WrittenReport } from '../../core/written-reports.ts'
@@ -131,20 +131,7 @@ export function makeFeedSubgraph(
           for (const store of own) degraded.add(store)
           return found.map((post) => post ?? (own.size > 0 ? null : undefined))
         },
-        async counts(ids, degraded) {
-          const counts = await counters.getMany(
-            ids.map((oid) => ({ business: business.number, oid })),
-            degraded,
-          )
-          return counts as (PostCounts | null)[]
-        },
-        async postCounts(users, degraded) {
-          const counts = await counters.getMany(
-            users.map((oid) => ({ business: USERS, oid })),
-            degraded,
-          )
-          return counts.map((each) => each?.['post'] ?? null)
-        },
+        ...countsOf(counters, business.number),
         follows: lists.follows,
         followerCounts: marks.followerCounts,
         followingCounts: lists.followingCounts,
@@ -152,7 +139,13 @@ export function makeFeedSubgraph(
       freshness.moment,
     ),
     countReads: reads.take,
-    erase: (viewer) => eraseViewer(clock, viewer, { ...stores, service, writeBack, follows: marks }, { regions, keepMs: feed.keepMs }),
+    erase: (viewer) =>
+      eraseViewer(
+        clock,
+        viewer,
+        { ...stores, service, follows: marks, persist: steps.persist, persistCounts: steps.counters.persist },
+        { regions, keepMs: feed.keepMs },
+      ),
     startJob: () => startFeedJob(clock, stores, steps, { ...feed, regions }, onError, notices.parked),
     async drain() {
       await settled()
@@ -171,6 +164,20 @@ export function makeFeedSubgraph(
       hotCalls: guarded.hotCalls(),
       outages: outagesOf(guarded),
     }),
+  }
+}
+
+/** The loads of counts of posts, and of posts of users. */
+function countsOf(counters: Pick<ReturnType<typeof makeFeedWritePath>['counters'], 'getMany'>, business: BusinessNumber) {
+  return {
+    async counts(ids: readonly PostId[], degraded: Degraded) {
+      const keys = ids.map((oid) => ({ business, oid }))
+      return (await counters.getMany(keys, degraded)) as (PostCounts | null)[]
+    },
+    async postCounts(users: readonly ViewerId[], degraded: Degraded) {
+      const keys = users.map((oid) => ({ business: USERS, oid }))
+      return (await counters.getMany(keys, degraded)).map((each) => each?.['post'] ?? null)
+    },
   }
 }
 

@@ -3,11 +3,14 @@
  * (`resolvers.ts`), so a batch of reports costs one plain object per report.
  */
 import type { Businesses, HistoryBusiness } from '../../config/businesses.ts'
-import type { ProgressChange, ProgressKey, ProgressRecord, TimelineEntry } from '../../core/domain.ts'
+import { ALL_BUSINESSES, type ProgressChange, type ProgressKey, type ProgressRecord, type TimelineEntry } from '../../core/domain.ts'
 import { keyText } from '../../core/progress-key.ts'
+import { dayTokenOf, type RewardRules } from '../../core/rewards.ts'
+import { shownReward } from './shown-reward.ts'
 import { connectionOf } from '../connection.ts'
 import { knownSubject, type SubjectEntity } from '../subjects.ts'
 import type { UserError } from '../user-errors.ts'
+import type { RewardEventPage } from '../../writeback/reward-events.ts'
 import { encodeCursor } from './model/places.ts'
 import { tokenOf } from './read/change-stream.ts'
 import { placeOf, type TimelinePage } from './read/timeline.ts'
@@ -32,7 +35,7 @@ export type ReportPayload = {
 
 export const NO_USER_ERRORS: readonly UserError[] = []
 
-export function makeHistoryAnswers(businesses: Businesses) {
+export function makeHistoryAnswers(businesses: Businesses, rules: RewardRules) {
   function historyOf(page: TimelinePage, hasPreviousPage: boolean) {
     return connectionOf(page.entries.map(edgeOf), page, hasPreviousPage)
   }
@@ -55,11 +58,28 @@ export function makeHistoryAnswers(businesses: Businesses) {
   }
 
   function changeOf(change: ProgressChange) {
-    const { name, entity } = configured(change.business)
     const token = tokenOf(change)
-    if (change.kind === 'cleared') return { kind: 'CLEARED', business: name, subject: null, token }
+    if (change.kind === 'paused') return { kind: 'SETTINGS_CHANGED', business: '', settings: { paused: change.paused }, token }
+    if (change.kind === 'day') return { kind: 'FIRST_OF_DAY', business: nameOf(change.business), dayToken: tokenOfDay(change), token }
+    const { name, entity } = configured(change.business)
+    if (change.kind === 'cleared') return { kind: 'CLEARED', business: name, token }
     if (change.kind === 'deleted') return { kind: 'DELETED', business: name, subject: knownSubject(entity, change.oid, NO_PROGRESS), token }
     return { kind: 'REPORTED', business: name, subject: knownSubject(entity, change.oid, change), token }
+  }
+
+  function rewardEventsOf({ events, missedCount, hasNextPage }: RewardEventPage, hasPreviousPage: boolean) {
+    const edges = events.map(({ cursor, reward }) => ({ cursor, node: shownReward(reward, businesses) }))
+    return { ...connectionOf(edges, { hasNextPage }, hasPreviousPage), missedCount }
+  }
+
+  /** Null if first views are not rewarded by this process: its configuration is not that of the process that claimed the day. */
+  function tokenOfDay({ viewer, business, day }: Extract<ProgressChange, { kind: 'day' }>): string | null {
+    const rule = rules('FIRST_VIEW', business)
+    return rule?.business === business ? dayTokenOf(viewer, rule, day) : null
+  }
+
+  function nameOf(business: number): string {
+    return business === ALL_BUSINESSES ? '' : configured(business).name
   }
 
   function configured(number: number): HistoryBusiness {
@@ -68,7 +88,7 @@ export function makeHistoryAnswers(businesses: Businesses) {
     return business
   }
 
-  return { historyOf, subjectOf, changeOf }
+  return { historyOf, subjectOf, changeOf, rewardEventsOf }
 }
 
 export type Progress = Pick<ProgressRecord, 'position' | 'duration' | 'viewedAt' | 'finished'> & { key: ProgressKey; device: string | null }

@@ -1,10 +1,10 @@
 /** The history subgraph, wired from the ports: schema object, write path, and the parts that its job and its metrics need. */
-import { buildSubgraphSchema } from '@apollo/subgraph'
-import { parse, type GraphQLSchema } from 'graphql'
+import type { GraphQLSchema } from 'graphql'
 import type { WriteBackFigures } from '../../writeback/write-back.ts'
 import { makeBusinesses } from '../../config/businesses.ts'
 import type { Clock } from '../../core/clock.ts'
 import type { Config } from '../../config/config.ts'
+import { makeRewardRules } from '../../config/reward-rules.ts'
 import { noteLack, type Degraded, type StoreName } from '../../core/outage/degraded.ts'
 import type { GuardedStores } from './stores/guarded.ts'
 import type { RecordReadsFigures } from '../../core/outage/record-reads.ts'
@@ -13,7 +13,9 @@ import type { MayHavePlayed } from '../../loaders/progress.ts'
 import { openChangeStream } from './read/change-stream.ts'
 import { startHistoryJob, type HistoryJob } from './persist/job.ts'
 import { makeOutageNotices, noticeReplays, noticesOf, type Notices } from '../../writeback/notices.ts'
+import { makeLiveSchema } from '../live-schema.ts'
 import type { ReadTenants } from '../tenant-statistics.ts'
+import { readRewardEvents } from '../../writeback/reward-events.ts'
 import { makeHistoryResolvers } from './resolvers.ts'
 import { historySdl } from './schema.ts'
 import type { HistoryFigures, HistoryService } from './write/service.ts'
@@ -76,7 +78,8 @@ export function makeHistorySubgraph(
   const journals = stores.journals === undefined ? undefined : noticeReplays(clock, stores.journals, notices)
   const { hot, log, records } = stores
   const { history } = config
-  const businesses = makeBusinesses(config.businesses)
+  const businesses = makeBusinesses(() => config.businesses)
+  const rules = makeRewardRules(config.rewards, businesses)
   const { guarded, writeBack, service, quotas, mayLack, persist, drain } = makeWritePath(
     clock,
     businesses,
@@ -84,6 +87,7 @@ export function makeHistorySubgraph(
     {
       regions: config.stores.regions,
       timelineCap: history.timelineCap,
+      rules,
       purgeRowsMax: PURGE_ROWS_MAX,
       aggregator: { keysMax: history.flushKeysMax, ageMaxMs: history.flushAgeMaxMs, heldMax: history.aggregatorKeysMax },
       flusher: { directMax: DIRECT_PERSISTS_MAX, directWaitingMax: DIRECT_PERSISTS_WAITING_MAX },
@@ -99,21 +103,27 @@ export function makeHistorySubgraph(
       ...{ business: name, stored: quotas.storedOf(number, measure), downMs: outages.downMs() },
       ...quotas.writes.of(number),
     }))
-  const resolvers = makeHistoryResolvers(businesses, service, {
-    async timeline(viewer, numbers, before, first, degraded) {
-      noteLack([viewer], mayLack, degraded)
-      return readTimeline(guarded.hot, guarded.records, viewer, numbers, before, first, degraded)
-    },
-    changes: (viewer, since, degraded) => openChangeStream(service, guarded.hot, businesses, clock, viewer, since, degraded),
-    isLogDown: guarded.breakers.log.isOpen,
-    tenants,
-  })
-  const sdl = historySdl(config.businesses)
+  const makeResolvers = () =>
+    makeHistoryResolvers(businesses, rules, service, {
+      async timeline(viewer, numbers, before, first, degraded) {
+        noteLack([viewer], mayLack, degraded)
+        return readTimeline(guarded.hot, guarded.records, viewer, numbers, before, first, degraded)
+      },
+      changes: (viewer, since, degraded) => openChangeStream(service, guarded.hot, businesses, clock, viewer, since, degraded),
+      rewardEvents: (after, first) => readRewardEvents(guarded.log, after, first),
+      isLogDown: guarded.breakers.log.isOpen,
+      tenants,
+    })
+  const live = makeLiveSchema(() => config.businesses, historySdl, makeResolvers)
 
   return {
     name: 'history',
-    sdl,
-    schema: buildSubgraphSchema([{ typeDefs: parse(sdl), resolvers }]),
+    get sdl() {
+      return live.sdl
+    },
+    get schema() {
+      return live.schema
+    },
     service,
     makeLoaders: makeLoaders(guarded.hot, guarded.records, help.mayHavePlayed, mayLack),
     startJob: () =>

@@ -2,13 +2,14 @@
  * Validation of client input. Every rule about a single input is here and throws a `TidemarkError` that says how to fix the input. Batches
  * catch errors per input, so the valid inputs of a batch still count.
  */
-import type { Businesses } from '../../config/businesses.ts'
+import { requireEnabled, type Businesses } from '../../config/businesses.ts'
 import { countedTime, orderAhead, type TimesAhead } from '../../core/clock-differences.ts'
-import { dayOf, dayTokenOf } from '../../core/day-token.ts'
+import { dayOf } from '../../core/days.ts'
 import type { BusinessNumber, ProgressRecord, ViewerId } from '../../core/domain.ts'
 import { TidemarkError } from '../../core/errors.ts'
 import { checkInputCount, checkMoment } from '../../core/input-limits.ts'
 import { ID_BYTES_MAX, checkId } from '../../core/keys.ts'
+import { dayTokenOf, claimOf, DEFAULT_RULES, type RewardRules } from '../../core/rewards.ts'
 import { rankOf } from './model/merge.ts'
 import { SCOPE_WRITE_ANY, type Viewer } from '../../core/viewer.ts'
 import type { ProgressWrite } from './stores/hot-store.ts'
@@ -42,12 +43,13 @@ export function checkReports(
   viewer: Viewer,
   businesses: Businesses,
   now: number,
+  rules: RewardRules = DEFAULT_RULES,
 ): (CheckedReport | Rejected)[] {
   checkInputCount(inputs.length, 'reports')
   const times = inputs.map(({ viewedAt }) => viewedAt)
   // A single time has no order to keep.
   const ahead = times.length > 1 ? orderAhead(times, now) : undefined
-  return inputs.map((input) => orReject(() => checkReport(input, viewer, businesses, now, ahead)))
+  return inputs.map((input) => orReject(() => checkReport(input, viewer, businesses, now, ahead, rules)))
 }
 
 /** The write for an input. Throws with the code for the payload. */
@@ -57,8 +59,9 @@ export function checkReport(
   businesses: Businesses,
   now: number,
   ahead?: TimesAhead,
+  rules: RewardRules = DEFAULT_RULES,
 ): CheckedReport {
-  const business = businesses.byName(input.business)
+  const business = requireEnabled(businesses.byName(input.business))
   const viewerId = reportedViewer(input, viewer)
   checkId(input.id, 'id')
   const position = checkExtent(input.position, 'position')
@@ -79,8 +82,10 @@ export function checkReport(
     decisive: business.conflict === 'newest' && !glance,
     isNow: given >= now,
   }
-  const day = dayOf(now)
-  return input.dayToken === dayTokenOf(viewerId, business.number, day) ? write : { ...write, day }
+  const rule = rules('FIRST_VIEW', business.number)
+  if (rule === undefined) return write
+  const day = dayOf(rule.timeZone, now)
+  return input.dayToken === dayTokenOf(viewerId, rule, day) ? write : { ...write, ...claimOf(rule, day) }
 }
 
 function reportedViewer(input: ReportProgressInput, viewer: Viewer): ViewerId {

@@ -2,9 +2,11 @@
 import type { Businesses, HistoryBusiness } from '../../config/businesses.ts'
 import type { Degraded } from '../../core/outage/degraded.ts'
 import type { Place, ProgressChange, ProgressKey, ViewerId } from '../../core/domain.ts'
+import type { RewardRules } from '../../core/rewards.ts'
 import { decodeCursor } from './model/places.ts'
-import { requireViewer, type Viewer } from '../../core/viewer.ts'
 import { bigCount } from '../big-count.ts'
+import { requireScope, requireViewer, SCOPE_REWARDS_READ, type Viewer } from '../../core/viewer.ts'
+import type { RewardEventPage } from '../../writeback/reward-events.ts'
 import { knownOf, subjectId, subjectResolvers, subjectsOf } from '../subjects.ts'
 import { tenantAnswers, type ReadTenants } from '../tenant-statistics.ts'
 import { timestamp } from '../timestamp.ts'
@@ -24,12 +26,13 @@ export type HistoryReads = {
     degraded: Degraded,
   ): Promise<TimelinePage>
   changes(viewer: Viewer, since: string | undefined, degraded: Degraded): Promise<AsyncIterableIterator<ProgressChange>>
+  rewardEvents(after: string | undefined, first: number): Promise<RewardEventPage>
   isLogDown(): boolean
   tenants: ReadTenants
 }
 
-export function makeHistoryResolvers(businesses: Businesses, service: HistoryService, reads: HistoryReads) {
-  const { historyOf, subjectOf, changeOf } = makeHistoryAnswers(businesses)
+export function makeHistoryResolvers(businesses: Businesses, rules: RewardRules, service: HistoryService, reads: HistoryReads) {
+  const { historyOf, subjectOf, changeOf, rewardEventsOf } = makeHistoryAnswers(businesses, rules)
   const query = {
     subjects: (_: unknown, args: { business: string; ids: string[] }) => subjectsOf(businesses, args),
     async viewerHistory(_: unknown, args: { businesses?: string[] | null; first: number; after?: string | null }, context: HistoryContext) {
@@ -41,6 +44,11 @@ export function makeHistoryResolvers(businesses: Businesses, service: HistorySer
       return historyOf(page, before !== undefined)
     },
     historyTenants: (_: unknown, __: unknown, { viewer }: HistoryContext) => tenantAnswers(reads.tenants, viewer),
+    async rewardEvents(_: unknown, { first, after }: { first: number; after?: string | null }, context: HistoryContext) {
+      requireScope(context.viewer, SCOPE_REWARDS_READ)
+      checkFirst(first)
+      return rewardEventsOf(await reads.rewardEvents(after ?? undefined, first), typeof after === 'string')
+    },
     historySettings: (_: unknown, __: unknown, context: HistoryContext) =>
       service.settings(requireViewer(context.viewer), context.degraded),
   }

@@ -2,7 +2,7 @@
  * The businesses as thumbup sees them. All entity types have thumbup's fields. For a business without likes, the fields are null. For a
  * business with deleted likes, they are null with BUSINESS_DELETED, and the rest of a client's operation still works.
  */
-import { makeBusinesses, type Businesses } from '../../config/businesses.ts'
+import { followed, makeBusinesses, type Businesses } from '../../config/businesses.ts'
 import type { BusinessConfig, Config } from '../../config/config.ts'
 import { FOLLOW_BUSINESS } from '../../config/feed.ts'
 import type { BusinessNumber } from '../../core/domain.ts'
@@ -22,6 +22,7 @@ export const FOLLOWS: BusinessConfig = {
   glanceMax: 0,
   finishedPercent: 95,
   playedFrom: undefined,
+  enabled: true,
   thumbup: { enabled: true, deleted: false, dislikes: false, likesCap: 5_000 },
 }
 
@@ -48,9 +49,12 @@ export function isShown({ thumbup }: BusinessConfig): boolean {
   return thumbup.enabled || thumbup.deleted
 }
 
-export function makeThumbupBusinesses(configured: readonly BusinessConfig[]): ThumbupBusinesses {
-  const served = makeBusinesses(configured.filter(isServed))
-  const others = new Map(configured.filter((business) => !isServed(business)).map((business) => [business.name, business]))
+/** `given`: as for `makeBusinesses`. */
+export function makeThumbupBusinesses(given: readonly BusinessConfig[] | (() => readonly BusinessConfig[])): ThumbupBusinesses {
+  const read = typeof given === 'function' ? given : () => given
+  const served = makeBusinesses(followed(read, (all) => all.filter(isServed)))
+  const others = followed(read, (all) => new Map(all.filter((each) => !isServed(each)).map((business) => [business.name, business])))
+  const deleted = followed(read, (all) => new Set(all.filter(({ thumbup }) => thumbup.deleted).map(({ number }) => number)))
 
   function requireServed({ name, thumbup }: BusinessConfig): void {
     if (!thumbup.deleted) return
@@ -64,10 +68,12 @@ export function makeThumbupBusinesses(configured: readonly BusinessConfig[]): Th
   }
 
   return {
-    configured: makeBusinesses(configured),
-    all: served.all,
+    configured: makeBusinesses(read),
+    get all() {
+      return served.all
+    },
     byName(name) {
-      const other = others.get(name)
+      const other = others().get(name)
       if (other === undefined) return served.byName(name)
       requireServed(other)
       throw new TidemarkError('BUSINESS_UNKNOWN', `business "${name}" has no likes: set its thumbup.enabled in tidemark.yaml`, {
@@ -76,6 +82,8 @@ export function makeThumbupBusinesses(configured: readonly BusinessConfig[]): Th
     },
     requireServed,
     byNumber: served.byNumber,
-    deleted: new Set(configured.filter(({ thumbup }) => thumbup.deleted).map(({ number }) => number)),
+    get deleted() {
+      return deleted()
+    },
   }
 }

@@ -24,6 +24,8 @@ const READ_MAX = 1_000
 /** Dirty marks have the time of their process, whose clock may be ahead. */
 const AHEAD_MS = 3_600_000
 
+const NO_FILLS = { bring: () => Promise.resolve() }
+
 /** `part`: the common stores. */
 export function makeFollowMarks(
   clock: Clock,
@@ -44,8 +46,8 @@ export function makeFollowMarks(
   const everyRegion = [...Array(regions).keys()]
   const { shownCount } = makeShownCounts(counts)
   const sources = { ...guarded, fills, mayLack: writes.mayLack }
-  const likes = (user: ViewerId, before: MarkPlace | undefined, first: number, degraded: Degraded) =>
-    readLikes(sources, user, business, before, first, degraded)
+  const likes = (user: ViewerId, before: MarkPlace | undefined, first: number, degraded: Degraded, isKept = true) =>
+    readLikes(isKept ? sources : { ...sources, fills: NO_FILLS }, user, business, before, first, degraded)
 
   /** Followers whose follow has not ended in the hot store. */
   async function notEnded(keys: readonly MarkKey[]): Promise<ViewerId[]> {
@@ -62,10 +64,10 @@ export function makeFollowMarks(
         return { changed: answer.outcome === 'ACCEPTED' && answer.old !== answer.mark }
       })
     },
-    async all(user, degraded) {
+    async all(user, degraded, isKept) {
       const found: ViewerId[] = []
       for (let before: MarkPlace | undefined; ;) {
-        const page = await likes(user, before, READ_MAX, degraded)
+        const page = await likes(user, before, READ_MAX, degraded, isKept)
         if (page === null) return null
         found.push(...page.entries.map(({ id }) => id))
         before = page.entries.at(-1)
@@ -85,6 +87,9 @@ export function makeFollowMarks(
         if (before === undefined) return
         yield notEnded(page.map(({ id: viewer }) => ({ viewer, business, oid: user })))
       }
+    },
+    async persist(pairs) {
+      await pipeline.persist(pairs.map(({ viewer, user }) => ({ viewer, business, oid: user })))
     },
     async following(user, asked, degraded) {
       const list: MarkList = { kind: 'likes', business, id: user }

@@ -1,6 +1,5 @@
 /** The thumbup subgraph, wired from the ports: schema object, write path, and the parts for its job and its metrics. */
-import { buildSubgraphSchema } from '@apollo/subgraph'
-import { parse, type GraphQLSchema } from 'graphql'
+import type { GraphQLSchema } from 'graphql'
 import type { Clock } from '../../core/clock.ts'
 import type { Config } from '../../config/config.ts'
 import { noteOrThrow, type Degraded } from '../../core/outage/degraded.ts'
@@ -8,6 +7,7 @@ import type { BusinessNumber } from '../../core/domain.ts'
 import { noticesOf, type Notices } from '../../writeback/notices.ts'
 import { systemRandom } from '../../core/random.ts'
 import type { FollowMarks } from '../follow-marks.ts'
+import { makeLiveSchema } from '../live-schema.ts'
 import { makeThumbupLoaders, type ThumbupLoaders } from '../../loaders/thumbup.ts'
 import { FOR_EVERYBODY } from '../audience.ts'
 import { makeThumbupBusinesses } from './businesses.ts'
@@ -65,7 +65,7 @@ export function makeThumbupSubgraph(
   report: Notices | ((error: unknown) => void),
   { guard = {}, random = systemRandom, tenants = new Map(), audience = FOR_EVERYBODY }: ThumbupOptions = {},
 ): ThumbupSubgraph {
-  const businesses = makeThumbupBusinesses(config.businesses)
+  const businesses = makeThumbupBusinesses(() => config.businesses)
   const { common, own, all, partOf } = makeParts(clock, stores, config, noticesOf(report), { guard, random, tenants })
   const quotas = startQuotas(
     clock,
@@ -79,30 +79,31 @@ export function makeThumbupSubgraph(
       ...{ business: name, stored: quotas.storedOf(number, measure), downMs: partOf(number).downMs() },
       ...service.writes.of(number),
     }))
-  const resolvers = makeThumbupResolvers(businesses, service, {
-    tenants: statistics,
-    likers: (business, asked, degraded) => partOf(business).likers(asked, degraded),
-    likes(viewer, business, before, first, degraded) {
-      const { guarded, fills, writes } = partOf(business).pipeline
-      return readLikes({ ...guarded, fills, mayLack: writes.mayLack }, viewer, business, before, first, degraded)
-    },
-    async heldMarks(viewer, subjects, degraded) {
-      const { hot } = partOf(subjects[0]?.business ?? 0).pipeline.guarded
-      try {
-        return await hot.getMarkMany(subjects.map(({ business, oid }) => ({ viewer, business, oid })))
-      } catch (error) {
-        noteOrThrow(error, 'hotStore', degraded)
-        return []
-      }
-    },
-    countsChanged(subjects, degraded) {
-      return partOf(subjects[0]?.business ?? 0).followers.open(subjects, degraded)
-    },
-    isRestricted: audience.isRestricted,
-    mayBeOld: (subject) => partOf(subject.business).pipeline.counts.mayBeOld(subject),
-    isLogDown: (business) => partOf(business).pipeline.guarded.breakers.log.isOpen(),
-  })
-  const sdl = thumbupSdl(config.businesses)
+  const makeResolvers = () =>
+    makeThumbupResolvers(businesses, service, {
+      tenants: statistics,
+      likers: (business, asked, degraded) => partOf(business).likers(asked, degraded),
+      likes(viewer, business, before, first, degraded) {
+        const { guarded, fills, writes } = partOf(business).pipeline
+        return readLikes({ ...guarded, fills, mayLack: writes.mayLack }, viewer, business, before, first, degraded)
+      },
+      async heldMarks(viewer, subjects, degraded) {
+        const { hot } = partOf(subjects[0]?.business ?? 0).pipeline.guarded
+        try {
+          return await hot.getMarkMany(subjects.map(({ business, oid }) => ({ viewer, business, oid })))
+        } catch (error) {
+          noteOrThrow(error, 'hotStore', degraded)
+          return []
+        }
+      },
+      countsChanged(subjects, degraded) {
+        return partOf(subjects[0]?.business ?? 0).followers.open(subjects, degraded)
+      },
+      isRestricted: audience.isRestricted,
+      mayBeOld: (subject) => partOf(subject.business).pipeline.counts.mayBeOld(subject),
+      isLogDown: (business) => partOf(business).pipeline.guarded.breakers.log.isOpen(),
+    })
+  const live = makeLiveSchema(() => config.businesses, thumbupSdl, makeResolvers)
   const sources = new Map(
     all.map((part) => {
       const { guarded, fills, counts, owners, writes } = part.pipeline
@@ -114,8 +115,12 @@ export function makeThumbupSubgraph(
 
   return {
     name: 'thumbup',
-    sdl,
-    schema: buildSubgraphSchema([{ typeDefs: parse(sdl), resolvers }]),
+    get sdl() {
+      return live.sdl
+    },
+    get schema() {
+      return live.schema
+    },
     service,
     follows: makeFollowMarks(clock, common, makeLoaders, config.stores.regions),
     makeLoaders,

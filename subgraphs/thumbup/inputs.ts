@@ -2,6 +2,7 @@
  * The checks of client input. Each rule about a single input is here, and throws a `TidemarkError` that says how to correct the input.
  * Batches catch the error per input, and the valid inputs still count.
  */
+import { requireEnabled } from '../../config/businesses.ts'
 import { countedTime, orderAhead, type TimesAhead } from '../../core/clock-differences.ts'
 import type { Mark, MarkPlace } from '../../core/domain.ts'
 import { TidemarkError } from '../../core/errors.ts'
@@ -61,6 +62,7 @@ function checkMark(
   const viewerId = markedViewer(input.viewer ?? viewer.id, viewer)
   checkId(input.id, 'id')
   const mark = checkKind(input.mark)
+  if (mark !== 'NONE') requireEnabled(business)
   if (mark === 'DISLIKE' && !business.thumbup.dislikes) {
     throw new TidemarkError('DISLIKES_OFF', `business "${business.name}" has no dislikes: send LIKE or NONE`, { path: ['mark'] })
   }
@@ -110,7 +112,7 @@ export function checkSubject(input: RegisterSubjectInput, businessOfCall: string
     const message = 'the input has no business: send it with the subject or with the call'
     throw new TidemarkError('BUSINESS_UNKNOWN', message, { path: ['business'] })
   }
-  const business = businesses.byName(name)
+  const business = requireEnabled(businesses.byName(name))
   checkId(input.id, 'id')
   checkId(input.owner, 'owner')
   return { business: business.number, oid: input.id, owner: input.owner }

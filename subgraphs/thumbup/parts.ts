@@ -3,6 +3,7 @@
  * reads of its stores.
  */
 import type { Clock } from '../../core/clock.ts'
+import { followed } from '../../config/businesses.ts'
 import type { Config } from '../../config/config.ts'
 import { hasFeed } from '../../config/feed.ts'
 import type { BusinessNumber } from '../../core/domain.ts'
@@ -76,10 +77,10 @@ export function makeParts(
       {
         regions: config.stores.regions,
         stream: markStream(config.stores.kafka?.topicPrefix ?? 'tidemark', tenant?.name),
-        businesses: [
-          ...config.businesses.filter(({ number }) => isOurs(number)),
-          ...(tenant === undefined && hasFeed(config) ? [FOLLOWS] : []),
-        ],
+        businesses: followed(
+          () => config.businesses,
+          (all) => [...all.filter(({ number }) => isOurs(number)), ...(tenant === undefined && hasFeed(config) ? [FOLLOWS] : [])],
+        ),
         targetOf: (number) => partOf(number).pipeline.replayTarget,
         ...{ isOurs, isTenant: tenant !== undefined, thumbup: config.thumbup, guard },
       },

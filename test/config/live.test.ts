@@ -1,14 +1,14 @@
 import { describe, expect, test } from 'vitest'
-import { makeConfig } from '../../config/config.ts'
-import { leavesOf, liveSetting } from '../../config/live.ts'
+import { makeConfig, type Config } from '../../config/config.ts'
+import { leavesOf, liveSetting } from '../../config/live/live.ts'
 
 const FILE = { name: 'tidemark.yaml', values: { businesses: [{ number: 1, name: 'video', entity: 'Video', glanceMax: 7 }] } }
 const started = makeConfig([FILE])
-const parse = (document: unknown) => liveSetting([FILE], () => started).parse(document, 'version 5')
+const parse = (document: unknown, before: Config = started) => liveSetting([FILE], () => before).parse(document, 'version 5')
 
-function refusal(document: unknown): string {
+function refusal(document: unknown, before?: Config): string {
   try {
-    parse(document)
+    parse(document, before)
   } catch (error) {
     return (error as Error).message
   }
@@ -22,6 +22,16 @@ describe('a live version', () => {
     expect(config.businesses).toEqual(started.businesses)
   })
 
+  test('with limits alone leaves the list of businesses the same object, and one with equal limits those as well', () => {
+    const limits = { viewer: { points: 10, perSeconds: 1 } }
+    const { config } = parse({ limits })
+    expect(config.businesses).toBe(started.businesses)
+    expect(config.limits).not.toBe(started.limits)
+    const next = parse({ limits, businesses: [{ number: 1, finishedPercent: 80 }] }, config).config
+    expect(next.limits).toBe(config.limits)
+    expect(next.businesses).not.toBe(config.businesses)
+  })
+
   test('replaces a layout and a rate as a whole, also where the file has none', () => {
     const values = { cache: { layout: { main: ['a:1'], backup: ['b:1'] } }, limits: { viewer: 'none', openCost: { viewer: 5 } } }
     const limits = { viewer: { points: 1, perSeconds: 2 }, openCost: { address: 7 } }
@@ -33,6 +43,19 @@ describe('a live version', () => {
     expect(config.limits).toMatchObject({ viewer: { points: 1, perSeconds: 2 }, openCost: { viewer: 5, address: 7 } })
   })
 
+  test('merges a business by its number, and appends one with a new number', () => {
+    const { config } = parse({
+      businesses: [
+        { number: 9, name: 'podcast', entity: 'Podcast' },
+        { number: 1, finishedPercent: 80 },
+      ],
+    })
+    expect(config.businesses).toMatchObject([
+      { number: 1, name: 'video', glanceMax: 7, finishedPercent: 80 },
+      { number: 9, name: 'podcast', glanceMax: 5_000 },
+    ])
+  })
+
   test.each([
     [[], /^version 5 is not a mapping/],
     [{ limit: {} }, /^limit is not a setting: remove it.*\(set in version 5\)$/],
@@ -41,10 +64,23 @@ describe('a live version', () => {
       /^stores\.regions cannot change while processes run: set it in tidemark\.yaml, and restart the processes$/,
     ],
     [{ server: { port: 1 } }, /^server\.port cannot change while processes run/],
-    [{ businesses: [{ number: 1, glanceMax: 0 }] }, /^businesses\.number cannot change while processes run/],
+    [{ businesses: [{ number: 1, thumbup: { deleted: true } }] }, /^businesses\.thumbup\.deleted cannot change while/],
+    [{ businesses: [{ number: 1, counters: { view: 32 } }] }, /^businesses\.counters\.view cannot change while/],
+    [{ businesses: [{ number: 9, name: 'podcast' }] }, /^businesses: podcast: entity: it is missing/],
+    [{ businesses: [{ number: 9, name: 'podcast', entity: 'Video' }] }, /the entity Video occurs twice/],
+    [
+      { businesses: [{ number: 1, name: 'film' }] },
+      /^businesses: video: the name cannot change from video to film: data and clients use it$/,
+    ],
+    [{ businesses: [{ number: 1, entity: 'Film' }] }, /^businesses: video: the entity cannot change from Video to Film/],
     [{ limits: { abuse: { refusals: 1, perSeconds: 1, blockSeconds: 1 } } }, /^limits\.abuse counts refusals of the other limits/],
   ])('%j is refused with its reason', (document, reason) => {
     expect(refusal(document)).toMatch(reason)
+  })
+
+  test('cannot lose a business that the version before had', () => {
+    const before = parse({ businesses: [{ number: 9, name: 'podcast', entity: 'Podcast' }] }).config
+    expect(refusal({}, before)).toBe('businesses: podcast: number 9 is missing, and processes serve it: keep it, and set enabled: false')
   })
 })
 

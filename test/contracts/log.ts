@@ -285,7 +285,7 @@ export function logContract(name: string, open: () => Promise<OpenedLog>): void 
 
     it('rewards are kept for their consumers', async () => {
       const viewer = freshViewer()
-      const rewards = REWARD_KINDS.map((kind, at) => rewardOf(viewer, at + 1, 20_000, kind))
+      const rewards = REWARD_KINDS.map((kind, at) => rewardOf(viewer, at, 20_000, kind))
       await log().appendRewards(rewards)
       const kept = new Map((await current().readRewards()).map((reward) => [reward.id, reward]))
       expect(rewards.map((reward) => kept.get(reward.id))).toEqual(rewards)

@@ -9,6 +9,7 @@ const PROMISED: readonly { status: number; retryable: boolean; codes: readonly E
     codes: [
       'BUSINESS_UNKNOWN',
       'REPRESENTATION_INVALID',
+      'REWARDS_IN_TOPIC',
       'SUBSCRIPTIONS_NOT_SERVED',
       'ID_INVALID',
       'IDS_TOO_MANY',
@@ -47,7 +48,11 @@ const PROMISED: readonly { status: number; retryable: boolean; codes: readonly E
     ],
   },
   { status: 401, retryable: false, codes: ['UNAUTHENTICATED', 'TOKEN_EXPIRED'] },
-  { status: 403, retryable: false, codes: ['UNAUTHORIZED_FIELD_OR_TYPE', 'FORBIDDEN', 'ORIGIN_FORBIDDEN', 'PERSISTED_QUERY_NOT_IN_LIST'] },
+  {
+    status: 403,
+    retryable: false,
+    codes: ['UNAUTHORIZED_FIELD_OR_TYPE', 'FORBIDDEN', 'ORIGIN_FORBIDDEN', 'PERSISTED_QUERY_NOT_IN_LIST', 'BUSINESS_DISABLED'],
+  },
   { status: 404, retryable: false, codes: ['POST_UNKNOWN'] },
   { status: 408, retryable: true, codes: ['REQUEST_TIMEOUT'] },
   { status: 409, retryable: false, codes: ['LIVE_VALUE_CHANGED', 'CLIENT_KEY_REUSED'] },
@@ -64,7 +69,7 @@ const PROMISED: readonly { status: number; retryable: boolean; codes: readonly E
     retryable: false,
     codes: ['CONFIG_INVALID', 'DATA_IN_USE', 'DATA_INCOMPATIBLE', 'DATA_DAMAGED', 'TOPIC_MISSING', 'LEGACY_INVALID'],
   },
-  { status: 500, retryable: true, codes: ['INTERNAL'] },
+  { status: 500, retryable: true, codes: ['INTERNAL', 'ERASURE_INCOMPLETE'] },
   { status: 502, retryable: true, codes: ['SUBGRAPH_UNAVAILABLE'] },
   {
     status: 503,

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import { fixedValue, makeHeldValue } from '../../core/live-value.ts'
+import { fixedValue, followSource, makeHeldValue } from '../../core/live-value.ts'
+import { makeSteppedClock } from '../../harness/stepped-clock.ts'
 
 test('a listener gets each newer version once, and none that is older or repeated', () => {
   const held = makeHeldValue({ value: 'a', version: 3 }, () => undefined)
@@ -25,6 +26,35 @@ test('a listener that fails is reported, and the others still get the change', (
   held.replace({ value: 'b', version: 2 })
   expect(errors).toEqual([failure])
   expect(told).toEqual([2])
+})
+
+test('a listener that throws is called again at each poll, and its failure is the problem until it succeeds', async () => {
+  let stored = { value: 'b', version: 2 }
+  const sentences: string[] = []
+  const first = { value: 'a', version: 1 }
+  const read = () => Promise.resolve(stored)
+  const clock = makeSteppedClock()
+  const live = followSource({ name: 'the colour', first, read, pollMs: 1_000 }, clock, (sentence) => sentences.push(sentence))
+  const told: string[] = []
+  const others: string[] = []
+  let isFailing = true
+  live.follow(({ value }) => {
+    told.push(value)
+    if (isFailing) throw new Error('no such colour')
+  })
+  live.follow(({ value }) => others.push(value))
+  const sentence = 'no such colour: version 2 of the colour is not in use in each part, and the next poll tries again'
+  await live.wake()
+  await live.wake()
+  expect([told, others, sentences, live.problem()]).toEqual([['b', 'b'], ['b'], [sentence], sentence])
+  stored = { value: 'c', version: 3 }
+  await live.wake()
+  expect([told, others, live.problem()]).toEqual([['b', 'b', 'c'], ['b', 'c'], sentence.replace('2', '3')])
+  isFailing = false
+  await live.wake()
+  await live.wake()
+  expect([told, others, live.problem()]).toEqual([['b', 'b', 'c', 'c'], ['b', 'c'], undefined])
+  await live.stop()
 })
 
 test('one function may follow twice, and ending one of both leaves the other', () => {

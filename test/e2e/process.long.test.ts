@@ -230,6 +230,7 @@ describe('subscriptions', () => {
     await openSubscriptions(shared, 2)
     await report(shared, '1', 'a')
     expect(await first).toMatchObject({ kind: 'REPORTED', subject: { id: 'a', viewerProgress: { position: 10_000 } } })
+    expect(await mine.next()).toMatchObject({ kind: 'FIRST_OF_DAY', subject: null })
     await ask(shared.url, '1', 'mutation { deleteHistory(input: { business: "video", ids: ["a"] }) { deletedIds } }')
     expect(await mine.next()).toMatchObject({ kind: 'DELETED', subject: { id: 'a', viewerProgress: null } })
     await ask(shared.url, '1', 'mutation { clearHistory(input: { business: "video" }) { clearedAt } }')
@@ -294,7 +295,10 @@ describe('workers', () => {
     const seen = follow(service, '1')
     const events: string[] = []
     const following = (async () => {
-      while (events.length < 20) events.push((await seen.next()).subject?.id as string)
+      while (events.length < 20) {
+        const { kind, subject } = await seen.next()
+        if (kind === 'REPORTED') events.push(subject?.id as string)
+      }
     })()
     await openSubscriptions(service, 1)
     for (let i = 0; i < 20; i++) {

@@ -35,7 +35,15 @@ type Try = [query: string, variables?: Record<string, unknown>, headers?: Record
 /** The id of a post for chosen viewers, which was never published. */
 const RESTRICTED = postIdOf(1, 0)
 const BAD_MARKS = [
-  ...[{ business: 'nope' }, { business: 'gone' }, { id: '' }, { markedAt: -1 }, { source: 'x'.repeat(65) }, { viewer: '8' }],
+  ...[
+    { business: 'nope' },
+    { business: 'gone' },
+    { business: 'closed' },
+    { id: '' },
+    { markedAt: -1 },
+    { source: 'x'.repeat(65) },
+    { viewer: '8' },
+  ],
   { business: 'article', mark: 'DISLIKE' },
   { business: 'post', id: RESTRICTED },
 ]
@@ -53,6 +61,7 @@ const USER_ERRORS: Record<string, Try[]> = {
   ],
   registerSubjects: [
     ...[subjects({ business: 'nope', id: 'a', owner: '1' }), subjects({ business: 'gone', id: 'a', owner: '1' })],
+    subjects({ business: 'closed', id: 'a', owner: '1' }),
     subjects({ business: 'post', id: RESTRICTED, owner: '1' }),
     ...[subjects({ id: '', owner: '1' }), subjects({ id: 'a', owner: '1' }, { id: 'a', owner: '2' })],
     subjects(...(list(501, { id: 'a', owner: '1' }) as object[])),
@@ -111,6 +120,7 @@ beforeAll(async () => {
     { number: 2, name: 'article', entity: 'Article', thumbup: { dislikes: false, marksPerSecondMax: 1 } },
     { number: 3, name: 'gone', entity: 'Gone', thumbup: { deleted: true } },
     { number: 4, name: 'post', entity: 'Post' },
+    { number: 5, name: 'closed', entity: 'Closed', enabled: false },
   ]
   service = await startService({ folder, settings: { businesses, stores: { regions: 4 } } })
 })

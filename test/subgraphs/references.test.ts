@@ -7,6 +7,7 @@ import { makeBusinesses } from '../../config/businesses.ts'
 import { makeConfig } from '../../config/config.ts'
 import { localTransport } from '../../gateway/transports/local-transport.ts'
 import { ourSubgraphs } from '../../subgraphs/catalog.ts'
+import { DEFAULT_RULES } from '../../core/rewards.ts'
 import { makeExistenceResolvers } from '../../subgraphs/feed-existence/resolvers.ts'
 import { makeFeedResolvers } from '../../subgraphs/feed/resolvers.ts'
 import { makeHistoryResolvers } from '../../subgraphs/history/resolvers.ts'
@@ -20,7 +21,7 @@ const businesses = makeBusinesses(config.businesses)
 const none = undefined as never
 const REGIONS = 4
 const resolvers = {
-  history: makeHistoryResolvers(businesses, none, { isLogDown: none } as never),
+  history: makeHistoryResolvers(businesses, DEFAULT_RULES, none, { isLogDown: none } as never),
   thumbup: makeThumbupResolvers(makeThumbupBusinesses(config.businesses), none, { isRestricted: none } as never),
   'feed-existence': makeExistenceResolvers(businesses, none, none),
   feed: makeFeedResolvers(businesses.byName('post'), REGIONS, none, none, { follows: none } as never),

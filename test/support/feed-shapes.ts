@@ -7,6 +7,7 @@ import { systemClock } from '../../core/clock.ts'
 import { runCommand, type Ended } from '../../harness/deployment/command.ts'
 import { startDeployment, waitUntilConverged } from '../../harness/deployment/deployment.ts'
 import { memcachedIsHere, startMemcachedNodes } from '../../harness/deployment/memcached-nodes.ts'
+import type { OwnServers } from '../../harness/deployment/own-servers.ts'
 import { makeServiceFolder, startService } from '../../harness/deployment/service.ts'
 import { service } from '../../harness/deployment/services.ts'
 
@@ -18,6 +19,10 @@ const silent = { debug() {}, info() {}, warn() {}, error() {} }
 export type FeedShape = {
   /** Two addresses of the API: of two processes, if the shape has several. */
   urls: readonly [string, string]
+  /** The folder with all data folders of the deployment. */
+  folder: string
+  /** Of the distributed shape. */
+  servers?: OwnServers
   /** The flags by which a command finds the deployment. */
   flags: readonly string[]
   run(...args: string[]): Promise<Ended>
@@ -35,6 +40,7 @@ export async function embeddedShape(settings: Settings = {}): Promise<FeedShape>
   const flags = ['--config', join(folder, 'tidemark.yaml'), '--data', join(folder, 'data')]
   return {
     urls: [started.url, started.url],
+    folder,
     flags,
     run: (...args) => runCommand(folder, [...args, ...flags]),
     openStores: () => openStores(readSettings({ config: flags[1], data: flags[3] }), systemClock, silent),
@@ -55,6 +61,8 @@ export async function distributedShape(settings: Settings = {}): Promise<FeedSha
   const flags = ['--config', join(deployment.servers.folder, 'gateway-1', 'tidemark.yaml')]
   return {
     urls: deployment.gateways.map(({ url }) => url) as [string, string],
+    folder: deployment.servers.folder,
+    servers: deployment.servers,
     flags,
     run: (...args) => runCommand(deployment.servers.folder, [...args, ...flags]),
     openStores: () => deployment.openStores(),

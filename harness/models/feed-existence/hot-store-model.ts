@@ -7,7 +7,7 @@
  */
 import type { BusinessNumber, RewardEvent, ViewerId } from '../../../core/domain.ts'
 import { regionOf } from '../../../core/regions.ts'
-import { rewardOf } from '../../../core/rewards.ts'
+import { claimedBusiness, rewardOf } from '../../../core/rewards.ts'
 import { shardOf } from '../../../subgraphs/feed-existence/model/time-ring.ts'
 import { issuedAtOf, momentOf, newestFirst } from '../../../subgraphs/feed-existence/stores/issued-moments.ts'
 import { inOrderOfUse } from '../../../subgraphs/feed-existence/stores/ring-layouts.ts'
@@ -67,7 +67,7 @@ export function makeSeenStoreModel(regions: number, shape: RingShape, state: See
       const full = plays.find(({ viewer }) => stagedIn(viewer, slot).length >= max)
       if (full !== undefined) throw tooManyStaged(full.viewer, max)
       const firsts = plays.filter(
-        ({ viewer, business, day }) => day !== undefined && claim(state, rewardOf(viewer, business, day, 'FIRST_PLAY'), now),
+        (play) => play.day !== undefined && claim(state, rewardOf(play.viewer, claimedBusiness(play), play.day, 'FIRST_PLAY'), now),
       )
       for (const { viewer, business, oid, playedAt } of plays) {
         const held = viewerOf(viewer)
@@ -78,7 +78,7 @@ export function makeSeenStoreModel(regions: number, shape: RingShape, state: See
         ringOf(slot, shardOf(viewer, regions, shape.shards)).add(viewer)
       }
       return [...new Set(plays.map(({ viewer }) => viewer))].map((viewer) => {
-        const own = firsts.flatMap((play) => (play.viewer === viewer ? [{ business: play.business, day: play.day as number }] : []))
+        const own = firsts.flatMap((play) => (play.viewer === viewer ? [{ business: claimedBusiness(play), day: play.day as number }] : []))
         return { viewer, staged: stagedIn(viewer, slot).length, ...(own.length > 0 ? { firsts: own } : {}) }
       })
     },
@@ -130,7 +130,7 @@ function putIssued(
   viewer: ViewerId,
   business: BusinessNumber,
   oids: readonly string[],
-  { now, cap, minAgeMs, hardCap, ttlMs, day }: IssuedOptions,
+  { now, cap, minAgeMs, hardCap, ttlMs, day, dayForAll }: IssuedOptions,
 ): boolean {
   if (oids.length === 0) return false
   const before = state.issued.get(`${business}:${viewer}`)
@@ -141,7 +141,7 @@ function putIssued(
     if (rank >= hardCap || (rank >= cap && issuedAtOf(moment) <= now - minAgeMs)) held.delete(oid)
   }
   state.issued.set(`${business}:${viewer}`, held)
-  return day !== undefined && claim(state, rewardOf(viewer, business, day, 'FIRST_ISSUE'), now)
+  return day !== undefined && claim(state, rewardOf(viewer, claimedBusiness({ business, dayForAll }), day, 'FIRST_ISSUE'), now)
 }
 
 function getSeen(state: SeenState, viewer: ViewerId, business: number): HotSeen {

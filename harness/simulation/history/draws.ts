@@ -3,6 +3,8 @@ import type { Between, Chance, Dice } from '../dice.ts'
 import type { ClientOptions } from './client.ts'
 import type { LogOptions } from '../model-log.ts'
 import { CLEARINGS, type Clearing } from './model-timelines.ts'
+import { ALL_BUSINESSES } from '../../../core/domain.ts'
+import { DEFAULT_RULES, type RewardRules } from '../../../core/rewards.ts'
 import { drawRoles, type Role } from '../places.ts'
 import type { ProcessOptions } from './process.ts'
 
@@ -12,6 +14,7 @@ export const START = 20_000 * DAY_MS - 3_000
 export const REGIONS = [0, 1]
 /** Milliseconds after which a service gives up a call of the log or the record store. */
 export const PATIENCE_MS = 1_000
+const PER_VIEWER: RewardRules = () => ({ timeZone: 'Pacific/Kiritimati', business: ALL_BUSINESSES })
 /** Longer than any call is held up. */
 export const PUT_MAX_MS = 2_500
 
@@ -64,6 +67,8 @@ function drawProcessOptions(between: Between, chance: Chance): ProcessOptions {
   return {
     regions: REGIONS.length,
     timelineCap: between(1, 4),
+    // Without a draw of its own, so that earlier seeds replay.
+    rules: ageMaxMs % 2 === 0 ? DEFAULT_RULES : PER_VIEWER,
     purgeRowsMax: between(1, 3),
     aggregator: { keysMax: between(1, 6), ageMaxMs, heldMax: chance(0.2) ? 3 : 1_000 },
     flusher: { directMax: between(0, 2), directWaitingMax: between(0, 3) },

@@ -1,5 +1,6 @@
 /** Reports in the model of the hot store: the outcome of a put, and the reward of the first one of a day. */
 import type { BusinessNumber, RewardEvent } from '../../../core/domain.ts'
+import { claimedBusiness } from '../../../core/rewards.ts'
 import { mergeProgress } from '../../../subgraphs/history/model/merge.ts'
 import type { ProgressWrite, PutOptions, PutOutcome } from '../../../subgraphs/history/stores/hot-store.ts'
 import {
@@ -44,7 +45,10 @@ function decide(model: HotModel, write: ProgressWrite, { now }: PutOptions): Put
   store(timeline, oid, merged)
   markDirty(state.region, { viewer, business, oid }, now)
   model.tell({ kind: 'put', viewer, business, oid, record: merged })
-  return { status: 'written', record: merged, before: stored, firstOfDay: claimDay(state, business, timeline, write.day, now) }
+  const claimed = claimedBusiness(write)
+  const firstOfDay = write.day !== undefined && claimDay(state, claimed, write.day, now)
+  if (firstOfDay) model.tell({ kind: 'day', viewer, business: claimed, day: write.day as number, version: merged.version })
+  return { status: 'written', record: merged, before: stored, firstOfDay }
 }
 
 function isGuessed(model: HotModel, write: ProgressWrite): boolean {
@@ -60,9 +64,9 @@ function needsBase(model: HotModel, { floor, trimmedAt }: Timeline, write: Progr
   return !model.options.faults.believesOldBases && (write.baseAsOf ?? Infinity) < trimmedAt
 }
 
-function claimDay(state: ViewerState, business: BusinessNumber, timeline: Timeline, day: number | undefined, now: number): boolean {
-  if (day === undefined || day <= timeline.lastDay) return false
-  timeline.lastDay = day
+function claimDay(state: ViewerState, business: BusinessNumber, day: number, now: number): boolean {
+  if (day <= (state.lastDays.get(business) ?? -1)) return false
+  state.lastDays.set(business, day)
   const event: RewardEvent = { id: `${day}.${state.viewer}.${business}`, viewer: state.viewer, business, day, kind: 'FIRST_VIEW' }
   state.region.rewards.set(event.id, { event, claimedAt: now })
   return true

@@ -1,5 +1,5 @@
 /** Deletions, clearings, switches and purges in the model of the hot store. */
-import type { BusinessNumber, ProgressKey, ViewerId, ViewerSettings } from '../../../core/domain.ts'
+import { ALL_BUSINESSES, type BusinessNumber, type ProgressKey, type ViewerId, type ViewerSettings } from '../../../core/domain.ts'
 import { keyText, settingsKey } from '../../../core/progress-key.ts'
 import type { DeleteOutcome } from '../../../subgraphs/history/stores/hot-store.ts'
 import {
@@ -70,6 +70,7 @@ export function setPaused(model: HotModel, viewer: ViewerId, paused: boolean, no
   const state = stateOf(model, viewer)
   changeSettings(state, { paused }, now)
   model.observer?.paused(viewer, paused)
+  model.tell({ kind: 'paused', viewer, business: ALL_BUSINESSES, paused, version: state.settings.version })
   return state.settings
 }
 

@@ -60,9 +60,15 @@ export type Timeline = {
   floor: Place | undefined
   /** The region's last version when something was last trimmed. */
   trimmedAt: number
-  lastDay: number
 }
-export type ViewerState = { viewer: ViewerId; region: Region; settings: ViewerSettings; timelines: Map<BusinessNumber, Timeline> }
+export type ViewerState = {
+  viewer: ViewerId
+  region: Region
+  settings: ViewerSettings
+  timelines: Map<BusinessNumber, Timeline>
+  /** The last claimed days, by business of the claim. */
+  lastDays: Map<BusinessNumber, number>
+}
 export type Region = {
   lastVersion: number
   dirty: Map<string, { key: ProgressKey; since: number }>
@@ -82,7 +88,7 @@ export function stateOf({ viewers, regions, options }: HotModel, viewer: ViewerI
   let state = viewers.get(viewer)
   if (state === undefined) {
     const region = regions[regionOf(viewer, options.regions)] as Region
-    state = { viewer, region, settings: { paused: false, clearedAt: {}, version: 0 }, timelines: new Map() }
+    state = { viewer, region, settings: { paused: false, clearedAt: {}, version: 0 }, timelines: new Map(), lastDays: new Map() }
     viewers.set(viewer, state)
   }
   return state
@@ -91,7 +97,7 @@ export function stateOf({ viewers, regions, options }: HotModel, viewer: ViewerI
 export function timelineOf(state: ViewerState, business: BusinessNumber): Timeline {
   let timeline = state.timelines.get(business)
   if (timeline === undefined) {
-    timeline = { records: new Map(), listed: 0, floor: undefined, trimmedAt: 0, lastDay: -1 }
+    timeline = { records: new Map(), listed: 0, floor: undefined, trimmedAt: 0 }
     state.timelines.set(business, timeline)
   }
   return timeline

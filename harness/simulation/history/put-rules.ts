@@ -1,4 +1,5 @@
 /** The checker's rules for reports, at the instant they reach the hot store: each wins or loses by the rule (line 3). */
+import { claimedBusiness } from '../../../core/rewards.ts'
 import type { ProgressRecord, ViewerId } from '../../../core/domain.ts'
 import type { ProgressWrite, PutOutcome } from '../../../subgraphs/history/stores/hot-store.ts'
 import type { Fail } from '../violation.ts'
@@ -78,7 +79,9 @@ export function makePutRules(models: KeyModels, fail: Fail, { now, aheadMaxMs }:
     arrived.set(device, status === 'written' || arrived.get(device) === true)
   }
 
-  function claim(viewer: ViewerModel, { viewer: id, business, day }: ProgressWrite, firstOfDay: boolean): void {
+  function claim(viewer: ViewerModel, write: ProgressWrite, firstOfDay: boolean): void {
+    const { viewer: id, day } = write
+    const business = claimedBusiness(write)
     const isFirst = day !== undefined && day > (viewer.lastDay[business] ?? -1)
     if (isFirst !== firstOfDay) fail(`first of day ${day} is reported as ${firstOfDay}`, id)
     if (!isFirst) return

@@ -68,7 +68,7 @@ export function drawMarkWorld({ between, chance }: Dice): DrawnMarkWorld {
 
 /** Two businesses with the same subject ids. */
 export function drawBusinesses(between: Between, chance: Chance): BusinessConfig[] {
-  const common = { conflict: 'newest', glanceMax: 5_000, finishedPercent: 95 } as const
+  const common = { enabled: true, conflict: 'newest', glanceMax: 5_000, finishedPercent: 95 } as const
   const thumbup = (): BusinessConfig['thumbup'] => ({ ...BUSINESS_DEFAULTS, likesCap: between(1, 5), dislikes: chance(0.8) })
   return [
     { number: 1, name: 'video', entity: 'Video', ...common, thumbup: thumbup() },

@@ -2,7 +2,6 @@
  * A process of the deployment, which runs the real code of thumbup: the whole pipeline, the service, the reads and the job. It is wired as
  * in the subgraph, over ports that lead through the scheduler.
  */
-import type { BusinessConfig } from '../../../config/config.ts'
 import { noteLack, type Degraded } from '../../../core/outage/degraded.ts'
 import type { MarkKey, Subject, SubjectCounts } from '../../../core/domain.ts'
 import type { Random } from '../../../core/random.ts'
@@ -59,7 +58,7 @@ export function startMarkProcess(
   random: Random,
   stores: MarkWorldStores,
   machine: Machine,
-  businesses: readonly BusinessConfig[],
+  businesses: PipelineOptions['businesses'],
   life: Life,
   role: Role,
   options: PipelineOptions,

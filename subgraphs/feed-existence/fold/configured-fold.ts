@@ -31,7 +31,13 @@ export function makeExistenceFold(
   const shape = ringOf(config)
   return makeFold(stores, {
     ...filterRules(clock, config, random),
-    rebuild: history === undefined ? undefined : makeRebuild(history, makeBusinesses(config.businesses)),
+    rebuild:
+      history === undefined
+        ? undefined
+        : makeRebuild(
+            history,
+            makeBusinesses(() => config.businesses),
+          ),
     relist: config.existence.legacy && relist,
     ...legacy,
   })

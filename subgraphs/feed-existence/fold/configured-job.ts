@@ -22,7 +22,7 @@ export async function startConfiguredJob(
 ): Promise<ExistenceJob> {
   const { existence } = config
   const { sweepAfterMs, sweepEveryMs } = config.history
-  const businesses = makeBusinesses(config.businesses)
+  const businesses = makeBusinesses(() => config.businesses)
   const options = {
     ...existence,
     isKnown: (number: number) => businesses.byNumber(number) !== undefined,

@@ -11,6 +11,7 @@
  * Every adapter passes `test/contracts/feed-existence/hot-store.ts`. Failures surface as `HOT_STORE_UNAVAILABLE` (a `PartOutage` for a
  * store in parts) or `STORE_FULL`. Every call may be repeated; a repetition changes nothing.
  */
+import type { DayClaim } from '../../../core/rewards.ts'
 import type { BusinessNumber, Play, RewardEvent, Subject, ViewerId } from '../../../core/domain.ts'
 
 /** Milliseconds since the epoch: the year 2527. */
@@ -33,16 +34,15 @@ export type IssuedOptions = {
    * `purgeIssued`, and with the next of these calls.
    */
   ttlMs: number
-  /**
-   * The day (UTC, days since the epoch) to claim as the first on which something of this business was served. If absent, no day is claimed.
-   */
-  day?: number | undefined
-}
+} & DayClaim
 
-/** A play, and the day to claim as the first on which something of its business was played. If `day` is absent, no day is claimed. */
-export type PlayWrite = Play & { day?: number | undefined }
+/** A play, and the day to claim as the first on which something was played. */
+export type PlayWrite = Play & DayClaim
 
-/** The number of a viewer's plays staged in a slot. `firsts`: days newly claimed, for the businesses of the plays; absent if none. */
+/**
+ * The number of a viewer's plays staged in a slot. `firsts`: days newly claimed, with the business of the claim (`claimedBusiness`); absent if
+ * none.
+ */
 export type StagedCount = { viewer: ViewerId; staged: number; firsts?: { business: BusinessNumber; day: number }[] }
 
 export type StageOptions = {
@@ -93,7 +93,7 @@ export interface SeenStore {
   purgeIssued(servedBefore: number, limit: number): Promise<number>
   /**
    * Stages each play in its viewer's slot, and puts the viewer into the ring. If a slot has two plays of a subject, the later stays; each
-   * slot is independent. Days are claimed in the same step, once per viewer and business. A first of the day leaves a pending reward.
+   * slot is independent. Days are claimed in the same step, once per viewer and business of the claim. A first of the day leaves a pending reward.
    * Atomic per region. Returns each viewer, in order of first appearance, with the number of plays staged in this slot.
    */
   stagePlays(plays: readonly PlayWrite[], options: StageOptions): Promise<StagedCount[]>

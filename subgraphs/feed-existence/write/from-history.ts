@@ -13,7 +13,8 @@
  */
 import type { Businesses } from '../../../config/businesses.ts'
 import type { Clock } from '../../../core/clock.ts'
-import { dayOf } from '../../../core/day-token.ts'
+import { utcDayOf } from '../../../core/days.ts'
+import { playDayOf, type RewardRules } from '../../../core/rewards.ts'
 import type { Play, ProgressRow } from '../../../core/domain.ts'
 import { isTidemarkError } from '../../../core/errors.ts'
 import { isPlayed } from '../../played.ts'
@@ -41,6 +42,7 @@ export function makeHistoryPlays(
   staging: Pick<Staging, 'stage'>,
   stagingAtOnce: Pick<Staging, 'stage'>,
   rewards: Pick<DayRewards, 'withDays'>,
+  rules: RewardRules,
   log: Pick<PlayLog, 'appendPlays'>,
   limits: PlayedAtLimits,
 ): HistoryPlays {
@@ -72,7 +74,7 @@ export function makeHistoryPlays(
         return []
       }
       figures.atOnce += plays.length
-      return first.map((play) => (play === undefined ? undefined : dayOf(play.playedAt)))
+      return first.map((play) => (play === undefined ? undefined : playDayOf(rules, play.business, play.playedAt)))
     },
     async record(rows) {
       const now = clock.now()
@@ -95,5 +97,5 @@ export function makeHistoryPlays(
 
 /** Heartbeats of a subject nearly always have the same day, and days are cheaper to compare than months. */
 function areOfOneMonth(one: number, other: number): boolean {
-  return dayOf(one) === dayOf(other) || monthOf(one) === monthOf(other)
+  return utcDayOf(one) === utcDayOf(other) || monthOf(one) === monthOf(other)
 }

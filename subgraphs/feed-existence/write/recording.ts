@@ -1,12 +1,10 @@
 /** Records issues and plays of requests: each call is checked, then noted in the hot store. While that is down, plays go to the log. */
-import type { Businesses } from '../../../config/businesses.ts'
+import { requireEnabled, type Businesses } from '../../../config/businesses.ts'
 import type { ExistenceConfig } from '../../../config/feed-existence.ts'
 import type { Clock } from '../../../core/clock.ts'
-import { claimedDay, dayOf } from '../../../core/day-token.ts'
 import type { BusinessNumber, Play } from '../../../core/domain.ts'
 import { checkIds } from '../../../core/input-limits.ts'
 import { saysDown, saysFull, type Degraded } from '../../../core/outage/degraded.ts'
-import { rewardOf } from '../../../core/rewards.ts'
 import { makeTenantWrites, type TenantWrites } from '../../tenant-statistics.ts'
 import { makeWriteRates, type WriteRates } from '../../write-rates.ts'
 import type { Viewer } from '../../../core/viewer.ts'
@@ -61,7 +59,7 @@ export type RecordingSources = {
   staging: Pick<Staging, 'stage'>
   /** Called with plays that the log has acknowledged, before the caller gets the answer. */
   logged(plays: readonly Play[]): void
-  rewards: Pick<DayRewards, 'check' | 'send'>
+  rewards: Pick<DayRewards, 'checkIssue' | 'checkPlay' | 'send'>
 }
 
 export type RecordingOptions = PlayedAtLimits &
@@ -103,7 +101,7 @@ export function makeRecording(
 
   return {
     async recordIssued(viewer, business, ids, degraded, dayToken) {
-      const { number } = businesses.byName(business)
+      const { number } = requireEnabled(businesses.byName(business))
       checkIds(ids)
       // The last occurrence of a repeated id counts, since later in the list is newer.
       const distinct = [...new Set(ids.toReversed())].reverse()
@@ -111,12 +109,11 @@ export function makeRecording(
       admit(issueRates, number, distinct.length)
       const { issuedCap: cap, issuedMinAgeMs: minAgeMs, issuedHardCap: hardCap, issuedTtlMs: ttlMs } = options
       const now = clock.now()
-      const day = dayOf(now)
-      const { claim, token } = rewards.check('FIRST_ISSUE', { viewer: viewer.id, business: number }, day, dayToken)
+      const { claim, token, reward } = rewards.checkIssue({ viewer: viewer.id, business: number }, now, dayToken)
       return orWithoutHot<FirstOfDay & { recorded: boolean }>(
         async () => {
-          const firstOfDay = await hot.putIssued(viewer.id, number, distinct, { now, cap, minAgeMs, hardCap, ttlMs, day: claim })
-          if (firstOfDay) rewards.send([rewardOf(viewer.id, number, day, 'FIRST_ISSUE')])
+          const firstOfDay = await hot.putIssued(viewer.id, number, distinct, { now, cap, minAgeMs, hardCap, ttlMs, ...claim })
+          if (firstOfDay && reward !== undefined) rewards.send([reward])
           figures.issued += distinct.length
           writes.accepted(number, distinct.length)
           return { recorded: true, dayToken: token, firstOfDay }
@@ -129,15 +126,15 @@ export function makeRecording(
       )
     },
     async recordPlayed(viewer, business, ids, playedAt, degraded, dayToken) {
-      const { number } = businesses.byName(business)
+      const { number } = requireEnabled(businesses.byName(business))
       checkIds(ids)
       const now = clock.now()
       const at = playedAt === undefined ? now : checkPlayedAt(playedAt, now, options)
       const subject = { viewer: viewer.id, business: number }
-      const { claim, token } = rewards.check('FIRST_PLAY', subject, claimedDay(at, now), dayToken)
+      const { claim, token } = rewards.checkPlay(subject, at, now, dayToken)
       const distinct = [...new Set(ids)]
       admit(playRates, number, distinct.length)
-      const plays: PlayWrite[] = distinct.map((oid) => ({ ...subject, oid, playedAt: at, day: claim }))
+      const plays: PlayWrite[] = distinct.map((oid) => ({ ...subject, oid, playedAt: at, ...claim }))
       const answer = await orWithoutHot<FirstOfDay & { visible: boolean }>(
         async () => {
           const earned = await staging.stage(plays, options.stagedHardMax)

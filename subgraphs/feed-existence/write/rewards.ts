@@ -1,28 +1,23 @@
 /**
- * Rewards for the first play and the first issue of a day, per viewer and business. The step that records the play also claims the day
+ * Rewards for the first play and the first issue of a day, per viewer, in a business or in all. The step that records the play also claims the day
  * (`subgraphs/feed-existence/stores/hot-store.ts`), so that it is claimed once, and leaves a pending reward. Rewards are then sent to the
  * log, behind the answer. The job sweeps rewards that do not arrive. Each reward therefore arrives at least once, under its own id.
  *
- * An issue claims the day on which it is recorded. A play claims the day on which it was played, if that is today or yesterday.
+ * An issue claims the day on which it is recorded. A play claims the day on which it was played, if that is today or yesterday. The days are
+ * those of the time zone of the reward.
  */
-import { claimedDay, dayTokenOf } from '../../../core/day-token.ts'
+import { claimedDay, dayOf } from '../../../core/days.ts'
 import type { BusinessNumber, Play, RewardEvent, RewardKind, ViewerId } from '../../../core/domain.ts'
+import { dayTokenOf, claimOf, rewardOf, type DayClaim, type RewardRules } from '../../../core/rewards.ts'
 import type { Log } from '../../../writeback/log.ts'
 import type { PlayWrite, SeenStore } from '../stores/hot-store.ts'
 
 export type RewardLog = Pick<Log, 'appendRewards'>
 
 export type DayRewards = {
-  /**
-   * The day to claim, and the token of the day. Both are empty if nothing is rewarded. A caller that sends the token back claims nothing
-   * again.
-   */
-  check(
-    kind: RewardKind,
-    subject: { viewer: ViewerId; business: BusinessNumber },
-    day: number | undefined,
-    given: string | undefined,
-  ): { claim: number | undefined; token: string | null }
+  /** `given`: the token of an earlier answer. A caller that sends the token of the day claims nothing again. */
+  checkIssue(subject: Rewarded, now: number, given: string | undefined): DayCheck
+  checkPlay(subject: Rewarded, playedAt: number, now: number, given: string | undefined): DayCheck
   /** Plays without tokens: those from the log and from history. */
   withDays(plays: readonly Play[], now: number): PlayWrite[]
   send(events: readonly RewardEvent[]): void
@@ -31,14 +26,21 @@ export type DayRewards = {
   settled(): Promise<void>
 }
 
+export type Rewarded = { viewer: ViewerId; business: BusinessNumber }
+
+/** `token` and `reward` are of the day; both are empty if nothing is rewarded. `reward`: the event, if the claim is the first. */
+export type DayCheck = { claim: DayClaim; token: string | null; reward: RewardEvent | undefined }
+
+const NOTHING: DayCheck = { claim: {}, token: null, reward: undefined }
+
 /** Without a log, no day is claimed. */
 export function makeDayRewards(
   hot: Pick<SeenStore, 'confirmRewards'>,
   log: RewardLog | undefined,
-  kinds: readonly RewardKind[],
+  rules: RewardRules,
   onError: (error: unknown) => void,
 ): DayRewards {
-  const paid = new Set(log === undefined ? [] : kinds)
+  const ruleOf: RewardRules = log === undefined ? () => undefined : rules
   const underWay = new Set<Promise<void>>()
   let rewards = 0
 
@@ -48,16 +50,28 @@ export function makeDayRewards(
     await hot.confirmRewards(events)
   }
 
+  function check(
+    kind: RewardKind,
+    { viewer, business }: Rewarded,
+    dayIn: (timeZone: string) => number | undefined,
+    given: string | undefined,
+  ): DayCheck {
+    const rule = ruleOf(kind, business)
+    const day = rule && dayIn(rule.timeZone)
+    if (rule === undefined || day === undefined) return NOTHING
+    const token = dayTokenOf(viewer, rule, day, kind)
+    return { claim: given === token ? {} : claimOf(rule, day), token, reward: rewardOf(viewer, rule.business, day, kind) }
+  }
+
   return {
-    check(kind, { viewer, business }, day, given) {
-      if (day === undefined || !paid.has(kind)) return { claim: undefined, token: null }
-      const token = dayTokenOf(viewer, business, day, kind)
-      return { claim: given === token ? undefined : day, token }
-    },
-    withDays(plays, now) {
-      if (!paid.has('FIRST_PLAY')) return [...plays]
-      return plays.map(({ viewer, business, oid, playedAt }) => ({ viewer, business, oid, playedAt, day: claimedDay(playedAt, now) }))
-    },
+    checkIssue: (subject, now, given) => check('FIRST_ISSUE', subject, (timeZone) => dayOf(timeZone, now), given),
+    checkPlay: (subject, playedAt, now, given) => check('FIRST_PLAY', subject, (timeZone) => claimedDay(timeZone, playedAt, now), given),
+    withDays: (plays, now) =>
+      plays.map(({ viewer, business, oid, playedAt }) => {
+        const rule = ruleOf('FIRST_PLAY', business)
+        const day = rule && claimedDay(rule.timeZone, playedAt, now)
+        return { viewer, business, oid, playedAt, ...(rule !== undefined && day !== undefined && claimOf(rule, day)) }
+      }),
     send(events) {
       if (events.length === 0) return
       const work = append(events)

@@ -4,6 +4,7 @@
  */
 import { makeBusinesses } from '../../../config/businesses.ts'
 import type { Config } from '../../../config/config.ts'
+import { makeRewardRules } from '../../../config/reward-rules.ts'
 import { ringOf } from '../../../config/feed-existence.ts'
 import type { Clock } from '../../../core/clock.ts'
 import type { Play } from '../../../core/domain.ts'
@@ -57,8 +58,6 @@ export type WritePathOptions = {
   onError(error: unknown): void
 }
 
-const KIND_OF = { play: 'FIRST_PLAY', issue: 'FIRST_ISSUE' } as const
-
 export function makeWritePath(
   clock: Clock,
   stores: ExistenceStores,
@@ -67,16 +66,16 @@ export function makeWritePath(
   { guard, fold, onStaged, onError }: WritePathOptions,
 ): WritePath {
   const { existence } = config
-  const businesses = makeBusinesses(config.businesses)
+  const businesses = makeBusinesses(() => config.businesses)
   const shape = ringOf(config)
-  const kinds = existence.rewards.map((first) => KIND_OF[first])
-  const rewards = makeDayRewards(guarded.hot, guardRewards(stores.rewards, guarded), kinds, onError)
+  const rules = makeRewardRules(config.rewards, businesses)
+  const rewards = makeDayRewards(guarded.hot, guardRewards(stores.rewards, guarded), rules, onError)
   const stagingOn = (hot: SeenStore, early: Fold['fold']): Staging =>
     makeStaging(clock, hot, shape, existence.stagedMax, early, onError, rewards.send, onStaged)
   const staging = stagingOn(guarded.hot, unlessDown(guarded, fold))
   // The persist step may wait, as the job may.
   const historyStaging = stagingOn(stores.hot, fold)
-  const fromHistory = makeHistoryPlays(clock, businesses, historyStaging, staging, rewards, stores.log, existence)
+  const fromHistory = makeHistoryPlays(clock, businesses, historyStaging, staging, rewards, rules, stores.log, existence)
   const arrears = makeArrears(clock, guarded, stageLate, guard, onError)
 
   /** Leaves out plays that waited until their month was no longer in use. */

@@ -10,7 +10,7 @@
  */
 import { hash } from 'node:crypto'
 import type { HistoryBusiness } from '../../../config/businesses.ts'
-import { dayOf } from '../../../core/day-token.ts'
+import { utcDayOf } from '../../../core/days.ts'
 import type { Degraded } from '../../../core/outage/degraded.ts'
 import type { WrittenReport } from '../../../core/written-reports.ts'
 import { isPlayed } from '../../played.ts'
@@ -26,8 +26,8 @@ export type ReadSampleParts = {
 }
 
 export type ReadSampleOptions = {
-  /** The business of the posts. */
-  business: HistoryBusiness
+  /** The business of the posts, at this moment. */
+  business(): HistoryBusiness
   regions: number
   /** 0: nothing is counted. */
   oneIn: number
@@ -62,17 +62,17 @@ export function makeReadSamples(
   let working: Promise<void> | undefined
 
   function isFirst({ record, before }: WrittenReport): boolean {
-    if (!isPlayed(record, business)) return false
-    return before === undefined || dayOf(before.viewedAt) !== dayOf(record.viewedAt) || !isPlayed(before, business)
+    if (!isPlayed(record, business())) return false
+    return before === undefined || utcDayOf(before.viewedAt) !== utcDayOf(record.viewedAt) || !isPlayed(before, business())
   }
 
   function readOf(report: WrittenReport): Read | undefined {
     const { viewer, oid } = report.key
-    if (report.key.business !== business.number || !isPostId(oid, regions) || !isFirst(report)) return undefined
-    const digest = hash('sha1', `${dayOf(report.record.viewedAt)}:${oid}:${viewer}`, 'buffer')
+    if (report.key.business !== business().number || !isPostId(oid, regions) || !isFirst(report)) return undefined
+    const digest = hash('sha1', `${utcDayOf(report.record.viewedAt)}:${oid}:${viewer}`, 'buffer')
     if (digest.readUInt32BE(0) % oneIn !== 0) return undefined
     const id = `history:${digest.toString('base64url')}`
-    return { viewer, event: { id, subject: { business: business.number, oid }, counter: 'read', delta: oneIn } }
+    return { viewer, event: { id, subject: { business: business().number, oid }, counter: 'read', delta: oneIn } }
   }
 
   async function countSome(reads: readonly Read[]): Promise<void> {

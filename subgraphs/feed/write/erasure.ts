@@ -1,6 +1,6 @@
 /**
- * Erases the feed of a viewer. Each step makes a change that the API makes too, so counts, cached values, other processes and the record
- * store learn of it in the usual way:
+ * Erases the feed of a viewer. Each step makes a change that the API makes too, so counts, cached values and other processes learn of it in
+ * the usual way, and persists it at once:
  *
  *   posts        public and restricted ones are deleted
  *   filter words are replaced by none
@@ -8,16 +8,16 @@
  *   follows      end, in both directions
  *
  * The passes are repeated until one finds nothing. An erasure that ends early may be run again. Writes of the viewer during the erasure may
- * stay, like all later ones.
+ * stay, like all later ones. The tombstones and empty values that remain are removed by `stores/traces.ts`.
  */
 import type { Clock } from '../../../core/clock.ts'
-import type { ViewerId } from '../../../core/domain.ts'
+import type { FlushedKey, Subject, ViewerId } from '../../../core/domain.ts'
 import { TidemarkError } from '../../../core/errors.ts'
 import { UNAVAILABLE, type Degraded } from '../../../core/outage/degraded.ts'
-import type { WriteBack } from '../../../writeback/write-back.ts'
 import { chunked } from '../../../stores/chunks.ts'
 import type { FollowMarks } from '../../follow-marks.ts'
 import { flushedKeyOf } from '../model/dirty-keys.ts'
+import { USERS } from '../model/post-events.ts'
 import { names } from '../model/post.ts'
 import { findPostsOfViewer, type PostsOfViewerStores } from '../read/posts-of-viewer.ts'
 import type { FeedHotStore } from '../stores/hot-store.ts'
@@ -40,8 +40,10 @@ export type ErasureParts = {
   service: Pick<FeedService, 'delete' | 'setWords'>
   hot: PostsOfViewerStores['hot'] & Pick<FeedHotStore, 'getWords' | 'removeFromInboxes' | 'removeFromAudience'>
   records: PostsOfViewerStores['records'] & Pick<FeedRecords, 'getWordsMany'>
-  follows: Pick<FollowMarks, 'put' | 'all' | 'allFollowers'>
-  writeBack: Pick<WriteBack, 'aggregate'>
+  follows: Pick<FollowMarks, 'put' | 'all' | 'allFollowers' | 'persist'>
+  /** The persist steps of posts and words, and of counters. */
+  persist(keys: readonly FlushedKey[]): Promise<unknown>
+  persistCounts(subjects: readonly Subject[]): Promise<unknown>
 }
 
 export type ErasureOptions = { regions: number; keepMs: number }
@@ -64,7 +66,7 @@ export async function eraseViewer(clock: Clock, viewer: ViewerId, parts: Erasure
 }
 
 async function erasePass(clock: Clock, viewer: ViewerId, parts: ErasureParts, { regions, keepMs }: ErasureOptions): Promise<Erased> {
-  const { service, hot, records, follows, writeBack } = parts
+  const { service, hot, records, follows, persist, persistCounts } = parts
   const options = () => ({ now: clock.now(), keepMs })
   const caller = { id: viewer, scopes: [] }
   const { own, received } = await findPostsOfViewer({ hot, records }, viewer, regions, clock.now())
@@ -73,7 +75,7 @@ async function erasePass(clock: Clock, viewer: ViewerId, parts: ErasureParts, { 
   await forEach(received, async ({ id, post }) => {
     if (post !== undefined && names(post, viewer)) {
       await hot.removeFromAudience(post, viewer, options())
-      writeBack.aggregate(flushedKeyOf({ viewer: post.author, post: id }))
+      await persist([flushedKeyOf({ viewer: post.author, post: id })])
     }
     // After the audience: an erasure that ends in between finds the post in the inbox again.
     await hot.removeFromInboxes(id, [viewer], options())
@@ -82,15 +84,18 @@ async function erasePass(clock: Clock, viewer: ViewerId, parts: ErasureParts, { 
   const words = (await hot.getWords(viewer)) ?? (await records.getWordsMany([viewer]))[0]
   const hasWords = words !== undefined && words.words.length > 0
   if (hasWords) await service.setWords(caller, [])
+  await persist([...own.map(({ id }) => id), undefined].map((post) => flushedKeyOf({ viewer, post })))
+  await persistCounts([{ business: USERS, oid: viewer }])
 
   const ended = { follows: 0, followers: 0 }
-  const followed = await withAllStores((degraded) => follows.all(viewer, degraded))
+  const followed = await withAllStores((degraded) => follows.all(viewer, degraded, false))
   for (const users of chunked(followed ?? [], FOLLOWS_PER_CALL)) ended.follows += await endFollows(follows, viewer, users)
   for await (const followers of follows.allFollowers(viewer)) {
     await forEach(followers, async (follower) => {
       const count = await endFollows(follows, follower, [viewer])
       ended.followers += count
     })
+    await follows.persist(followers.map((follower) => ({ viewer: follower, user: viewer })))
   }
   return { posts: own.length, received: received.length, words: hasWords ? 1 : 0, ...ended }
 }

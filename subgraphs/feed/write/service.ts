@@ -59,9 +59,15 @@ export type FeedServiceOptions = {
   business: BusinessNumber
   regions: number
   keepMs: number
+  /** Throws BUSINESS_DISABLED if no posts are taken. Default: they are. */
+  admit?(): void
 }
 
-export function makeFeedService(clock: Clock, parts: FeedServiceParts, { business, regions, keepMs }: FeedServiceOptions): FeedService {
+export function makeFeedService(
+  clock: Clock,
+  parts: FeedServiceParts,
+  { business, regions, keepMs, admit }: FeedServiceOptions,
+): FeedService {
   const { hot, posts, count, aggregate, onError } = parts
   const figures: FeedServiceFigures = { published: 0, repeated: 0, deleted: 0, wordsSet: 0, counted: 0 }
   const options = () => ({ now: clock.now(), keepMs })
@@ -105,6 +111,7 @@ export function makeFeedService(clock: Clock, parts: FeedServiceParts, { busines
 
   return {
     async publish({ id: author }, input, degraded) {
+      admit?.()
       const draft = checkPublish(input, author)
       const refusal = draft.source === undefined ? undefined : await refusalOf(draft.source, author, degraded)
       // The source of a repetition may have been deleted since.

@@ -1,5 +1,5 @@
 /** The write path of one process: the service, the counters, and the way of changed keys to the record store. */
-import { makeBusinesses, type HistoryBusiness } from '../../../config/businesses.ts'
+import { requireEnabled } from '../../../config/businesses.ts'
 import { postBusinessOf } from '../../../config/feed.ts'
 import type { Config } from '../../../config/config.ts'
 import type { Clock } from '../../../core/clock.ts'
@@ -43,7 +43,9 @@ export function makeFeedWritePath(
 ): FeedWritePath {
   const { feed } = config
   const { regions } = config.stores
-  const business = postBusinessOf(config)?.number as number
+  /** A live version never renames or removes it. */
+  const posted = () => postBusinessOf(config) as Config['businesses'][number]
+  const business = posted().number
   const schemas = counterSchemasOf(config)
   const counters = makeCounterService(
     clock,
@@ -65,13 +67,9 @@ export function makeFeedWritePath(
   const service = makeFeedService(
     clock,
     { hot: guarded.hot, posts, count: counters.adjust, aggregate: (key) => writeBack.aggregate(flushedKeyOf(key)), onError },
-    { business, regions, keepMs: feed.keepMs },
+    { business, regions, keepMs: feed.keepMs, admit: () => void requireEnabled(posted()) },
   )
-  const reads = makeReadSamples(
-    { posts, count: counters.adjust },
-    { business: makeBusinesses(config.businesses).byNumber(business) as HistoryBusiness, regions, oneIn: feed.readSample },
-    onError,
-  )
+  const reads = makeReadSamples({ posts, count: counters.adjust }, { business: posted, regions, oneIn: feed.readSample }, onError)
   async function settled(): Promise<void> {
     await reads.settled()
     await counters.settled()

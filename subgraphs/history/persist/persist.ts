@@ -11,7 +11,7 @@
  * between any two lines leaves the mark, and the step runs again. The step reads the newest content, so an old message persists new
  * content, which is correct.
  */
-import { dayOf } from '../../../core/day-token.ts'
+import { DEFAULT_RULES, playDayOf, type RewardRules } from '../../../core/rewards.ts'
 import type { FlushedKey, ProgressKey, ViewerId, ProgressRow } from '../../../core/domain.ts'
 import { distinctKeys, isSettingsKey, settingsKey } from '../../../core/progress-key.ts'
 import type { HotStore } from '../stores/hot-store.ts'
@@ -21,6 +21,8 @@ import type { RecordPlays } from '../../../core/written-reports.ts'
 export type PersistOptions = {
   /** As in PutOptions of the hot store, since clearing a dirty mark may make an entry trimmable. */
   timelineCap: number
+  /** For the days of plays. Default: DEFAULT_RULES. */
+  rules?: RewardRules
   /** Maximum rows per purge statement. */
   purgeRowsMax: number
 }
@@ -63,6 +65,7 @@ async function persistProgress(
   report: PersistReport,
   recordPlays: RecordPlays | undefined,
 ): Promise<void> {
+  const { rules = DEFAULT_RULES } = options
   const rows: ProgressRow[] = []
   const missing: ProgressKey[] = []
   const unstaged: ProgressRow[] = []
@@ -74,7 +77,7 @@ async function persistProgress(
     }
     const row = { key, record }
     rows.push(row)
-    if (keys[index]?.stagedOn !== dayOf(record.viewedAt)) unstaged.push(row)
+    if (keys[index]?.stagedOn !== playDayOf(rules, key.business, record.viewedAt)) unstaged.push(row)
   })
   // First, so that it does not wait for a record store that is down.
   if (unstaged.length > 0) await recordPlays?.(unstaged)

@@ -5,7 +5,7 @@
  */
 import type { ProgressChange } from '../../../core/domain.ts'
 
-/** `upTo`, `clearedUpTo`: live changes and clearings up to these versions are in `changes`, or are outdated by them. */
+/** `upTo`, `clearedUpTo`: live changes, and clearings and switches, up to these versions are in `changes`, or are outdated by them. */
 export type Missed = { changes: readonly ProgressChange[]; upTo: number; clearedUpTo: number }
 
 export type ChangeSequence = {
@@ -42,7 +42,9 @@ export function makeChangeSequence(
   }
 
   function isNew(change: ProgressChange): boolean {
-    return versionOf(change) > (change.kind === 'cleared' ? read.clearedUpTo : read.upTo)
+    // No read finds a claimed day, so none is outdated.
+    if (change.kind === 'day') return true
+    return versionOf(change) > (isOfSettings(change) ? read.clearedUpTo : read.upTo)
   }
 
   function hold(): void {
@@ -70,11 +72,15 @@ export function makeChangeSequence(
   }
 }
 
+function isOfSettings({ kind }: ProgressChange): boolean {
+  return kind === 'cleared' || kind === 'paused'
+}
+
 export function versionOf(change: ProgressChange): number {
-  return change.kind === 'cleared' ? change.version : change.record.version
+  return 'record' in change ? change.record.version : change.version
 }
 
 /** Of waiting changes with equal keys, only the newest is sent. */
 export function coalescingKeyOf(change: ProgressChange): string {
-  return change.kind === 'cleared' ? `${change.business}` : `${change.business}:${change.oid}`
+  return 'oid' in change ? `${change.business}:${change.oid}` : `${change.kind} ${change.business}`
 }

@@ -4,12 +4,14 @@
  *
  * A slow subscriber needs bounded memory: only the newest change of each key waits.
  *
+ * A claimed day is sent only live. A device that missed it asks for the day with its next report.
+ *
  * If the hot store is down, the stream opens and stays silent until the store is back. It then begins with the changes since it was opened.
  */
 import type { Businesses } from '../../../config/businesses.ts'
 import type { Clock, Timer } from '../../../core/clock.ts'
 import { saysDown, type Degraded, noteOrThrow } from '../../../core/outage/degraded.ts'
-import type { ProgressChange } from '../../../core/domain.ts'
+import { ALL_BUSINESSES, type ProgressChange } from '../../../core/domain.ts'
 import { shortened, TidemarkError } from '../../../core/errors.ts'
 import { mistakeOfMoment } from '../../../core/input-limits.ts'
 import { VERSIONS_PER_MS } from '../../../core/version.ts'
@@ -82,13 +84,13 @@ export async function openChangeStream(
 }
 
 /**
- * The changes that the hot store still has. Settings have one version for all their values, so a clearing may be sent again, which is
- * harmless. A clearing comes first and does not advance the subscriber's token, since later changes in the list may be older. Settings are
+ * The changes that the hot store still has. Settings have one version for all their values, so a clearing or the switch may be sent again,
+ * which is harmless. They come first and do not advance the subscriber's token, since later changes in the list may be older. Settings are
  * read last, so that changes before a clearing are left out.
  */
 async function readMissedChanges(hot: HotStore, businesses: Businesses, viewer: string, since: number): Promise<Missed> {
   const changes = await hot.listChanges(viewer, businesses.numbers, since)
-  const { version, clearedAt } = await hot.getSettings(viewer)
+  const { version, clearedAt, paused } = await hot.getSettings(viewer)
   const clearings = version > since ? businesses.numbers.filter((business) => clearedAt[business] !== undefined) : []
   const isThere = (change: KeyChange): boolean => change.record.deleted || change.record.viewedAt > (clearedAt[change.business] ?? 0)
   return {
@@ -100,6 +102,7 @@ async function readMissedChanges(hot: HotStore, businesses: Businesses, viewer: 
         clearedAt: clearedAt[business] ?? 0,
         version: since,
       })),
+      ...(version > since ? [{ kind: 'paused', viewer, business: ALL_BUSINESSES, paused, version: since } as const] : []),
       ...changes.filter(isThere),
     ],
     upTo: changes.at(-1)?.record.version ?? since,
@@ -132,7 +135,7 @@ function makeChangeQueue(businesses: Businesses) {
   let ended = false
 
   function push(change: ProgressChange): void {
-    if (ended || businesses.byNumber(change.business) === undefined) return
+    if (ended || (change.business !== ALL_BUSINESSES && businesses.byNumber(change.business) === undefined)) return
     const pull = pulls.shift()
     if (pull !== undefined) return pull({ done: false, value: change })
     const key = coalescingKeyOf(change)

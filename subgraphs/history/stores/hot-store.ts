@@ -22,6 +22,7 @@ import type {
   ViewerSettings,
   GapSide,
 } from '../../../core/domain.ts'
+import type { DayClaim } from '../../../core/rewards.ts'
 
 export type ProgressWrite = {
   viewer: ViewerId
@@ -44,9 +45,7 @@ export type ProgressWrite = {
    * record, there is nothing to merge with (stale).
    */
   merges?: true
-  /** The day (UTC, days since the epoch) to claim as the viewer's first of this business. If absent, no day is claimed. */
-  day?: number
-}
+} & DayClaim
 
 export type PutOutcome =
   /**
@@ -91,7 +90,7 @@ export type HotPage = {
 }
 
 /** A change of one key. */
-export type KeyChange = Exclude<ProgressChange, { kind: 'cleared' }>
+export type KeyChange = Extract<ProgressChange, { kind: 'put' | 'deleted' }>
 
 /** A dirty key for the persist step. `record` is undefined if its content is missing, which is not an error. */
 export type DirtyProgress = { key: ProgressKey; record: ProgressRecord | undefined }
@@ -103,7 +102,7 @@ export interface HotStore {
    * 1. If the viewer paused, the write is dropped.
    * 2. If it was viewed at or before the business's clearedAt, or the merge changes nothing (`mergeProgress`), it is stale.
    * 3. Otherwise timeline entry, content and dirty mark are written; the mark keeps the time of the first unpersisted change.
-   * 4. The day flag is claimed. A first of the day leaves a pending reward.
+   * 4. The day is claimed, if it is later than the viewer's last claimed day. A first of the day leaves a pending reward.
    *
    * After the last write the timelines are trimmed, so that a base stays valid through a call. Atomic per region; durable and readable in
    * every process when the promise resolves. Outcomes in the order of `writes`. A key may occur several times; later writes see earlier
@@ -161,8 +160,8 @@ export interface HotStore {
   purgeExpired(writtenBefore: number, limit: number): Promise<number>
 
   /**
-   * Calls `listener` after each visible change of this viewer, made by any process, once it is readable. At most once per change; the
-   * listener must not throw. Resolves when following has begun, with a function that ends it. Following may be interrupted by a lost
+   * Calls `listener` after each visible change of this viewer, made by any process, once it is readable: of progress, of the switch, and
+   * of the claimed day. A claim comes after the report that made it. At most once per change; the listener must not throw. Resolves when following has begun, with a function that ends it. Following may be interrupted by a lost
    * connection: `onGap` is called before the first change after such a gap, and again when all further changes will arrive.
    */
   followProgress(viewer: ViewerId, listener: (change: ProgressChange) => void, onGap?: (side: GapSide) => void): Promise<() => void>

@@ -5,7 +5,7 @@
  * the persist step (`subgraphs/history/persist/persist.ts`) stages each play whose key does not say that it is staged.
  */
 import type { FlushedKey, RewardEvent } from '../../../core/domain.ts'
-import { rewardOf } from '../../../core/rewards.ts'
+import { claimedBusiness, rewardOf } from '../../../core/rewards.ts'
 import type { StageWritten, WrittenReport } from '../../../core/written-reports.ts'
 import type { ProgressWrite } from '../stores/hot-store.ts'
 import type { WriteOutcome } from './writes.ts'
@@ -27,11 +27,12 @@ export async function followUp(
 ): Promise<void> {
   const written: WrittenReport[] = []
   const rewards: RewardEvent[] = []
-  writes.forEach(({ viewer, business, oid, day }, place) => {
+  writes.forEach((write, place) => {
+    const { viewer, business, oid, day } = write
     const outcome = outcomes[place]
     if (outcome?.status !== 'written') return
     written.push({ key: { viewer, business, oid }, record: outcome.record, before: outcome.before })
-    if (outcome.firstOfDay && day !== undefined) rewards.push(rewardOf(viewer, business, day))
+    if (outcome.firstOfDay && day !== undefined) rewards.push(rewardOf(viewer, claimedBusiness(write), day))
   })
   if (written.length === 0) return
   const days = (await stageWritten?.(written)) ?? []

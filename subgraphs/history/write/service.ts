@@ -12,10 +12,11 @@
 import type { Aggregator } from '../../../writeback/aggregator.ts'
 import type { Businesses } from '../../../config/businesses.ts'
 import type { Clock } from '../../../core/clock.ts'
-import { dayOf, dayTokenOf } from '../../../core/day-token.ts'
+import { dayOf } from '../../../core/days.ts'
 import type { Degraded } from '../../../core/outage/degraded.ts'
 import type { FlushedKey, ProgressChange, ProgressKey, ProgressRecord, RewardEvent, ViewerSettings, GapSide } from '../../../core/domain.ts'
 import { TidemarkError } from '../../../core/errors.ts'
+import { dayTokenOf, DEFAULT_RULES, type RewardRules } from '../../../core/rewards.ts'
 import { settingsKey } from '../../../core/progress-key.ts'
 import { regionOf } from '../../../core/regions.ts'
 import type { Viewer } from '../../../core/viewer.ts'
@@ -33,7 +34,8 @@ import type { Rejected } from '../../user-errors.ts'
 
 export { rewardOf } from '../../../core/rewards.ts'
 
-export type HistoryServiceOptions = { regions: number; timelineCap: number }
+/** `rules`: of first views. Default: DEFAULT_RULES. */
+export type HistoryServiceOptions = { regions: number; timelineCap: number; rules?: RewardRules }
 
 /** One answer per report. `key` is the key under which `record` is stored. */
 export type ReportAnswer =
@@ -81,6 +83,7 @@ export function makeHistoryService(
   stageWritten?: StageWritten,
   quotas?: Pick<HistoryQuotas, 'check' | 'count'>,
 ): HistoryService {
+  const { rules = DEFAULT_RULES } = options
   const figures: HistoryFigures = { accepted: 0, stale: 0, paused: 0, rejected: 0 }
 
   function aggregate(key: FlushedKey): void {
@@ -89,12 +92,12 @@ export function makeHistoryService(
 
   async function report(viewer: Viewer, inputs: readonly ReportProgressInput[], degraded: Degraded): Promise<ReportAnswer[]> {
     const now = clock.now()
-    const valid = checkReports(inputs, viewer, businesses, now)
+    const valid = checkReports(inputs, viewer, businesses, now, rules)
     const checked = quotas === undefined ? valid : await quotas.check(valid)
     const reports = checked.filter((each) => 'record' in each)
     const outcomes = reports.length > 0 ? await writes.put(reports, now, degraded) : []
     let next = 0
-    const answers = checked.map((each) => ('record' in each ? answerOf(each, outcomes[next++] as WriteOutcome, now) : each))
+    const answers = checked.map((each) => ('record' in each ? answerOf(each, outcomes[next++] as WriteOutcome, rules, now) : each))
     await lookUpStale(hot, records, answers, degraded)
     for (const each of answers) figures[FIGURE_OF[each.outcome]]++
     quotas?.count(valid, answers)
@@ -132,7 +135,7 @@ export function makeHistoryService(
 
 const FIGURE_OF = { ACCEPTED: 'accepted', STALE: 'stale', PAUSED: 'paused', REJECTED: 'rejected' } as const
 
-function answerOf({ viewer, business, oid, record }: ProgressWrite, outcome: WriteOutcome, now: number): ReportAnswer {
+function answerOf({ viewer, business, oid, record }: ProgressWrite, outcome: WriteOutcome, rules: RewardRules, now: number): ReportAnswer {
   const key: ProgressKey = { viewer, business, oid }
   switch (outcome.status) {
     case 'paused':
@@ -150,7 +153,8 @@ function answerOf({ viewer, business, oid, record }: ProgressWrite, outcome: Wri
     case 'journaled':
       return { outcome: 'ACCEPTED', key, record: outcome.record, dayToken: undefined, firstOfDay: false }
     case 'written': {
-      const dayToken = dayTokenOf(viewer, business, dayOf(now))
+      const rule = rules('FIRST_VIEW', business)
+      const dayToken = rule && dayTokenOf(viewer, rule, dayOf(rule.timeZone, now))
       return { outcome: 'ACCEPTED', key, record: outcome.record, dayToken, firstOfDay: outcome.firstOfDay }
     }
   }

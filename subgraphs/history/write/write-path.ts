@@ -18,6 +18,7 @@ import { startHistoryQuotas, type HistoryQuotas } from './quotas.ts'
 import { makeReplay } from './replay.ts'
 import { makeHistoryService, type HistoryService } from './service.ts'
 import { makeHistoryWrites } from './writes.ts'
+import type { RewardRules } from '../../../core/rewards.ts'
 import type { GuardOptions } from '../../../core/outage/guard.ts'
 import type { RecordPlays, StageWritten } from '../../../core/written-reports.ts'
 
@@ -31,6 +32,7 @@ export type HistoryStores = Stores & {
 export type WritePathOptions = {
   regions: number
   timelineCap: number
+  rules: RewardRules
   /** Maximum rows per purge statement. */
   purgeRowsMax: number
   aggregator: AggregatorOptions
@@ -63,12 +65,12 @@ export function makeWritePath(
   onError: (error: unknown) => void,
   onDown: (error: unknown) => void = onError,
 ): WritePath {
-  const { timelineCap, purgeRowsMax } = options
+  const { timelineCap, purgeRowsMax, rules } = options
   const { putMaxMs = 10_000 } = options.journaling
   const guarded = guardStores(clock, stores, options.guard, onDown)
   const { hot, log, records, breakers } = guarded
   const persist = (keys: readonly FlushedKey[]) =>
-    persistKeys(stores.hot, stores.records, keys, { timelineCap, purgeRowsMax }, stores.recordPlays)
+    persistKeys(stores.hot, stores.records, keys, { timelineCap, purgeRowsMax, rules }, stores.recordPlays)
   const writeBack = makeWriteBack(
     clock,
     { log, rewards: hot, breakers, journals: stores.journals },

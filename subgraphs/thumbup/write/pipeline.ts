@@ -4,6 +4,7 @@
  * subgraph and each process of the simulator are built from pipelines.
  */
 import type { Clock } from '../../../core/clock.ts'
+import type { Businesses } from '../../../config/businesses.ts'
 import type { BusinessConfig } from '../../../config/config.ts'
 import type { ThumbupConfig } from '../../../config/thumbup.ts'
 import type { BusinessNumber, MarkKey } from '../../../core/domain.ts'
@@ -30,8 +31,8 @@ export type PipelineOptions = {
   regions: number
   /** The name under which the record store keeps the offsets of the log. */
   stream: string
-  /** The configured businesses of these stores. */
-  businesses: readonly BusinessConfig[]
+  /** The configured businesses of these stores, as for `makeBusinesses`. */
+  businesses: readonly BusinessConfig[] | (() => readonly BusinessConfig[])
   /** True for a business whose marks belong in these stores. The common stores also own businesses that left the configuration. */
   isOurs(business: BusinessNumber): boolean
   /** True if the stores belong to one business. */
@@ -85,9 +86,10 @@ export function makePipeline(
   onDown: (error: unknown) => void = onError,
 ): Pipeline {
   const { thumbup } = options
-  const { deleted } = makeThumbupBusinesses(options.businesses)
-  const caps = new Map(options.businesses.map((business) => [business.number, business.thumbup.likesCap]))
-  const capOf = (business: BusinessNumber): number => caps.get(business) ?? LIKES_CAP
+  const businesses = makeThumbupBusinesses(options.businesses)
+  // A live version never changes which businesses are deleted.
+  const { deleted } = businesses
+  const capOf = (business: BusinessNumber): number => businesses.configured.byNumber(business)?.thumbup.likesCap ?? LIKES_CAP
   const guarded = guardMarkStores(clock, stores, options.guard, onDown)
   const fills = makeFills(guarded.hot, guarded.fillRecords, capOf)
   const isCacheDown = guarded.breakers.countCache.isOpen
@@ -122,7 +124,7 @@ export function makePipeline(
   const writeStores: ReplayTarget = { hot: guarded.hot, records: guarded.records, fills, capOf, aggregate, isDeleted }
   const targetOf = (business: BusinessNumber): ReplayTarget | undefined =>
     options.isOurs(business) ? writeStores : options.targetOf?.(business)
-  const reported = new Set<BusinessNumber>()
+  const reportMoved = makeMovedReport(onError)
   const writeBack = makeWriteBack(
     clock,
     { log: guarded.log, breakers: guarded.breakers, journals: stores.journals, journaledFor: takingMarks(guarded) },
@@ -140,18 +142,6 @@ export function makePipeline(
     onError,
   )
 
-  /** Reports each business once. An operator must learn that marks of a moved business wait, but not once per mark. */
-  function reportMoved(business: BusinessNumber): void {
-    if (reported.has(business)) return
-    reported.add(business)
-    onError(
-      new Error(
-        `marks of business ${business} wait in the journal of its former stores: they go to its current stores, ` +
-          'once those answer (see `tidemark journal`)',
-      ),
-    )
-  }
-
   return {
     guarded,
     writes: makeMarkWrites(writeStores, writeBack.journaling),
@@ -161,7 +151,8 @@ export function makePipeline(
     owners,
     aggregate,
     persist,
-    startJob: (onParked) => startThumbupJob(clock, persistStores, stores.log, persist, jobOptions(options, deleted), onError, onParked),
+    startJob: (onParked) =>
+      startThumbupJob(clock, persistStores, stores.log, persist, jobOptions(options, businesses.configured, deleted), onError, onParked),
     stopReplay: writeBack.stopReplay,
     async drain() {
       await writeBack.drain()
@@ -173,6 +164,21 @@ export function makePipeline(
       fills: fills.count(),
       recordReads: guarded.recordReads(),
     }),
+  }
+}
+
+/** Reports each business once. An operator must learn that marks of a moved business wait, but not once per mark. */
+function makeMovedReport(onError: (error: unknown) => void): (business: BusinessNumber) => void {
+  const reported = new Set<BusinessNumber>()
+  return (business) => {
+    if (reported.has(business)) return
+    reported.add(business)
+    onError(
+      new Error(
+        `marks of business ${business} wait in the journal of its former stores: they go to its current stores, ` +
+          'once those answer (see `tidemark journal`)',
+      ),
+    )
   }
 }
 
@@ -190,14 +196,20 @@ function takingMarks({ hot, writes, breakers: { hotStore } }: GuardedMarkStores)
 
 const DAY_MS = 86_400_000
 
-function jobOptions({ stream, thumbup, businesses, isOurs, isTenant = false }: PipelineOptions, deleted: ReadonlySet<BusinessNumber>) {
+function jobOptions(
+  { stream, thumbup, isOurs, isTenant = false }: PipelineOptions,
+  businesses: Businesses<BusinessConfig>,
+  deleted: ReadonlySet<BusinessNumber>,
+) {
   return {
     ...thumbup,
     stream,
     isOurs,
     isTenant,
     archiveAfterMs: thumbup.archiveAfterDays === 'never' ? undefined : thumbup.archiveAfterDays * DAY_MS,
-    businesses: businesses.map(({ number }) => number).filter((number) => !deleted.has(number)),
+    get businesses() {
+      return businesses.numbers.filter((number) => !deleted.has(number))
+    },
     deleted: [...deleted],
   }
 }

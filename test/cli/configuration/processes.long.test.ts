@@ -40,11 +40,15 @@ async function set(shape: Shape, document: unknown): Promise<number> {
   const ended = await shape.run('set', file, '--expect', String(versionOf(await shape.run('get'))))
   expect(ended).toMatchObject({ status: 0, error: '' })
   const version = versionOf(ended)
-  await until(`version ${version} in all processes`, async () => {
+  await untilAllRun(shape, version)
+  return version
+}
+
+function untilAllRun(shape: Shape, version: number): Promise<void> {
+  return until(`version ${version} in all processes`, async () => {
     const [running, ...others] = (await runningVersions(shape)) as { version: number }[]
     return others.length === 0 && running?.version === version
   })
-  return version
 }
 
 /** A rate is set, holds in every process that serves the gateway, and is removed again. No restart, and no error besides the refusals. */
@@ -83,6 +87,75 @@ async function oneOfTwoOperatorsWins(shape: Shape): Promise<void> {
   expect(loser.error).toContain(`LIVE_VALUE_CHANGED: the live configuration has version ${versionOf(winner)}, not ${version}`)
 }
 
+const REPORT = `mutation R($business: String!, $id: ID!, $position: Float!, $duration: Float) {
+  reportProgress(input: {business: $business, id: $id, position: $position, duration: $duration}) {
+    outcome progress { finished } userErrors { code }
+  }
+}`
+const MARK = `mutation M($business: String!, $id: ID!, $mark: Mark!) {
+  setMark(input: {business: $business, id: $id, mark: $mark}) { outcome userErrors { code } }
+}`
+const SUBJECT =
+  '{ subjects(business: "podcast", ids: ["1"]) { __typename ... on Podcast { viewerMark viewerProgress { finished } viewerSeen } } }'
+const ENTITY =
+  '{ _entities(representations: [{__typename: "Podcast", id: "1"}]) { ... on Podcast { business viewerProgress { finished } } } }'
+const PODCAST = { number: 9, name: 'podcast', entity: 'Podcast' }
+
+/** A business is added, changed and disabled while other requests run. None of them fails. */
+async function changesBusinesses(shape: Shape, apis: readonly string[]): Promise<void> {
+  let isOver = false
+  let count = 0
+  async function lane(viewer: string): Promise<void> {
+    while (!isOver) {
+      const url = `${apis[count++ % apis.length]}/graphql`
+      const reported = await ask(url, viewer, REPORT, { business: 'video', id: String(count), position: 60_000 })
+      expect(reported).toMatchObject({ data: { reportProgress: { outcome: 'ACCEPTED' } } })
+      const page = await ask(url, viewer, PAGE)
+      expect([page.errors, page.data?.viewerHistory.edges.length]).toEqual([undefined, expect.any(Number)])
+    }
+  }
+  /** The same call at every process that serves the API. */
+  const everywhere = (query: string, variables: Record<string, unknown> = {}) =>
+    Promise.all(Array.from({ length: 2 * shape.processes }, (_, at) => ask(`${apis[at % apis.length]}/graphql`, '8', query, variables)))
+  const report = (position: number) => everywhere(REPORT, { business: 'podcast', id: '1', position, duration: 100_000 })
+
+  const lanes = Promise.allSettled(['21', '22', '23'].map(lane))
+  try {
+    for (const answer of await report(60_000))
+      expect(answer).toMatchObject({ data: { reportProgress: { userErrors: [{ code: 'BUSINESS_UNKNOWN' }] } } })
+    const added = await set(shape, { businesses: [PODCAST] })
+    for (const { data } of await report(60_000))
+      expect(data.reportProgress).toMatchObject({ outcome: 'ACCEPTED', progress: { finished: false } })
+    for (const { data } of await everywhere(MARK, { business: 'podcast', id: '1', mark: 'LIKE' }))
+      expect(data.setMark.userErrors).toEqual([])
+    await until('the graph has its type', async () => (await everywhere(SUBJECT)).every(({ errors }) => errors === undefined))
+    for (const { data } of await everywhere(SUBJECT))
+      expect(data.subjects).toEqual([
+        { __typename: 'Podcast', viewerMark: 'LIKE', viewerProgress: { finished: false }, viewerSeen: 'PLAYED' },
+      ])
+
+    await set(shape, { businesses: [{ ...PODCAST, finishedPercent: 50 }] })
+    for (const { data } of await report(61_000)) expect(data.reportProgress.progress).toEqual({ finished: true })
+
+    await set(shape, { businesses: [{ ...PODCAST, enabled: false }] })
+    for (const { data } of await report(62_000)) expect(data.reportProgress.userErrors).toEqual([{ code: 'BUSINESS_DISABLED' }])
+    for (const { data } of await everywhere(SUBJECT))
+      expect(data.subjects).toMatchObject([{ viewerMark: 'LIKE', viewerProgress: { finished: true } }])
+
+    const removed = await shape.run('set', shape.write('removed.json', {}), '--expect', String(versionOf(await shape.run('get'))))
+    expect(removed).toMatchObject({ status: 1, error: expect.stringContaining('businesses: podcast: number 9 is missing') as string })
+    const again = await shape.run('rollback', String(added))
+    expect(again).toMatchObject({ status: 0 })
+    await until('podcast takes writes again', async () =>
+      (await report(63_000)).every(({ data }) => data.reportProgress.userErrors.length === 0),
+    )
+  } finally {
+    isOver = true
+  }
+  expect((await lanes).filter(({ status }) => status === 'rejected')).toEqual([])
+  expect(count).toBeGreaterThan(20)
+}
+
 describe('the embedded shape with workers', () => {
   const { folder, remove } = makeServiceFolder()
   let running: Service
@@ -107,10 +180,7 @@ describe('the embedded shape with workers', () => {
 
   test('a version that another program stored and that is not valid is refused by every process, and the last one stays', async () => {
     const version = versionOf(await shape.run('get'))
-    await until('all processes run the last one', async () => {
-      const [one, ...others] = (await runningVersions(shape)) as { version: number }[]
-      return others.length === 0 && one?.version === version
-    })
+    await untilAllRun(shape, version)
     writeFileSync(join(folder, 'data', 'live', `${version + 1}.json`), JSON.stringify({ at: 1, value: { limits: { viewer: 5 } } }))
     await until('all processes refuse it', async () => {
       const [one, ...others] = (await runningVersions(shape)) as { version: number; refused?: true }[]
@@ -119,6 +189,9 @@ describe('the embedded shape with workers', () => {
     expect(running.log()).toContain('limits.viewer: 5 is not possible: give points')
     rmSync(join(folder, 'data', 'live', `${version + 1}.json`))
   })
+
+  // The last one: a business that was added never leaves.
+  test('a business is added, changed and disabled under load, without an error', () => changesBusinesses(shape, shape.origins))
 })
 
 describe('a file that is mounted from a ConfigMap', () => {
@@ -178,6 +251,12 @@ describe.skipIf(servers.includes(undefined))('the distributed shape', () => {
   test('a limit is changed in every process without a restart', () => changesLimits(shape, apis()))
   test('a bad version is refused and reaches no process', () => refusesBadVersions(shape))
   test('of two operators at once, one gets the newer version as an error', () => oneOfTwoOperatorsWins(shape))
+
+  test('a business is added, changed and disabled under load, without an error', async () => {
+    await changesBusinesses(shape, apis())
+    const answer = await ask(deployment.subgraphs[0]?.url.replace('/graphql', '/') as string, '8', ENTITY)
+    expect(answer).toEqual({ data: { _entities: [{ business: 'podcast', viewerProgress: { finished: false } }] } })
+  })
 
   test('the metrics name the version, and doctor finds it valid', async () => {
     const version = versionOf(await shape.run('get'))

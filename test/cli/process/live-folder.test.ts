@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { z } from 'zod'
 import { followVersionFolder, openVersionFolder } from '../../../cli/process/live-folder.ts'
-import { settingOf } from '../../../config/live-setting.ts'
+import { settingOf } from '../../../config/live/live-setting.ts'
 import { systemClock } from '../../../core/clock.ts'
 import { VERSIONS_KEPT, type LiveValue } from '../../../core/live-value.ts'
 import { until } from '../../../harness/until.ts'
@@ -27,16 +27,36 @@ const open = () => openVersionFolder(setting, folder, systemClock)
 test('a follower has the first value until a version is set, and then each version', async () => {
   live = await followVersionFolder(setting, { colour: 'red' }, folder, systemClock, () => undefined)
   expect(live.current()).toEqual({ value: { colour: 'red' }, version: 0 })
-  expect(await open().change({ colour: 'green' }, 0)).toEqual({ value: { colour: 'green' }, version: 1 })
-  await until('version 1', () => live?.current().version === 1)
+  const { version } = await open().change({ colour: 'green' }, 0)
+  await until('the first version', () => live?.current().version === version)
   expect(live.current().value).toEqual({ colour: 'green' })
+  expect(await open().change({ colour: 'blue' }, version)).toEqual({ value: { colour: 'blue' }, version: version + 1 })
+  await until('the second version', () => live?.current().version === version + 1)
+  expect(live.current().value).toEqual({ colour: 'blue' })
+})
+
+test('a running follower takes over the first version after the folder was lost', async () => {
+  live = await followVersionFolder(setting, { colour: 'red' }, folder, systemClock, () => undefined)
+  const { version } = await open().change({ colour: 'green' }, 0)
+  await until('the first version', () => live?.current().version === version)
+  rmSync(folder, { recursive: true })
+  await open().change({ colour: 'blue' }, 0)
+  await until('the version after the loss', () => live?.current().value.colour === 'blue')
+})
+
+test('of two first versions with different times, one is stored', async () => {
+  const at = (now: number) => openVersionFolder(setting, folder, { ...systemClock, now: () => now })
+  const settled = await Promise.allSettled([at(2_000).change({ colour: 'green' }, 0), at(1_000).change({ colour: 'blue' }, 0)])
+  expect(settled.map(({ status }) => status)).toEqual(['fulfilled', 'rejected'])
+  expect(readdirSync(parent)).toEqual(['live'])
+  expect(readdirSync(folder)).toEqual(['2000.json'])
 })
 
 test('of twenty changes of one version at once, one is stored', async () => {
   const settled = await Promise.allSettled(Array.from({ length: 20 }, (_, at) => open().change({ colour: `c${at}` }, 0)))
   expect(settled.filter(({ status }) => status === 'fulfilled')).toHaveLength(1)
   for (const each of settled) if (each.status === 'rejected') expect(each.reason).toMatchObject({ code: 'LIVE_VALUE_CHANGED' })
-  expect(readdirSync(folder)).toEqual(['1.json'])
+  expect(readdirSync(folder)).toEqual([expect.stringMatching(/^\d+\.json$/)])
 })
 
 test('an invalid value is not stored', async () => {
@@ -59,11 +79,12 @@ test('a file that is half written by another program is reported once, and the v
 
 test('the folder keeps the last versions with their notes', async () => {
   const source = open()
-  for (let version = 0; version < VERSIONS_KEPT + 2; version++) await source.change({ colour: `c${version}` }, version, `note ${version}`)
+  let version = 0
+  for (let at = 0; at < VERSIONS_KEPT + 2; at++) ({ version } = await source.change({ colour: `c${at}` }, version, `note ${at}`))
   const history = await source.history()
   expect([history.length, history[0], history.at(-1)?.version]).toMatchObject([
     VERSIONS_KEPT,
-    { version: 102, value: { colour: 'c101' }, note: 'note 101' },
-    3,
+    { version, value: { colour: 'c101' }, note: 'note 101' },
+    version - VERSIONS_KEPT + 1,
   ])
 })

@@ -1,6 +1,6 @@
 /** Seen store contract: the first play and the first issue of a day, each reported once, and the rewards that wait for the log. */
 import { expect, it } from 'vitest'
-import { dayOf } from '../../../core/day-token.ts'
+import { utcDayOf } from '../../../core/days.ts'
 import type { RewardEvent } from '../../../core/domain.ts'
 import { regionOf } from '../../../core/regions.ts'
 import { rewardOf } from '../../../core/rewards.ts'
@@ -9,7 +9,7 @@ import { freshNamedViewer, freshViewer } from '../reports.ts'
 import { AT, CAPS, issuedOids, play } from './seen.ts'
 import type { SeenStoreSubject } from './hot-store-subject.ts'
 
-const TODAY = dayOf(AT)
+const TODAY = utcDayOf(AT)
 const EVERYTHING = 1_000_000
 
 export function daysContract({ store, another, reopen, regions }: SeenStoreSubject): void {
@@ -74,6 +74,35 @@ export function daysContract({ store, another, reopen, regions }: SeenStoreSubje
       { viewer, staged: 5 },
       { viewer: other, staged: 2, firsts: [{ business: 1, day: TODAY }] },
     ])
+  })
+
+  it('a day for all businesses is claimed once per viewer, beside the days of the businesses', async () => {
+    for (const viewer of [freshViewer(), freshNamedViewer()]) {
+      const issueForAll = (oid: string, business: number) =>
+        store().putIssued(viewer, business, [oid], { ...CAPS, now: AT, day: TODAY, dayForAll: true })
+      expect(await issueForAll('1', 1)).toBe(true)
+      expect(await issueForAll('1', 2)).toBe(false)
+      expect(await issue(viewer, '2', TODAY, AT, 2)).toBe(true)
+      const playForAll = (oid: string, business: number): PlayWrite => ({ ...play(viewer, oid, AT, business), day: TODAY, dayForAll: true })
+      const [first] = await stage([playForAll('1', 1), playForAll('2', 300), { ...play(viewer, '3'), day: TODAY }])
+      expect(first?.firsts).toEqual([
+        { business: 0, day: TODAY },
+        { business: 1, day: TODAY },
+      ])
+      expect((await stage([playForAll('4', 300)]))[0]?.firsts).toBeUndefined()
+      expect((await pending(viewer)).map(({ id }) => id)).toEqual(
+        [`${TODAY}.${viewer}.0.issue`, `${TODAY}.${viewer}.0.play`, `${TODAY}.${viewer}.1.play`, `${TODAY}.${viewer}.2.issue`].toSorted(),
+      )
+    }
+  })
+
+  it('yesterday is not claimed twice where it is still the day before the yesterday of UTC', async () => {
+    const viewer = freshViewer()
+    const yesterday = TODAY - 2
+    expect((await stage([{ ...play(viewer, '1'), day: yesterday }]))[0]?.firsts).toHaveLength(1)
+    // Claims of other viewers, some of whom have tomorrow already, remove old flags.
+    for (let other = 0; other < 10; other++) await issue(freshViewer(), '1', TODAY + (other % 3) - 1)
+    expect((await stage([{ ...play(viewer, '2'), day: yesterday }]))[0]?.firsts).toBeUndefined()
   })
 
   it('plays and issues claim their days separately', async () => {

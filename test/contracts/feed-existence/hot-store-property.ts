@@ -4,7 +4,7 @@
  */
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { dayOf } from '../../../core/day-token.ts'
+import { utcDayOf } from '../../../core/days.ts'
 import type { SeenStore, StagedPlay } from '../../../subgraphs/feed-existence/stores/hot-store.ts'
 import { makeSeenStoreModel } from '../../../harness/models/feed-existence/hot-store-model.ts'
 import { freshNamedViewer, freshViewer } from '../reports.ts'
@@ -13,7 +13,7 @@ import type { SeenStoreSubject } from './hot-store-subject.ts'
 
 const BUSINESSES = [1, 2]
 const SLOTS = [0, 1, 5]
-const TODAY = dayOf(AT)
+const TODAY = utcDayOf(AT)
 
 type PlaySpec = { who: number; business: number; oid: string; age: number; day: number | undefined }
 type Operation =

@@ -1,6 +1,6 @@
 /** Hot store contract: following the changes of a viewer, from this process and from others. */
 import { expect, it } from 'vitest'
-import type { ProgressChange } from '../../../core/domain.ts'
+import type { ProgressChange, ProgressRecord } from '../../../core/domain.ts'
 import { freshNamedViewer, freshViewer, keyOf, later, report, write, writtenRecord } from '../reports.ts'
 import { until } from '../../../harness/until.ts'
 import type { HotStoreSubject } from './hot-store-subject.ts'
@@ -24,6 +24,40 @@ export function changesContract({ store, another }: HotStoreSubject): void {
       { kind: 'deleted', viewer, business: 1, oid: '1', record: deletion?.record },
       { kind: 'cleared', viewer, business: 2, clearedAt, version },
     ])
+  })
+
+  it('a follower gets each switch and each claimed day once, the day after its report', async () => {
+    const [viewer, named, other] = [freshViewer(), freshNamedViewer(), freshViewer()]
+    for (const who of [viewer, named]) {
+      const changes: ProgressChange[] = []
+      const stop = await store().followProgress(who, (change) => changes.push(change))
+      const paused = await store().setPaused(who, true, later())
+      const resumed = await store().setPaused(who, false, later())
+      await store().setPaused(other, true, later())
+      const now = later()
+      const writes = [
+        write(who, '1', report(now), { day: 20_000 }),
+        write(who, '2', report(now), { day: 20_000 }),
+        write(who, '3', report(now), { day: 20_000, dayForAll: true, business: 2 }),
+        write(who, '4', report(now)),
+      ]
+      const [first, second, third, last] = (await store().putProgress(writes, { now, timelineCap })).map(writtenRecord)
+      await until('eight changes', () => changes.length >= 8)
+      stop()
+      const put = (oid: string, record: ProgressRecord | undefined, business = 1) => ({ kind: 'put', viewer: who, business, oid, record })
+      expect(changes.filter(({ business }) => business === 1)).toEqual([
+        put('1', first),
+        { kind: 'day', viewer: who, business: 1, day: 20_000, version: first?.version },
+        put('2', second),
+        put('4', last),
+      ])
+      expect(changes.filter(({ business }) => business !== 1)).toEqual([
+        { kind: 'paused', viewer: who, business: 0, paused: true, version: paused.version },
+        { kind: 'paused', viewer: who, business: 0, paused: false, version: resumed.version },
+        put('3', third, 2),
+        { kind: 'day', viewer: who, business: 0, day: 20_000, version: third?.version },
+      ])
+    }
   })
 
   it('changes after a version are listed by version, with deletions, and without cleared or older entries', async () => {
@@ -95,15 +129,17 @@ export function changesContract({ store, another }: HotStoreSubject): void {
     await store().putProgress([write(viewer, '2', report(now))], { now, timelineCap })
     await store().setPaused(viewer, false, later())
     const [last] = await store().putProgress([write(viewer, '3', report(now))], { now, timelineCap })
-    await until('the last put', () => changes.length > 0)
+    await until('the last put', () => changes.some(({ kind }) => kind === 'put'))
     stop()
-    expect(changes).toEqual([{ kind: 'put', viewer, business: 1, oid: '3', record: writtenRecord(last) }])
+    expect(changes.filter(({ kind }) => kind !== 'paused')).toEqual([
+      { kind: 'put', viewer, business: 1, oid: '3', record: writtenRecord(last) },
+    ])
   })
 
   it('each of several followers gets each change once, until it stops', async () => {
     const viewer = freshViewer()
     const [first, second]: [string[], string[]] = [[], []]
-    const nameOf = (change: ProgressChange): string => (change.kind === 'cleared' ? 'cleared' : change.oid)
+    const nameOf = (change: ProgressChange): string => ('oid' in change ? change.oid : change.kind)
     const stopFirst = await store().followProgress(viewer, (change) => first.push(nameOf(change)))
     const stopSecond = await store().followProgress(viewer, (change) => second.push(nameOf(change)))
     const put = async (oid: string): Promise<void> => {

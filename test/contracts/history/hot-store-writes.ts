@@ -1,5 +1,7 @@
 /** Hot store contract: putting progress and looking it up. */
 import { expect, it } from 'vitest'
+import { regionOf } from '../../../core/regions.ts'
+import { rewardOf } from '../../../core/rewards.ts'
 import { rankOf } from '../../../subgraphs/history/model/merge.ts'
 import {
   freshNamedViewer,
@@ -318,6 +320,32 @@ export function writesContract({ store, regions, another, reopen }: HotStoreSubj
     ])
     const [again] = await store().putProgress([write(viewer, '1', report(later()), { day: day + 1 })], { now, timelineCap })
     expect(again).toMatchObject({ status: 'written', firstOfDay: false })
+  })
+
+  it('a day for all businesses is claimed once per viewer, beside the days of the businesses, and leaves one reward', async () => {
+    for (const viewer of [freshViewer(), freshNamedViewer()]) {
+      const now = later()
+      const forAll = (oid: string, day: number, business = 1) => write(viewer, oid, report(now), { business, day, dayForAll: true })
+      const claims = [
+        forAll('1', 20_000, 300),
+        forAll('2', 20_000),
+        write(viewer, '3', report(now), { day: 20_000 }),
+        forAll('4', 20_001),
+        forAll('5', 20_000),
+      ]
+      const outcomes = await store().putProgress(claims, { now, timelineCap })
+      expect(outcomes.map((outcome) => outcome.status === 'written' && outcome.firstOfDay)).toEqual([true, false, true, true, false])
+      const [again] = await store().putProgress([forAll('6', 20_001, 2)], { now, timelineCap })
+      expect(again).toMatchObject({ status: 'written', firstOfDay: false })
+      const pending = async () => {
+        const all = await store().listPendingRewards([regionOf(viewer, regions())], now, 1_000_000)
+        return all.filter((each) => each.viewer === viewer).toSorted((a, b) => a.day - b.day || a.business - b.business)
+      }
+      const expected = [rewardOf(viewer, 0, 20_000), rewardOf(viewer, 1, 20_000), rewardOf(viewer, 0, 20_001)]
+      expect(await pending()).toEqual(expected)
+      await store().confirmRewards(expected)
+      expect(await pending()).toEqual([])
+    }
   })
 
   it('a stale report claims no day', async () => {

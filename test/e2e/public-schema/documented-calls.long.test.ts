@@ -68,15 +68,14 @@ test('the event stream of docs/start/web.md shows the event of the documented re
       read('docs/start/web.md'),
     ) ?? []
   const headers = Object.fromEntries(Array.from(flags.matchAll(/-H '([^:]+): ([^']+)'/g), ([, name = '', value = '']) => [name, value]))
+  // The call was made before, so the day has begun. It is repeated, since the subscription may open after the first repetition.
+  const [report] = callsOf('docs/start/web.md')
+  const send = () => fetch(service.url, { method: 'POST', headers: report?.headers ?? {}, body: JSON.stringify(report?.body) })
+  await (await send()).text()
   const leaving = new AbortController()
   const stream = await fetch(service.url, { method: 'POST', headers, body, signal: leaving.signal })
   expect(stream.status).toBe(200)
-  const [report] = callsOf('docs/start/web.md')
-  // The call was made before, and is repeated. The subscription may open after the first repetition.
-  const reporting = setInterval(
-    () => void fetch(service.url, { method: 'POST', headers: report?.headers ?? {}, body: JSON.stringify(report?.body) }),
-    200,
-  )
+  const reporting = setInterval(() => void send(), 200)
   try {
     const { value } = await stream.body!.pipeThrough(new TextDecoderStream()).getReader().read()
     expect(withoutTimes(value as string)).toBe(withoutTimes(`${shown}\n`))

@@ -42,6 +42,7 @@ const QUERIES = [
   ['viewerHistory', 'viewerHistory(after: "x") { edges { cursor } }', VIEWER, 'CURSOR_INVALID'],
   ['viewerHistory', 'viewerHistory(businesses: ["vidoe"]) { edges { cursor } }', VIEWER, 'BUSINESS_UNKNOWN'],
   ['historySettings', 'historySettings { paused }', NOBODY, 'UNAUTHENTICATED'],
+  ['rewardEvents', 'rewardEvents { missedCount }', VIEWER, 'UNAUTHORIZED_FIELD_OR_TYPE'],
   ['thumbupUser', 'thumbupUser { id }', NOBODY, 'UNAUTHENTICATED'],
   ['thumbupUser', 'thumbupUser(id: "") { id }', VIEWER, 'ID_INVALID'],
   ['reconcile', 'reconcile(business: "video", ids: ["1"]) { checked }', VIEWER, 'UNAUTHORIZED_FIELD_OR_TYPE'],

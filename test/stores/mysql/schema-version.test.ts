@@ -7,6 +7,7 @@ import { sampleSeenStatements } from '../../../subgraphs/feed-existence/stores/m
 import { samplePostStatements } from '../../../subgraphs/feed/stores/mysql/statements.ts'
 import { sampleCountStatements } from '../../../subgraphs/feed/stores/mysql/counters/statements.ts'
 import { sampleStatements } from '../../../subgraphs/history/stores/mysql/statements.ts'
+import { sampleTracesStatements } from '../../../subgraphs/thumbup/stores/mysql/traces-statements.ts'
 import { makeDatabase, mariadb, type TestDatabase } from './databases.ts'
 
 describe.skipIf(mariadb === undefined)('the schema', () => {
@@ -103,6 +104,7 @@ describe.skipIf(mariadb === undefined)('the schema', () => {
     await test.database.send('DELETE FROM schema_version')
     for (const statement of [
       ...sampleStatements(),
+      ...sampleTracesStatements(),
       ...sampleFeedStatements(),
       ...sampleSeenStatements(),
       ...samplePostStatements(),

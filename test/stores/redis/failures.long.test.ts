@@ -59,7 +59,7 @@ describe.skipIf(!(await redisIsHere()))('when Redis', () => {
     const heard: string[] = []
     const stop = await store.followProgress(
       viewer,
-      (change) => heard.push(change.kind === 'cleared' ? 'cleared' : change.oid),
+      (change) => heard.push('oid' in change ? change.oid : change.kind),
       (side) => heard.push(side),
     )
     const put = (oid: string, now = later()) => writer.putProgress([write(viewer, oid, report(now))], { now, timelineCap })

@@ -1,7 +1,7 @@
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import { settingOf, type LiveSetting } from '../../../config/live-setting.ts'
+import { settingOf, type LiveSetting } from '../../../config/live/live-setting.ts'
 import { systemClock } from '../../../core/clock.ts'
 import type { LiveValue } from '../../../core/live-value.ts'
 import { redisIsHere, startCluster, startRedis, type TestServers } from '../../../harness/deployment/redis-servers.ts'

@@ -1,10 +1,13 @@
 /** The first play and the first issue of a day, from the claim to the rewards topic. */
 import { graphql } from 'graphql'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { dayOf, dayTokenOf } from '../../../core/day-token.ts'
+import { dayTokenOf } from '../../../core/rewards.ts'
+import { utcDayOf } from '../../../core/days.ts'
 import type { Degraded } from '../../../core/outage/degraded.ts'
 import { BOTH_SHAPES, helpConfig, startTogether, type Together } from './with-history.ts'
 import { until } from '../../../harness/until.ts'
+
+const utc = (business: number) => ({ timeZone: 'UTC', business })
 
 const DAY = 86_400_000
 const viewerOf = (id: string) => ({ id, scopes: [] })
@@ -15,7 +18,7 @@ for (const { name, open } of BOTH_SHAPES) {
     let today: number
     beforeEach(async () => {
       together = await startTogether(open)
-      today = dayOf(Date.now())
+      today = utcDayOf(Date.now())
     })
     afterEach(() => together.stop())
 
@@ -33,29 +36,29 @@ for (const { name, open } of BOTH_SHAPES) {
 
     test('the first of each kind is reported and rewarded once, and its token skips the check', async () => {
       const issued = await issue('7', 'a')
-      expect(issued).toEqual({ recorded: true, dayToken: dayTokenOf('7', 1, today, 'FIRST_ISSUE'), firstOfDay: true })
+      expect(issued).toEqual({ recorded: true, dayToken: dayTokenOf('7', utc(1), today, 'FIRST_ISSUE'), firstOfDay: true })
       expect(await issue('7', 'b')).toEqual({ ...issued, firstOfDay: false })
       expect((await issue('7', 'c', undefined, 'article')).firstOfDay).toBe(true)
       const played = await play('7', 'a')
-      expect(played).toMatchObject({ visible: true, dayToken: dayTokenOf('7', 1, today, 'FIRST_PLAY'), firstOfDay: true })
+      expect(played).toMatchObject({ visible: true, dayToken: dayTokenOf('7', utc(1), today, 'FIRST_PLAY'), firstOfDay: true })
       expect(await play('7', 'b')).toEqual({ ...played, firstOfDay: false })
       expect(await rewarded(3)).toEqual([`${today}.7.1.issue`, `${today}.7.1.play`, `${today}.7.2.issue`])
       await until('they are confirmed', async () => (await pending()).length === 0)
       // A call with the token claims nothing, even if the first was not reported.
-      expect(await issue('8', 'a', dayTokenOf('8', 1, today, 'FIRST_ISSUE'))).toMatchObject({ firstOfDay: false })
+      expect(await issue('8', 'a', dayTokenOf('8', utc(1), today, 'FIRST_ISSUE'))).toMatchObject({ firstOfDay: false })
       expect((await issue('8', 'b')).firstOfDay).toBe(true)
     })
 
     test('a token of another viewer, business, kind or day does not skip the check', async () => {
       const others = [
-        dayTokenOf('8', 1, today, 'FIRST_ISSUE'),
-        dayTokenOf('9', 2, today, 'FIRST_ISSUE'),
-        dayTokenOf('9', 1, today, 'FIRST_PLAY'),
-        dayTokenOf('9', 1, today),
-        dayTokenOf('9', 1, today - 1, 'FIRST_ISSUE'),
+        dayTokenOf('8', utc(1), today, 'FIRST_ISSUE'),
+        dayTokenOf('9', utc(2), today, 'FIRST_ISSUE'),
+        dayTokenOf('9', utc(1), today, 'FIRST_PLAY'),
+        dayTokenOf('9', utc(1), today),
+        dayTokenOf('9', utc(1), today - 1, 'FIRST_ISSUE'),
         'nonsense',
       ]
-      expect(new Set([...others, dayTokenOf('9', 1, today, 'FIRST_ISSUE')]).size).toBe(7)
+      expect(new Set([...others, dayTokenOf('9', utc(1), today, 'FIRST_ISSUE')]).size).toBe(7)
       for (const [at, token] of others.entries()) {
         const viewer = at === 0 ? '9' : `${at * 100 + 9}`
         expect((await issue(viewer, 'a', token)).firstOfDay).toBe(true)
@@ -93,7 +96,7 @@ for (const { name, open } of BOTH_SHAPES) {
       expect((await play('1', 'e')).firstOfDay).toBe(false)
       expect(await play('2', 'b', undefined, now - DAY)).toMatchObject({
         firstOfDay: false,
-        dayToken: dayTokenOf('2', 1, today - 1, 'FIRST_PLAY'),
+        dayToken: dayTokenOf('2', utc(1), today - 1, 'FIRST_PLAY'),
       })
       expect(await play('2', 'c', undefined, now - 2 * DAY)).toMatchObject({ firstOfDay: false, dayToken: null })
       expect((await play('2', 'd')).firstOfDay).toBe(true)
@@ -124,7 +127,7 @@ describe('firsts of the day, through the graph and by configuration', () => {
       again: recordIssued(input: { business: "video", ids: ["2"], dayToken: $token }) { dayToken firstOfDay }
       recordPlayed(input: { business: "video", ids: ["1"], dayToken: $token }) { recordedCount visible dayToken firstOfDay }
     }`
-    const token = dayTokenOf('7', 1, dayOf(Date.now()), 'FIRST_ISSUE')
+    const token = dayTokenOf('7', utc(1), utcDayOf(Date.now()), 'FIRST_ISSUE')
     const contextValue = { viewer: viewerOf('7'), degraded, loaders }
     const { data, errors } = await graphql({ schema: together.existence.schema, source, contextValue, variableValues: { token } })
     expect(errors).toBeUndefined()
@@ -133,7 +136,7 @@ describe('firsts of the day, through the graph and by configuration', () => {
 
   test('mutations return whether it was the first, and accept the token', async () => {
     const together = await startTogether(embedded!.open)
-    const [issued, played] = (['FIRST_ISSUE', 'FIRST_PLAY'] as const).map((kind) => dayTokenOf('7', 1, dayOf(Date.now()), kind))
+    const [issued, played] = (['FIRST_ISSUE', 'FIRST_PLAY'] as const).map((kind) => dayTokenOf('7', utc(1), utcDayOf(Date.now()), kind))
     expect(await askedOf(together)).toEqual({
       none: { recorded: true, dayToken: null, firstOfDay: false },
       recordIssued: { recorded: true, dayToken: issued, firstOfDay: true },
@@ -144,7 +147,7 @@ describe('firsts of the day, through the graph and by configuration', () => {
   })
 
   test('a kind without rewards is not checked', async () => {
-    const together = await startTogether(embedded!.open, helpConfig({ existence: { rewards: ['play'] } }))
+    const together = await startTogether(embedded!.open, helpConfig({ rewards: { firstIssue: 'off' } }))
     expect(await askedOf(together)).toMatchObject({
       recordIssued: { recorded: true, dayToken: null, firstOfDay: false },
       recordPlayed: { firstOfDay: true },

@@ -107,6 +107,8 @@ describe('a mistake in an input', () => {
     expect(found).toEqual([...wrong, ...wrong, ['PLAYED_AT_INVALID', ['input', 'playedAt']], ['PLAYS_TOO_MANY', ['input']]])
     // test/subgraphs/feed-existence/quotas.test.ts has the quotas of a business.
     found.push(['QUOTA_EXCEEDED'])
+    // test/cli/configuration/processes.long.test.ts has a business that is disabled.
+    found.push(['BUSINESS_DISABLED'])
     const { subgraph } = served
     const codes = (subgraph.schema.getType('UserErrorCode') as GraphQLEnumType).getValues().map(({ name }) => name)
     expect(new Set(codes)).toEqual(new Set(found.map(([code]) => code)))

@@ -5,7 +5,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { systemClock } from '../../../core/clock.ts'
+import { systemClock, type Clock } from '../../../core/clock.ts'
 import { makeConfig, type Config } from '../../../config/config.ts'
 import { guardsResume } from '../../../config/feed-existence.ts'
 import { complete, type Degraded } from '../../../core/outage/degraded.ts'
@@ -94,7 +94,7 @@ function openLogs() {
   return { environment, logs, remove }
 }
 
-export const helpConfig = (values: { existence?: object; history?: object; video?: object } = {}): Config =>
+export const helpConfig = (values: { existence?: object; history?: object; video?: object; rewards?: object } = {}): Config =>
   makeConfig([
     {
       name: 'test',
@@ -102,6 +102,7 @@ export const helpConfig = (values: { existence?: object; history?: object; video
         stores: { regions: REGIONS },
         history: { timelineCap: CAP, flushAgeMaxMs: 20, flushKeysMax: 500, sweepAfterMs: 200, sweepEveryMs: 50, ...values.history },
         existence: { ...SHAPE, sampleEvery: 0, foldEveryMs: 3_600_000, ...values.existence },
+        rewards: { ...values.rewards },
         businesses: [
           { number: 1, name: 'video', entity: 'Video', ...values.video },
           { number: 2, name: 'article', entity: 'Article', glanceMax: 0 },
@@ -114,7 +115,8 @@ type Call = { name: string; asked: number }
 
 export type Together = Awaited<ReturnType<typeof startTogether>>
 
-export async function startTogether(open: () => Promise<Opened>, config: Config = helpConfig()) {
+/** With a clock that does not move by itself, the worker of each part stands still too. */
+export async function startTogether(open: () => Promise<Opened>, config: Config = helpConfig(), clock: Clock = systemClock) {
   const stores = await open()
   const refused = new Map<string, ErrorCode>()
   const calls: Call[] = []
@@ -129,11 +131,11 @@ export async function startTogether(open: () => Promise<Opened>, config: Config 
   const onError = (error: unknown): void => void errors.push(error)
   const guard = { checkEveryMs: 10 }
   const log = watched('log', stores.log)
-  const existence = makeExistenceSubgraph(systemClock, { ...seen, history: records, rewards: log }, config, onError, {
+  const existence = makeExistenceSubgraph(clock, { ...seen, history: records, rewards: log }, config, onError, {
     random: seededRandom(1),
     guard,
   })
-  const history = makeHistorySubgraph(systemClock, { hot: watched('hot', stores.hot), log, records }, config, onError, guard, {
+  const history = makeHistorySubgraph(clock, { hot: watched('hot', stores.hot), log, records }, config, onError, guard, {
     mayHavePlayed: guardsResume(config.existence) ? existence.mayHavePlayed : undefined,
     recordPlays: config.existence.fromHistory ? existence.recordPlays : undefined,
     stageWritten: config.existence.fromHistory ? existence.stageWritten : undefined,

@@ -5,6 +5,8 @@ import { makeBusinesses } from '../../../config/businesses.ts'
 import type { Degraded } from '../../../core/outage/degraded.ts'
 import type { ProgressChange } from '../../../core/domain.ts'
 import type { HotStore } from '../../../subgraphs/history/stores/hot-store.ts'
+import type { DayClaim } from '../../../core/rewards.ts'
+import { versionOf } from '../../../subgraphs/history/read/change-sequence.ts'
 import { openChangeStream, tokenOf } from '../../../subgraphs/history/read/change-stream.ts'
 import { makeHistoryService } from '../../../subgraphs/history/write/service.ts'
 import { makeSteppedClock, type SteppedClock } from '../../../harness/stepped-clock.ts'
@@ -48,11 +50,11 @@ describe('a change stream', () => {
     return openChangeStream(service, over, businesses, clock, viewer, since, degraded)
   }
   /** Reports a millisecond later than the report before. Returns the change as followers receive it. */
-  function watch(oid: string, position: number, business = 1): ProgressChange {
+  function watch(oid: string, position: number, business = 1, claim: DayClaim = {}): ProgressChange {
     clock.advance(1)
     const viewedAt = clock.now()
     const record = { viewedAt, since: 0, rank: viewedAt, version: 0, position, duration: 0, device: '', finished: false, deleted: false }
-    const outcome = stores.state.put({ viewer: '7', business, oid, record, decisive: true }, { now: viewedAt, timelineCap: 10 })
+    const outcome = stores.state.put({ viewer: '7', business, oid, record, decisive: true, ...claim }, { now: viewedAt, timelineCap: 10 })
     if (outcome.status !== 'written') throw new Error(`the report was ${outcome.status}`)
     return { kind: 'put', viewer: '7', business, oid, record: outcome.record }
   }
@@ -62,7 +64,7 @@ describe('a change stream', () => {
     for (;;) {
       const next = await Promise.race([stream.next(), settle().then(() => undefined)])
       if (next === undefined || next.done === true) return found
-      found.push(next.value.kind === 'cleared' ? 'cleared' : [next.value.kind, next.value.oid, next.value.record.position])
+      found.push('record' in next.value ? [next.value.kind, next.value.oid, next.value.record.position] : next.value.kind)
     }
   }
   async function settle(): Promise<void> {
@@ -135,7 +137,7 @@ describe('a change stream', () => {
   test('skips changes of an unconfigured business and of another viewer', async () => {
     const stream = await open()
     watch('a', 1, 9)
-    stores.state.setPaused('7', false, clock.now())
+    stores.state.setPaused('8', true, clock.now())
     stores.state.clear('8', 1, clock.now())
     watch('b', 2)
     expect(await taken(stream)).toEqual([['put', 'b', 2]])
@@ -167,13 +169,41 @@ describe('a change stream', () => {
     const first = await stream.next()
     expect(first.value).toMatchObject({ kind: 'cleared', clearedAt: clock.now() - 1 })
     expect(tokenOf(first.value as ProgressChange)).toBe(tokenOf(seen))
-    expect(await taken(stream)).toEqual([['put', 'b', 3]])
+    expect(await taken(stream)).toEqual(['paused', ['put', 'b', 3]])
     await stream.return?.()
     stores.state.remove({ viewer: '7', business: 1, oid: 'b' }, clock.now() + 1)
     const again = await open(tokenOf(seen))
     await again.next()
-    expect(await taken(again)).toEqual([['deleted', 'b', 0]])
+    expect(await taken(again)).toEqual(['paused', ['deleted', 'b', 0]])
     await again.return?.()
+  })
+
+  test('has the switch and a claimed day, each once, and only the newest switch waits', async () => {
+    const stream = await open()
+    stores.state.setPaused('7', true, clock.now())
+    stores.state.setPaused('7', false, clock.now())
+    const change = watch('a', 1, 1, { day: 20_000 })
+    watch('b', 2, 1, { day: 20_000 })
+    watch('c', 3, 1, { day: 20_000, dayForAll: true })
+    const found = []
+    for (let at = 0; at < 6; at++) found.push((await stream.next()).value)
+    const [paused, put, day, , , dayForAll] = found
+    expect(paused).toMatchObject({ kind: 'paused', business: 0, paused: false })
+    expect([put, day]).toMatchObject([change, { kind: 'day', business: 1, day: 20_000, version: versionOf(change) }])
+    expect(dayForAll).toMatchObject({ kind: 'day', business: 0, day: 20_000 })
+    expect(await taken(stream)).toEqual([])
+    await stream.return?.()
+  })
+
+  test('begins with the present switch if it may have changed since the token, and without the days', async () => {
+    const seen = watch('a', 1, 1, { day: 20_000 })
+    stores.state.setPaused('7', true, clock.now() + 1)
+    const stream = await open(tokenOf(seen))
+    const first = await stream.next()
+    expect(first.value).toMatchObject({ kind: 'paused', paused: true })
+    expect(tokenOf(first.value as ProgressChange)).toBe(tokenOf(seen))
+    expect(await taken(stream)).toEqual([])
+    await stream.return?.()
   })
 
   test('serves concurrent reads in their order', async () => {

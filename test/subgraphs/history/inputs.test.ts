@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { makeBusinesses } from '../../../config/businesses.ts'
-import { dayOf, dayTokenOf } from '../../../core/day-token.ts'
+import { dayTokenOf } from '../../../core/rewards.ts'
+import { utcDayOf } from '../../../core/days.ts'
 import type { Viewer } from '../../../core/viewer.ts'
 import {
   FIRST_MAX,
@@ -13,6 +14,8 @@ import {
   checkReport,
   type ReportProgressInput,
 } from '../../../subgraphs/history/inputs.ts'
+
+const utc = (business: number) => ({ timeZone: 'UTC', business })
 
 const NOW = 1_700_000_000_000
 const REAL = 2 ** 42
@@ -134,17 +137,17 @@ describe('glances', () => {
 })
 
 describe('the day token', () => {
-  const day = dayOf(NOW)
+  const day = utcDayOf(NOW)
   test('skips the check if it matches; any other token does not', () => {
     expect(check().day).toBe(day)
-    expect(check({ dayToken: dayTokenOf('7', 1, day) }).day).toBeUndefined()
-    for (const dayToken of [dayTokenOf('8', 1, day), dayTokenOf('7', 2, day), dayTokenOf('7', 1, day - 1), ''])
+    expect(check({ dayToken: dayTokenOf('7', utc(1), day) }).day).toBeUndefined()
+    for (const dayToken of [dayTokenOf('8', utc(1), day), dayTokenOf('7', utc(2), day), dayTokenOf('7', utc(1), day - 1), ''])
       expect(check({ dayToken }).day).toBe(day)
   })
 
   test('belongs to the named viewer', () => {
-    expect(check({ viewer: '8', dayToken: dayTokenOf('8', 1, day) }, mayWriteAny).day).toBeUndefined()
-    expect(check({ viewer: '8', dayToken: dayTokenOf('7', 1, day) }, mayWriteAny).day).toBe(day)
+    expect(check({ viewer: '8', dayToken: dayTokenOf('8', utc(1), day) }, mayWriteAny).day).toBeUndefined()
+    expect(check({ viewer: '8', dayToken: dayTokenOf('7', utc(1), day) }, mayWriteAny).day).toBe(day)
   })
 })
 

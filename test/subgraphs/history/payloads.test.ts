@@ -263,17 +263,20 @@ test('the settings have one id per viewer', async () => {
   expect(await settingsOf(viewer)).toEqual({ id: mine.id, paused: true })
 })
 
-test('an event has the subject after the change, without a read', async () => {
+test('an event has the state after the change, without a read, and the first report of a day has two events', async () => {
   const degraded: Degraded = new Set()
   const contextValue = { viewer, degraded, loaders: served.history.makeLoaders(degraded, true) }
-  const source = 'subscription { progressChanged { kind business subject { __typename id business viewerProgress { position } } token } }'
+  const source =
+    'subscription { progressChanged { kind business subject { __typename id business viewerProgress { position } } settings { id paused } dayToken token } }'
   const stream = (await subscribe({ schema: served.history.schema, document: parse(source), contextValue })) as AsyncIterableIterator<any>
   const events: any[] = []
   const calls = await callsOf(async () => {
     for (const change of [
       () => send('1', 60_000),
+      () => Promise.resolve(),
       () => ask(DELETE, { ids: ['1'] }),
       () => ask(CLEAR, { business: 'video' }),
+      () => served.history.service.setPaused(viewer, true, new Set()),
     ] as (() => Promise<unknown>)[]) {
       await change()
       events.push((await stream.next()).value.data.progressChanged)
@@ -281,13 +284,16 @@ test('an event has the subject after the change, without a read', async () => {
   })
   await stream.return?.()
   const subject = { __typename: 'Video', id: '1', business: 'video' }
-  const token = expect.any(String) as string
+  const nothing = { subject: null, settings: null, dayToken: null, token: expect.any(String) as string }
+  const dayToken = expect.stringMatching(/^[0-9a-z]+\.[0-9a-z]+$/) as string
   expect(events).toEqual([
-    { kind: 'REPORTED', business: 'video', subject: { ...subject, viewerProgress: { position: 60_000 } }, token },
-    { kind: 'DELETED', business: 'video', subject: { ...subject, viewerProgress: null }, token },
-    { kind: 'CLEARED', business: 'video', subject: null, token },
+    { ...nothing, kind: 'REPORTED', business: 'video', subject: { ...subject, viewerProgress: { position: 60_000 } } },
+    { ...nothing, kind: 'FIRST_OF_DAY', business: 'video', dayToken },
+    { ...nothing, kind: 'DELETED', business: 'video', subject: { ...subject, viewerProgress: null } },
+    { ...nothing, kind: 'CLEARED', business: 'video' },
+    { ...nothing, kind: 'SETTINGS_CHANGED', business: '', settings: { id: 'history-settings:7', paused: true } },
   ])
-  expect(calls).toEqual(['hot.putProgress', 'hot.deleteProgress', 'hot.clearProgress'])
+  expect(calls).toEqual(['hot.putProgress', 'hot.deleteProgress', 'hot.clearProgress', 'hot.setPaused'])
 })
 
 test('UserErrorCode and the document have the codes of all mistakes, and no others', async () => {
@@ -322,6 +328,8 @@ test('UserErrorCode and the document have the codes of all mistakes, and no othe
   await collect(CLEAR, { business: 'vidoe' }, ['business'])
   // test/subgraphs/history/quotas.test.ts has the quotas of a business.
   codes.add('QUOTA_EXCEEDED')
+  // test/subgraphs/disabled-business.test.ts has a business that is disabled.
+  codes.add('BUSINESS_DISABLED')
   const values = (served.history.schema.getType('UserErrorCode') as GraphQLEnumType).getValues().map(({ name }) => name)
   expect([...codes].sort()).toEqual(values.sort())
   const [, table = ''] = /codes in `userErrors` \|\n(.*?)\n\n/s.exec(readFileSync('docs/api/history.md', 'utf8')) ?? []

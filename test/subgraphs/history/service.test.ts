@@ -1,7 +1,8 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import { makeAggregator, type RegionKeys } from '../../../writeback/aggregator.ts'
 import { makeBusinesses } from '../../../config/businesses.ts'
-import { dayOf, dayTokenOf } from '../../../core/day-token.ts'
+import { dayTokenOf } from '../../../core/rewards.ts'
+import { utcDayOf } from '../../../core/days.ts'
 import type { ProgressKey } from '../../../core/domain.ts'
 import { persistKeys } from '../../../subgraphs/history/persist/persist.ts'
 import { keyText, settingsKey } from '../../../core/progress-key.ts'
@@ -19,6 +20,8 @@ import { openModelHotStore } from '../../../harness/simulation/history/model-hot
 import { makeLogState, openModelLog } from '../../../harness/simulation/model-log.ts'
 import { makeRecordState, openModelRecordStore, type RecordState } from '../../../harness/simulation/history/model-record-store.ts'
 import { makeSteppedClock, type SteppedClock } from '../../../harness/stepped-clock.ts'
+
+const utc = (business: number) => ({ timeZone: 'UTC', business })
 
 const REGIONS = 4
 const CAP = 3
@@ -196,7 +199,7 @@ describe('the history service', () => {
 
   test('an accepted report brings the day token, and a stale report does not, because its day was not checked', async () => {
     const { service } = serve()
-    const token = dayTokenOf('7', 1, dayOf(clock.now()))
+    const token = dayTokenOf('7', utc(1), utcDayOf(clock.now()))
     const [accepted] = await service.report(viewer, [report('1')], new Set())
     expect(accepted).toMatchObject({ outcome: 'ACCEPTED', dayToken: token, firstOfDay: true })
     const [stale] = await service.report(viewer, [report('1', { viewedAt: clock.now() - 5 })], new Set())
@@ -206,7 +209,7 @@ describe('the history service', () => {
 
   test('only the first view of a day and business earns a reward', async () => {
     const { service, flusher } = serve()
-    const day = dayOf(clock.now())
+    const day = utcDayOf(clock.now())
     const answers = await service.report(viewer, [report('1'), report('2'), report('3', { business: 'article' })], new Set())
     expect(answers.map((answer) => 'firstOfDay' in answer && answer.firstOfDay)).toEqual([true, false, true])
     await flusher.settled()

@@ -229,7 +229,16 @@ test('a list of likes has the subjects as entities, with their fields', async ()
 test('every code of a rejected input and of a wrong call is a value of UserErrorCode', async () => {
   const codes = served.subgraph.schema.getType('UserErrorCode') as GraphQLEnumType
   expect(codes.getValues().map(({ name }) => name)).toEqual([
-    ...['BUSINESS_UNKNOWN', 'BUSINESS_DELETED', 'DATA_DAMAGED', 'DATA_INCOMPATIBLE', 'DISLIKES_OFF', 'FORBIDDEN', 'HOT_STORE_UNAVAILABLE'],
+    ...[
+      'BUSINESS_UNKNOWN',
+      'BUSINESS_DISABLED',
+      'BUSINESS_DELETED',
+      'DATA_DAMAGED',
+      'DATA_INCOMPATIBLE',
+      'DISLIKES_OFF',
+      'FORBIDDEN',
+      'HOT_STORE_UNAVAILABLE',
+    ],
     ...['ID_INVALID', 'INPUTS_TOO_MANY', 'MARKED_AT_INVALID', 'POST_UNKNOWN', 'QUOTA_EXCEEDED', 'RECORD_STORE_UNAVAILABLE'],
     ...['REGISTERED_TWICE', 'SOURCE_INVALID', 'STORE_FULL'],
   ])

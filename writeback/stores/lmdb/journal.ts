@@ -18,6 +18,7 @@ import type { Journal, Journaled, Journals, JournalView } from '../../journal.ts
 import { openEnvironment, type Bytes } from '../../../stores/lmdb/environment.ts'
 import { failingAs } from '../../../stores/lmdb/failures.ts'
 import { lockDataFolder, type FolderLock } from '../../../stores/lmdb/folder-lock.ts'
+import { openJournalTraces } from './traces.ts'
 
 export type LmdbJournalsOptions = {
   /** Further folders whose journals have no process any more. Their waiting entries are adopted too. */
@@ -104,7 +105,7 @@ function lockIfFree(folder: string): FolderLock | undefined {
   }
 }
 
-function openJournal(folder: string, lock: FolderLock, sizeMaxGb: number): Journal {
+function openJournal(folder: string, lock: FolderLock, sizeMaxGb: number): Journal & Pick<JournalView, 'traces'> {
   const environment = openEnvironment(folder, { regions: REGIONS, sizeMaxGb })
   const entries = environment.table('entries')
   const parked = environment.table('parked')
@@ -115,6 +116,7 @@ function openJournal(folder: string, lock: FolderLock, sizeMaxGb: number): Journ
 
   return {
     leftUntil,
+    traces: openJournalTraces(environment),
     append(added) {
       const rows = added.map((entry) => ({
         key: keyOf(next++),

@@ -3,17 +3,17 @@
  * process consumes: the one that runs the job. Committing a message removes it, so the table has exactly the lagging messages. Undecodable
  * messages are moved to a separate table, with the reason.
  *
- * Rewards are appended and kept for their consumers, the newest million of them; see `listRewards`.
+ * Rewards are appended and kept for their consumers, the newest million of them: `readRewards`.
  */
 import type { Clock } from '../../../core/clock.ts'
 import type { RewardEvent } from '../../../core/domain.ts'
-import type { Log } from '../../log.ts'
+import type { Log, LoggedReward } from '../../log.ts'
 import type { Environment } from '../../../stores/lmdb/environment.ts'
 import { failingAs } from '../../../stores/lmdb/failures.ts'
 import { consume, type ConsumerOptions, type RunningConsumer } from './log-consumer.ts'
 import { openLogTables } from './log-tables.ts'
 import { countEntries } from '../../../stores/lmdb/scan.ts'
-import { appendAll, sequenceKey, sequenceOf } from '../../../stores/lmdb/sequences.ts'
+import { appendAll, lastNumber, sequenceKey, sequenceOf } from '../../../stores/lmdb/sequences.ts'
 import { decodeReward, encodeFlush, encodeReward } from '../../flush-codec.ts'
 import type { Stream } from '../../../core/log-consumer.ts'
 
@@ -52,6 +52,10 @@ export function openLmdbLog(environment: Environment, clock: Clock, options: Lmd
   return {
     appendFlushes: (messages) => calling(() => appendFlushes(messages)),
     appendRewards: (events) => calling(() => appendRewards(events)),
+    readRewards: (after, limit) =>
+      calling(() =>
+        environment.read(() => ({ rewards: listRewards(environment, after, limit), last: lastNumber(tables.counters, 'rewards') })),
+      ),
     consumeFlushes: (hooks) =>
       calling(() => {
         const consumer = consume(environment, tables, clock, hooks, consumerOptions, turn)
@@ -69,11 +73,11 @@ export function openLmdbLog(environment: Environment, clock: Clock, options: Lmd
 }
 
 /** Rewards after this number (0: from the oldest kept), with their numbers, in order of appending. */
-export function listRewards(environment: Environment, after: number, limit: number): { sequence: number; reward: RewardEvent }[] {
+export function listRewards(environment: Environment, after: number, limit: number): LoggedReward[] {
   const { rewards } = openLogTables(environment)
   return environment.read(() =>
     Array.from(rewards.getRange({ start: sequenceKey(after + 1), limit }), ({ key, value }) => ({
-      sequence: sequenceOf(key),
+      number: sequenceOf(key),
       reward: decodeReward(value),
     })),
   )

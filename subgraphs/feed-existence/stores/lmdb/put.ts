@@ -1,4 +1,5 @@
 /** Changes and reads of a viewer's data inside the call's transaction, as the port promises. */
+import { claimedBusiness } from '../../../../core/rewards.ts'
 import type { BusinessNumber, ViewerId } from '../../../../core/domain.ts'
 import { shardOf } from '../../model/time-ring.ts'
 import { issuedAtOf } from '../issued-moments.ts'
@@ -43,8 +44,9 @@ export function putIssued(
   regions: number,
 ): boolean {
   noteIssued(tables, viewer, business, oids, options)
-  const { now, day } = options
-  return day !== undefined && claimDay(tables, regions, { viewer, business, day, kind: 'FIRST_ISSUE' }, now)
+  const { now, day, dayForAll } = options
+  const claimed = claimedBusiness({ business, dayForAll })
+  return day !== undefined && claimDay(tables, regions, { viewer, business: claimed, day, kind: 'FIRST_ISSUE' }, now)
 }
 
 function readState(seen: Bytes, place: SeenPlace): SeenState {
@@ -71,7 +73,8 @@ export function stagePlays(
       // The error also rolls back the plays that are already written.
       if (max !== undefined && held.staged >= max) throw tooManyStaged(play.viewer, max)
     }
-    const { viewer, business, day } = play
+    const { viewer, day } = play
+    const business = claimedBusiness(play)
     if (day !== undefined && claimDay(tables, regions, { viewer, business, day, kind: 'FIRST_PLAY' }, now))
       held.firsts.push({ business, day })
     const key = stagedKey(held.place, slot, play)

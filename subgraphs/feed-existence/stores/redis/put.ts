@@ -1,5 +1,6 @@
 /** The writes of services, and the removals of the job after a fold: one script per region and call. */
 import type { BusinessNumber, RewardKind, ViewerId } from '../../../../core/domain.ts'
+import { claimedBusiness } from '../../../../core/rewards.ts'
 import { FOLDS_KEPT_MS } from '../hot-store.ts'
 import type { IssuedOptions, PlayWrite, RingShape, StageOptions, StagedCount, StagedPlay } from '../hot-store.ts'
 import { tooManyStaged } from '../staged-limit.ts'
@@ -47,9 +48,10 @@ export function makeSeenWriting(connection: Connection, layout: SeenLayout, { sh
   return {
     async putIssued(viewer: ViewerId, business: BusinessNumber, oids: readonly string[], options: IssuedOptions): Promise<boolean> {
       if (oids.length === 0) return false
-      const { now, cap, minAgeMs, hardCap, ttlMs, day } = options
+      const { now, cap, minAgeMs, hardCap, ttlMs, day, dayForAll } = options
       const region = layout.regionOf(viewer)
-      const claim = day === undefined ? undefined : claimOf({ viewer, business, day, kind: 'FIRST_ISSUE' })
+      const claimed = claimedBusiness({ business, dayForAll })
+      const claim = day === undefined ? undefined : claimOf({ viewer, business: claimed, day, kind: 'FIRST_ISSUE' })
       const keys = [layout.issued(region, viewer, business), ...(claim === undefined ? [] : [layout.rewards(region), claim.key])]
       const args = [now, cap, minAgeMs, hardCap, ttlMs, ...(claim?.args ?? ['', '']), ...oids]
       const [isFirst] = await connection.send([scriptCommand(SCRIPTS.putIssued, keys, args)])
@@ -111,7 +113,9 @@ type Claim = { viewer: ViewerId; business: BusinessNumber; day: number; kind: Re
 /** Each claim once. */
 function claimsOf(plays: readonly PlayWrite[]): Claim[] {
   const claims = new Map<string, Claim>()
-  for (const { viewer, business, day } of plays) {
+  for (const play of plays) {
+    const { viewer, day } = play
+    const business = claimedBusiness(play)
     if (day !== undefined) claims.set(`${day}:${business}:${viewer}`, { viewer, business, day, kind: 'FIRST_PLAY' })
   }
   return [...claims.values()]

@@ -2,7 +2,8 @@
  * The hot store on LMDB. Each port call is one transaction for all its viewers, which exceeds the atomicity per region that the port
  * requires. Calls of one event turn share a commit. environment.ts describes durability, viewer-keys.ts the layout.
  */
-import type { ProgressChange } from '../../../../core/domain.ts'
+import { ALL_BUSINESSES, type ProgressChange } from '../../../../core/domain.ts'
+import { claimedBusiness } from '../../../../core/rewards.ts'
 import type { HotLookup, HotStore, ProgressWrite, PutOutcome } from '../hot-store.ts'
 import { makeChanges, type ChangeRelay } from '../../../../stores/lmdb/changes.ts'
 import { listMarks } from '../../../../stores/lmdb/dirty-marks.ts'
@@ -44,10 +45,14 @@ export function openLmdbHotStore(environment: Environment, options: LmdbHotStore
     calling(() => environment.read(() => action(beginWork(tables, environment.regions))))
 
   function publishPuts(writes: readonly ProgressWrite[], outcomes: readonly PutOutcome[]): void {
-    for (const [index, { viewer, business, oid }] of writes.entries()) {
+    for (const [index, write] of writes.entries()) {
+      const { viewer, business, oid, day } = write
       const outcome = outcomes[index]
-      if (outcome?.status === 'written' && changes.wanted(viewer))
-        changes.publish({ kind: 'put', viewer, business, oid, record: outcome.record })
+      if (outcome?.status !== 'written' || !changes.wanted(viewer)) continue
+      const { record, firstOfDay } = outcome
+      changes.publish({ kind: 'put', viewer, business, oid, record })
+      if (firstOfDay && day !== undefined)
+        changes.publish({ kind: 'day', viewer, business: claimedBusiness(write), day, version: record.version })
     }
   }
 
@@ -76,7 +81,11 @@ export function openLmdbHotStore(environment: Environment, options: LmdbHotStore
       return moment
     },
 
-    setPaused: (viewer, paused, now) => writing((work) => setPaused(work, viewer, paused, now)),
+    async setPaused(viewer, paused, now) {
+      const settings = await writing((work) => setPaused(work, viewer, paused, now))
+      if (changes.wanted(viewer)) changes.publish({ kind: 'paused', viewer, business: ALL_BUSINESSES, paused, version: settings.version })
+      return settings
+    },
     getSettings: (viewer) => reading((work) => viewerWork(work, viewer).settings.content),
     getProgressMany: (keys) => reading((work) => keys.map(({ viewer, business, oid }) => lookUp(work, viewer, business, oid))),
     listTimeline: (viewer, businesses, before, limit) => reading((work) => listTimeline(work, viewer, businesses, before, limit)),

@@ -1,15 +1,17 @@
 /**
- * Retention in the hot store: removes clean records and tombstones last written before a moment. The table is scanned in steps outside the
+ * Retention in the hot store: removes clean records and tombstones last written before a moment, and days that were claimed for all
+ * businesses. The table is scanned in steps outside the
  * write lock; the transaction that removes the records examines them again.
  *
  * There is no index by time of writing: every write would move an entry, while a purge runs once an hour.
  */
+import { ALL_BUSINESSES } from '../../../../core/domain.ts'
 import { unpackId } from '../../../../core/keys.ts'
 import { VERSIONS_PER_MS } from '../../../../core/version.ts'
 import type { Environment } from '../../../../stores/lmdb/environment.ts'
 import { beginWork, readHeld, removeRecord, settle, shelfWork, viewerWork } from './work.ts'
 import type { HotTables, HotWork, ShelfWork } from './work.ts'
-import { decodeHeldProgress, readDirtySince } from './values.ts'
+import { decodeHeldProgress, decodeStats, readDirtySince, type Stats } from './values.ts'
 import { makeFinder, type Entry } from '../../../../stores/lmdb/scan.ts'
 import { RECORD, STATS, plainKey, readViewerKey } from '../../../../stores/lmdb/viewer-keys.ts'
 
@@ -30,15 +32,21 @@ export function makeHotPurge(environment: Environment, tables: HotTables) {
 }
 
 function isExpired({ key, value }: Entry, writtenBefore: number): boolean {
-  if (readViewerKey(key).kind !== RECORD || readDirtySince(value) > 0) return false
+  const { kind, business } = readViewerKey(key)
+  if (kind === STATS && business === ALL_BUSINESSES) return isOver(decodeStats(value, value.length, business), writtenBefore)
+  if (kind !== RECORD || readDirtySince(value) > 0) return false
   return decodeHeldProgress(value, value.length).content.version < writtenBefore * VERSIONS_PER_MS
 }
 
 function removeExpired(work: HotWork, keys: readonly Buffer[], writtenBefore: number): number {
   let removed = 0
   for (const key of keys) {
-    const { viewer, business, restAt } = readViewerKey(key)
+    const { viewer, business, kind, restAt } = readViewerKey(key)
     const shelf = shelfWork(work, viewerWork(work, viewer), business)
+    if (kind === STATS) {
+      dropStats(work, shelf, writtenBefore)
+      continue
+    }
     const oid = unpackId(key, restAt)
     const held = readHeld(work, shelf, oid)
     if (held === undefined || held.dirtySince > 0 || held.content.version >= writtenBefore * VERSIONS_PER_MS) continue
@@ -52,7 +60,12 @@ function removeExpired(work: HotWork, keys: readonly Buffer[], writtenBefore: nu
 
 /** Removes the counts of a viewer who is gone, or they would stay for ever. Every trimmed entry is older than the last expired one. */
 function dropStats(work: HotWork, shelf: ShelfWork, writtenBefore: number): void {
-  if ((shelf.stats.lastDay + 1) * DAY_MS > writtenBefore) return
+  if (!isOver(shelf.stats, writtenBefore)) return
   void work.tables.viewers.remove(plainKey(shelf, STATS))
   shelf.statsChanged = false
+}
+
+/** Whether the last claimed day is over. Retention is a day or more, and no time zone is further from UTC. */
+function isOver({ lastDay }: Stats, writtenBefore: number): boolean {
+  return (lastDay + 1) * DAY_MS <= writtenBefore
 }

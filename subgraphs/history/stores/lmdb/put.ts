@@ -2,7 +2,7 @@
  * Writes progress inside the call's transaction, in the order that the port promises. Also deletes, clears and pauses, since these change
  * the same data.
  */
-import type { ProgressKey, ProgressRecord, ViewerId, ViewerSettings } from '../../../../core/domain.ts'
+import { ALL_BUSINESSES, type ProgressKey, type ProgressRecord, type ViewerId, type ViewerSettings } from '../../../../core/domain.ts'
 import { mergeProgress } from '../../model/merge.ts'
 import type { DeleteOutcome, ProgressWrite, PutOptions, PutOutcome } from '../hot-store.ts'
 import { clearedAtOf, isVisible, readHeld, removeRecord, shelfWork, storeRecord, storeSettings, viewerWork } from './work.ts'
@@ -38,7 +38,9 @@ function putOne(work: HotWork, write: ProgressWrite, options: PutOptions, grown:
   if (merged === stored) return stale(shelf, stored)
   storeRecord(work, shelf, write.oid, held, merged, options.now)
   grown.add(shelf)
-  const firstOfDay = write.day !== undefined && claimDay(work, shelf, write.day, options.now)
+  // The shelf of ALL_BUSINESSES has no records. Its stats keep the day.
+  const daysOn = write.dayForAll === true ? shelfWork(work, owner, ALL_BUSINESSES) : shelf
+  const firstOfDay = write.day !== undefined && claimDay(work, daysOn, write.day, options.now)
   return { status: 'written', record: merged, before: stored, firstOfDay }
 }
 

@@ -10,6 +10,7 @@
  * | `tm{TAG}d` | sorted set | dirty marks: score = time of the first unpersisted change, member packed viewer + business + oid |
  * | `tm{TAG}x` | sorted set | tombstones: score = time of deletion, same members. An entry may outlive its tombstone |
  * | `tm{TAG}r` | sorted set | rewards not yet in the log: score = time of the claim, member packed viewer + business + day |
+ * | `tm{TAG}y42` | string | the last day that viewer 42 claimed for all businesses. Expires after three days |
  * | `tm{TAG}v` | string | the last version assigned in this region |
  * | `tm{TAG}f42` | shard channel | changes of viewer 42, for followers; of database 3 `tm{TAG}3f42` |
  * | `tm{TAG}a…` | string | the answer of a deletion, clearing or pausing, for a minute: see `answer.lua` |
@@ -50,6 +51,7 @@ export function makeLayout(prefix: string, regions: number, database = 0) {
     tombstones: (region: number) => `${rootOf(region)}x`,
     rewards: (region: number) => `${rootOf(region)}r`,
     version: (region: number) => `${rootOf(region)}v`,
+    claimedDay: (region: number, viewer: ViewerId) => `${rootOf(region)}y${viewer}`,
     answer: (region: number, call: string) => `${rootOf(region)}a${call}`,
     never: (region: number) => `${rootOf(region)}n`,
     /** The region of a key; undefined if it has none of this layout's tags. */

@@ -26,6 +26,7 @@ const BASE_KNOWN = 2
 const BASE = 4
 const CLAIMS_DAY = 8
 const MERGES = 16
+const DAY_FOR_ALL = 32
 
 export function makeWriting(connection: Connection, layout: Layout, expireMs: number) {
   /** Sends one script per region and passes each item's answer to `take`. */
@@ -48,6 +49,7 @@ export function makeWriting(connection: Connection, layout: Layout, expireMs: nu
       keys.push(layout.contents(region, viewer, business), layout.timeline(region, viewer, business), layout.settings(region, viewer))
       args.push(packGroup(viewer, business), layout.channel(region, viewer))
     }
+    if (items.some(({ item }) => item.dayForAll)) keys.push(...groups.map(({ viewer }) => layout.claimedDay(region, viewer)))
     return scriptCommand(SCRIPTS.putProgress, keys, args)
   }
 
@@ -101,7 +103,8 @@ export function makeWriting(connection: Connection, layout: Layout, expireMs: nu
     async setPaused(viewer: ViewerId, paused: boolean, now: number): Promise<ViewerSettings> {
       const region = layout.regionOf(viewer)
       const keys = [layout.version(region), layout.dirty(region), layout.settings(region, viewer), layout.answer(region, newCall())]
-      const [fields] = await connection.send([scriptCommand(SCRIPTS.setPaused, keys, [now, paused ? 1 : 0, packSettings(viewer)])])
+      const args = [now, paused ? 1 : 0, packSettings(viewer), layout.channel(region, viewer)]
+      const [fields] = await connection.send([scriptCommand(SCRIPTS.setPaused, keys, args)])
       return decodeSettings(fields)
     },
   }
@@ -136,14 +139,15 @@ function packWrites(items: readonly Grouped<ProgressWrite>[]): Buffer {
   const target = Buffer.allocUnsafe(bytes)
   let end = 0
   for (const { item, place } of items) {
-    const { record, base, day } = item
+    const { record, base, day, dayForAll } = item
     end = target.writeUInt16BE(place, end)
     target[end++] =
       (item.decisive ? DECISIVE : 0) |
       (base === undefined ? 0 : BASE_KNOWN) |
       (base ? BASE : 0) |
       (day === undefined ? 0 : CLAIMS_DAY) |
-      (item.merges === true ? MERGES : 0)
+      (item.merges === true ? MERGES : 0) |
+      (dayForAll === true ? DAY_FOR_ALL : 0)
     end = target.writeUIntBE(record.viewedAt, end, 6)
     end = writeVersion(record.rank, target, end)
     end = target.writeUInt32BE(day ?? 0, end)

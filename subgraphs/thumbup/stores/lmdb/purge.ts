@@ -41,7 +41,7 @@ export async function countViewers(environment: Environment, tables: MarkTables,
 }
 
 /** Returns the number of removed keys: the marks, and their common state. */
-function removeShelf(work: MarkWork, shelf: MarkShelf): number {
+export function removeShelf(work: MarkWork, shelf: MarkShelf): number {
   if (!shelf.stored) return 0
   const held = Array.from(work.tables.marks.getRange(recordRange(shelf)), ({ key, value }) => ({
     oid: oidOfRecordKey(shelf, key),

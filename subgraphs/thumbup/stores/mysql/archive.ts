@@ -101,7 +101,7 @@ async function lockAged(session: Session, before: number, limit: number): Promis
 type End = { order: string; tuple: Tuple; change: MarkChange }
 
 /** The entries of a mark: in its viewer's list, and in its subject's list. */
-function endsOf({ key, tuple, subjectOrder }: PackedRow, { mark, markedAt }: Pick<MarkChange, 'mark' | 'markedAt'>): End[] {
+export function endsOf({ key, tuple, subjectOrder }: PackedRow, { mark, markedAt }: Pick<MarkChange, 'mark' | 'markedAt'>): End[] {
   const [business = '', viewer = '', oid = ''] = tuple
   return [
     { order: `0${businessOrder(key.business)}${viewer}`, tuple: ['0', business, viewer], change: { id: key.oid, mark, markedAt } },
@@ -112,7 +112,7 @@ function endsOf({ key, tuple, subjectOrder }: PackedRow, { mark, markedAt }: Pic
 /** The changes of a viewer's or a subject's blocks. `tuple`: side, business, id. */
 type ListChanges = { tuple: Tuple; changes: MarkChange[] }
 
-function listsOf(ends: readonly End[]): ListChanges[] {
+export function listsOf(ends: readonly End[]): ListChanges[] {
   const lists = new Map<string, ListChanges>()
   for (const { order, tuple, change } of ends) {
     const known = lists.get(order)
@@ -135,7 +135,7 @@ async function putIn(session: Session, lists: readonly ListChanges[]): Promise<v
 }
 
 /** Each mark is in a block at the moment of its change. Blocks between those moments are not read. */
-async function takeOut(session: Session, lists: readonly ListChanges[]): Promise<void> {
+export async function takeOut(session: Session, lists: readonly ListChanges[]): Promise<void> {
   for (const chunk of chunked(lists, KEYS_MAX)) {
     const moments = chunk.flatMap(({ tuple, changes }, place) =>
       [...new Set(changes.map((change) => change.markedAt))].map((markedAt) => ({ place, tuple: [...tuple, numberLiteral(markedAt)] })),

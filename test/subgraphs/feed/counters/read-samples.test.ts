@@ -1,6 +1,6 @@
 /** Reads of posts, counted from the reports of history. */
 import { hash } from 'node:crypto'
-import { dayOf } from '../../../../core/day-token.ts'
+import { utcDayOf } from '../../../../core/days.ts'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { makeServiceFolder, startService, type Service } from '../../../../harness/deployment/service.ts'
 import { makeFeedClient, newViewer } from '../../../support/feed-client.ts'
@@ -42,7 +42,7 @@ describe('reads with a sample of one in four', () => {
     await new Promise((resolve) => setTimeout(resolve, 500))
     const count = await readsOf(author, id)
     const sampled = reports.filter(({ viewer, viewedAt }) => {
-      const text = `${dayOf(viewedAt)}:${id}:${viewer}`
+      const text = `${utcDayOf(viewedAt)}:${id}:${viewer}`
       return hash('sha1', text, 'buffer').readUInt32BE(0) % WEIGHT === 0
     })
     expect(count).toBe(sampled.length * WEIGHT)

@@ -2,13 +2,14 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { systemClock, type Clock } from '../../../../core/clock.ts'
 import { openEnvironment, type Environment } from '../../../../stores/lmdb/environment.ts'
 import { openLogTables } from '../../../../writeback/stores/lmdb/log-tables.ts'
-import { listRewards, openLmdbLog } from '../../../../writeback/stores/lmdb/log.ts'
+import { openLmdbLog } from '../../../../writeback/stores/lmdb/log.ts'
 import { appendAll } from '../../../../stores/lmdb/sequences.ts'
 import type { Log } from '../../../../writeback/log.ts'
 import { logContract } from '../../../contracts/log.ts'
 import { keyOf } from '../../../contracts/reports.ts'
 import { makeFolder } from '../../../stores/lmdb/folders.ts'
 import { rewardOf } from '../../../../core/rewards.ts'
+import { readRewardEvents } from '../../../../writeback/reward-events.ts'
 import { until } from '../../../../harness/until.ts'
 
 logContract('lmdb', async () => {
@@ -36,7 +37,7 @@ logContract('lmdb', async () => {
       const { flushes, counters } = openLogTables(environment)
       await environment.write(() => appendAll(flushes, counters, 'flushes', [Buffer.from('not a flush')]))
     },
-    readRewards: async () => listRewards(environment, 0, 1_000_000).map(({ reward }) => reward),
+    readRewards: async () => ((await log.readRewards?.(0, 1_000_000))?.rewards ?? []).map(({ reward }) => reward),
     async dispose() {
       await close()
       folder.remove()
@@ -146,11 +147,33 @@ describe('the log on LMDB', () => {
     const reward = (day: number) => rewardOf('1', 1, day)
     await log.appendRewards([reward(1), reward(2)])
     await log.appendRewards([reward(3), reward(4)])
-    expect(listRewards(environment, 0, 10).map(({ sequence, reward: { day } }) => [sequence, day])).toEqual([
-      [2, 2],
-      [3, 3],
-      [4, 4],
-    ])
-    expect(listRewards(environment, 3, 10).map(({ sequence }) => sequence)).toEqual([4])
+    const read = async (after: number) => {
+      const { rewards = [], last } = (await log.readRewards?.(after, 10)) ?? {}
+      return { numbers: rewards.map(({ number, reward: { day } }) => [number, day]), last }
+    }
+    expect(await read(0)).toEqual({
+      numbers: [
+        [2, 2],
+        [3, 3],
+        [4, 4],
+      ],
+      last: 4,
+    })
+    expect(await read(3)).toEqual({ numbers: [[4, 4]], last: 4 })
+    const page = async (cursor: string | undefined, first: number) => {
+      const { events, ...rest } = await readRewardEvents(log, cursor, first)
+      return { days: events.map((each) => each.reward.day), ...rest, end: events.at(-1)?.cursor }
+    }
+    expect(await page(undefined, 2)).toEqual({ days: [2, 3], missedCount: 0, hasNextPage: true, end: '3' })
+    expect(await page('3', 2)).toEqual({ days: [4], missedCount: 0, hasNextPage: false, end: '4' })
+    expect(await page('4', 2)).toEqual({ days: [], missedCount: 0, hasNextPage: false, end: undefined })
+    // Two more remove what a slow consumer has not read.
+    await log.appendRewards([reward(5), reward(6)])
+    expect(await page('1', 9)).toEqual({ days: [4, 5, 6], missedCount: 2, hasNextPage: false, end: '6' })
+    await expect(page('7', 1)).rejects.toMatchObject({
+      code: 'CURSOR_INVALID',
+      message: expect.stringContaining('"7" is ahead of all events'),
+    })
+    await expect(page('-1', 1)).rejects.toMatchObject({ code: 'CURSOR_INVALID' })
   })
 })

@@ -1,17 +1,21 @@
 #!lua
 -- put-progress: writes progress records unless newer ones exist, and marks them dirty. Atomic per region.
 -- KEYS[1] last version (string)  KEYS[2] dirty marks (zset)  KEYS[3] pending rewards (zset)
--- KEYS[4..] per viewer and business: contents (hash), timeline (zset), settings (hash)   all with the region's hash tag
+-- KEYS[4..] per viewer and business: contents (hash), timeline (zset), settings (hash)
+-- then, if a write claims a day for all businesses, per viewer and business: the viewer's last such day (string)
+-- all with the region's hash tag
 -- ARGV[1] now (ms)  ARGV[2] timeline cap  ARGV[3] expiry of idle viewers (ms; 0 never)
 -- ARGV[4] the writes, one after another: place in groups from 0 (2 bytes), bits (1): 1 decisive, 2 base known, 4 base present,
---         8 claims a day, 16 the base itself is put, to be merged; viewedAt (6), rank (7), day (4), oid, resume point and base,
---         each after its length (1). A known base begins with its asOf (7)
+--         8 claims a day, 16 the base itself is put, to be merged, 32 the day is claimed for all businesses; viewedAt (6),
+--         rank (7), day (4), oid, resume point and base, each after its length (1). A known base begins with its asOf (7)
 -- ARGV[5..] per viewer and business: packed viewer + business, channel of the viewer
 -- returns per write its status (1 byte: 0 stale, 1 written, 2 paused, 3 needs base, 4 written, first of the day). Status 1 and 4
 --         are followed by the length of the merged record (1), the record, and the previous record, if any; status 0 by the newest
 --         clearing or deletion (6), and the stored visible record, if any; status 3 by the required asOf of the base (7)
--- include: record timeline
+-- include: record timeline changes
 local now, cap, expireMs, writes = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3]), ARGV[4]
+-- A zone's today may be two days after the end of a day elsewhere, and a day may have 25 hours.
+local DAY_KEPT_MS = 259200000
 local STALE, WRITTEN, PAUSED, NEEDS_BASE, FIRST = '\0', '\1', '\2', '\3', '\4'
 
 local lastVersion = tonumber(redis.call('GET', KEYS[1]) or '0')
@@ -25,6 +29,7 @@ local function openGroup(place)
   local switches = redis.call('HMGET', KEYS[at + 2], 'paused', 'c' .. business)
   local group = { prefix = prefix, business = business, contents = KEYS[at], timeline = KEYS[at + 1], changed = false, changes = {} }
   group.channel = ARGV[6 + place * 2]
+  group.claimedDay = KEYS[4 + (#ARGV - 4) / 2 * 3 + place]
   group.paused = switches[1] == '1'
   group.state = unpackState(redis.call('HGET', group.contents, ''))
   -- Settings never expire, but contents do: a clearing must outlive them.
@@ -41,16 +46,24 @@ local function visible(record, clearedAt)
   return record and not record.deleted and record.viewedAt > clearedAt
 end
 
-local function claimDay(group, day)
-  if day + 1 <= group.state.day then return false end
-  group.state.day = day + 1
-  group.changed = true
-  redis.call('ZADD', KEYS[3], whole(now), group.prefix .. struct.pack('>I4', day))
+local function claimDay(group, day, isForAll, version)
+  local prefix, business = group.prefix, group.business
+  if isForAll then
+    if day <= tonumber(redis.call('GET', group.claimedDay) or '-1') then return false end
+    redis.call('SET', group.claimedDay, whole(day), 'PX', DAY_KEPT_MS)
+    prefix, business = string.sub(prefix, 1, -3) .. '\0\0', 0
+  else
+    if day + 1 <= group.state.day then return false end
+    group.state.day = day + 1
+    group.changed = true
+  end
+  redis.call('ZADD', KEYS[3], whole(now), prefix .. struct.pack('>I4', day))
+  if group.followed then table.insert(group.changes, dayChange(business, day, version)) end
   return true
 end
 
 -- `baseAsOf` is -1 if no base is known.
-local function put(group, oid, incoming, decisive, baseAsOf, base, day, merges)
+local function put(group, oid, incoming, decisive, baseAsOf, base, claim, merges)
   if group.paused and not merges then return PAUSED end
   local clearedAt = group.state.clearedAt
   local value = redis.call('HGET', group.contents, oid)
@@ -84,7 +97,8 @@ local function put(group, oid, incoming, decisive, baseAsOf, base, day, merges)
   if group.followed then
     table.insert(group.changes, 'p' .. struct.pack('>HBc0', group.business, #oid, oid) .. packed)
   end
-  return (day and claimDay(group, day) and FIRST or WRITTEN) .. string.char(#packed) .. packed .. (before or '')
+  local isFirst = claim and claimDay(group, claim.day, claim.isForAll, merged.version)
+  return (isFirst and FIRST or WRITTEN) .. string.char(#packed) .. packed .. (before or '')
 end
 
 -- Asks for the followers of all viewers of the call at once. Most viewers have none, and nothing is published for them.
@@ -103,9 +117,10 @@ while at <= #writes do
     group.followed = followers[place * 2 + 2] > 0
   end
   local incoming = { viewedAt = viewedAt, rank = rank, deleted = false, resume = resume }
-  local baseAsOf, hasBase, claims, merges = -1, bits % 8 >= 4, bits % 16 >= 8, bits >= 16
+  local baseAsOf, hasBase, merges = -1, bits % 8 >= 4, bits % 32 >= 16
+  local claim = bits % 16 >= 8 and { day = day, isForAll = bits >= 32 }
   if bits % 4 >= 2 then baseAsOf = struct.unpack('>I7', base) end
-  replies[#replies + 1] = put(group, oid, incoming, bits % 2 == 1, baseAsOf, hasBase and string.sub(base, 8), claims and day, merges)
+  replies[#replies + 1] = put(group, oid, incoming, bits % 2 == 1, baseAsOf, hasBase and string.sub(base, 8), claim, merges)
 end
 
 for _, group in pairs(groups) do

@@ -26,9 +26,9 @@ describe('the seen store on LMDB', () => {
     for (let viewer = 0; viewer < 40; viewer++) expect(await claim(viewer, 20_000)).toBe(true)
     for (let viewer = 0; viewer < 3; viewer++) expect(await claim(viewer, 20_001)).toBe(true)
     expect(left()).toHaveLength(43)
-    // Two days later they are removed, four with each claim.
-    for (let viewer = 0; viewer < 10; viewer++) expect(await claim(viewer, 20_002)).toBe(true)
-    expect(new Set(left())).toEqual(new Set([20_001, 20_002]))
+    // Three days later they are removed, four with each claim: until then, it may be yesterday somewhere.
+    for (let viewer = 0; viewer < 10; viewer++) expect(await claim(viewer, 20_003)).toBe(true)
+    expect(new Set(left())).toEqual(new Set([20_001, 20_003]))
     expect(left()).toHaveLength(13)
     await store.close()
     await environment.close()

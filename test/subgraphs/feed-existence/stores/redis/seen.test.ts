@@ -62,7 +62,7 @@ describe.skipIf(!(await redisIsHere()))('the seen store on its own Redis', () =>
   const issuedKey = `tm:issued:{${tag2}}:1:42`
   const stagedKey = `tm:played:{${tag2}}:42`
 
-  it('the day flags are pages of bits, or sets for text ids; they expire after two days, and high ids take little memory', async () => {
+  it('the day flags are pages of bits, or sets for text ids; they expire after three days, and high ids take little memory', async () => {
     const day = 20_000
     const issue = (viewer: string) => store.putIssued(viewer, 1, ['7'], { ...CAPS, now: AT, day })
     const flags = async () => (await redis.keys('tm:first:*')).filter((key) => !key.startsWith('tm:first:pending:')).sort()
@@ -72,7 +72,7 @@ describe.skipIf(!(await redisIsHere()))('the seen store on its own Redis', () =>
     const far = `tm:first:{${tag2}}:i:1:20000:${9223372036854775806n / 4n / 1_024n}`
     expect(await flags()).toEqual([page, far].sort())
     expect([await redis.bitcount(page), await redis.getbit(page, 10), await redis.getbit(page, 11)]).toEqual([2, 1, 1])
-    expect(Math.round((await redis.pttl(page)) / 3_600_000)).toBe(48)
+    expect(Math.round((await redis.pttl(page)) / 3_600_000)).toBe(72)
     expect(Number(await redis.call('MEMORY', 'USAGE', far))).toBeLessThan(400)
     await store.stagePlays([{ ...play('ü', '7'), day }], { now: AT, slot: 3 })
     const [named] = (await redis.keys('tm:first:*:p:1:20000:n*')) as [string]

@@ -15,7 +15,7 @@ export const liveSchema = z
   .strict()
 
 /** Paths of the settings, without places in lists. A path stands for all settings below it. */
-const LIVE = ['limits', 'cache.layout']
+const LIVE = ['businesses', 'limits', 'cache.layout']
 
 /** Settings below these paths that need a restart all the same. */
 const NOT_LIVE = ['businesses.counters', 'businesses.thumbup.stores', 'businesses.thumbup.deleted']

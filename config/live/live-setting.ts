@@ -1,7 +1,7 @@
 /** A value that does not come with the configuration, but from a source that can change it while processes run (`core/live-value.ts`). */
 import { z, type ZodType, type ZodTypeDef } from 'zod'
-import { TidemarkError } from '../core/errors.ts'
-import { mistakesOf } from './mistakes.ts'
+import { TidemarkError } from '../../core/errors.ts'
+import { mistakesOf } from '../mistakes.ts'
 
 export type LiveSetting<T> = {
   /** For messages. */

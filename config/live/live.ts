@@ -5,12 +5,13 @@
  * A version is checked twice: `tidemark config set` checks it against the version before, and each process against the version that it
  * runs. A business never leaves, because its entity is in the graph and its data in the stores.
  */
-import { DEFAULT_BUSINESSES, makeConfig, type Config } from './config.ts'
+import { isDeepStrictEqual } from 'node:util'
+import { DEFAULT_BUSINESSES, makeConfig, type Config } from '../config.ts'
 import type { LiveSetting } from './live-setting.ts'
 import { isLive, REPLACED } from './live-settings.ts'
-import { isPlainObject, mergeValues } from './merge.ts'
-import type { ConfigSource } from './mistakes.ts'
-import { TidemarkError } from '../core/errors.ts'
+import { isPlainObject, mergeValues } from '../merge.ts'
+import type { ConfigSource } from '../mistakes.ts'
+import { TidemarkError } from '../../core/errors.ts'
 
 export const LIVE_NAME = 'the live configuration'
 
@@ -34,9 +35,15 @@ export function liveSetting(
       const config = makeConfig(withVersion(sources, document, place), moreMistakes)
       const mistakes = [...restartMistakes(document), ...leavingMistakes(before(), config)]
       if (mistakes.length > 0) throw new TidemarkError('CONFIG_INVALID', mistakes.join('\n'))
-      return { document, config }
+      return { document, config: withEqualSections(before(), config) }
     },
   }
+}
+
+/** A section that the version leaves as it is stays the same object, so that parts see that nothing changed. */
+function withEqualSections(before: Config, after: Config): Config {
+  const kept = Object.entries(before).filter(([name, section]) => isDeepStrictEqual(section, after[name as keyof Config]))
+  return Object.freeze({ ...after, ...Object.fromEntries(kept) })
 }
 
 /** The sources, and the version as the last one, with the whole list of businesses. */

@@ -1,0 +1,79 @@
+/**
+ * The erasure of a viewer in passes. A pass asks every place in order. The passes end when one finds nothing, and there are two at least: a
+ * job may have read contents before the first pass removed them, and write them after it. Between two passes such a step ends.
+ *
+ * A place that fails is left out of the later passes. The erasure is then incomplete, and may be repeated: each pass begins anyway at the
+ * beginning, and finds what is left.
+ */
+import type { Clock } from '../../core/clock.ts'
+import type { ViewerId } from '../../core/domain.ts'
+import { isTidemarkError, type ErrorCode } from '../../core/errors.ts'
+import type { ErasurePlace } from '../stores/erasure.ts'
+
+export type PlaceErased = {
+  place: string
+  /** Removed entries of the store: keys, rows, members. Undefined: it was not asked. */
+  removed: number
+  /** Entries that are there at the end. Undefined: the store did not answer. */
+  left: number | undefined
+  failure?: { code: ErrorCode; message: string }
+}
+
+export type PassOptions = {
+  /** Minimum 2. */
+  passesMax: number
+  /** Waits between two passes. */
+  settle(): Promise<void>
+}
+
+export async function eraseInPasses(
+  clock: Clock,
+  viewer: ViewerId,
+  places: readonly ErasurePlace[],
+  { passesMax, settle }: PassOptions,
+): Promise<PlaceErased[]> {
+  const erased = places.map(({ name }): PlaceErased => ({ place: name, removed: 0, left: undefined }))
+  const each = async (ask: (place: ErasurePlace, into: PlaceErased) => Promise<void>): Promise<void> => {
+    for (const [at, place] of places.entries()) {
+      const into = erased[at] as PlaceErased
+      if (into.failure === undefined) await noteFailure(into, () => ask(place, into))
+    }
+  }
+
+  for (let pass = 1, before = 0; pass <= passesMax; pass++) {
+    if (pass > 1) await settle()
+    const upTo = clock.now()
+    await each(async (place, into) => {
+      into.removed += await place.erase(viewer, upTo)
+    })
+    const removed = erased.reduce((sum, each) => sum + each.removed, 0)
+    if (pass > 1 && removed === before) break
+    before = removed
+  }
+  await each(async (place, into) => {
+    into.left = await place.count(viewer)
+  })
+  return erased
+}
+
+/** The look of `--verify`. */
+export async function countInPlaces(viewer: ViewerId, places: readonly ErasurePlace[]): Promise<PlaceErased[]> {
+  const found: PlaceErased[] = []
+  for (const place of places) {
+    const into: PlaceErased = { place: place.name, removed: 0, left: undefined }
+    found.push(into)
+    await noteFailure(into, async () => {
+      into.left = await place.count(viewer)
+    })
+  }
+  return found
+}
+
+async function noteFailure(into: PlaceErased, work: () => Promise<void>): Promise<void> {
+  try {
+    await work()
+  } catch (error) {
+    if (!isTidemarkError(error)) throw error
+    into.failure = { code: error.code, message: error.message }
+  }
+}

@@ -1,0 +1,23 @@
+/** The section `privacy`: the keys of reports of erasures. A part of config.ts. */
+import { z } from 'zod'
+
+export const privacySchema = z
+  .object({
+    secret: z
+      .string()
+      .min(32, 'a key for HMAC-SHA256 needs at least 32 bytes')
+      .optional()
+      .describe(
+        'The key that signs reports of erasures by HMAC-SHA256, at least 32 bytes. It also makes the digest of the id. Default: reports have no signature, and an id can be guessed from its digest.',
+      ),
+    privateKey: z
+      .string()
+      .optional()
+      .describe(
+        'An Ed25519 private key in PEM form, which signs reports in place of `secret`. Everybody with the public key can then check a report. Set `secret` too, for the digest of the id.',
+      ),
+  })
+  .strict()
+  .describe('Erasure of viewers.')
+
+export type PrivacyConfig = z.infer<typeof privacySchema>

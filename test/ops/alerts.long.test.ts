@@ -1,0 +1,48 @@
+/** The short form of `npm run bench -- alerts`: the most important alerts fire for real faults, and a healthy deployment stays silent. */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { startDrill, type Drill } from '../../harness/alerts/drill.ts'
+import { faultsOf } from '../../harness/alerts/faults.ts'
+import { startLoad, type Load } from '../../harness/alerts/load.ts'
+import { silentQueries } from '../../harness/alerts/queries.ts'
+import { startSite, type Site } from '../../harness/alerts/site.ts'
+import { memcachedIsHere } from '../../harness/deployment/memcached-nodes.ts'
+import { until } from '../../harness/until.ts'
+import { service } from '../../harness/deployment/services.ts'
+import { prometheusIsHere } from '../../scripts/servers/prometheus.ts'
+
+const servers = [await service('redis'), await service('kafka'), await service('mariadb')]
+const isHere = !servers.includes(undefined) && (await memcachedIsHere()) && (await prometheusIsHere())
+/** A wait of five minutes takes 2.5 s. */
+const SPEED = 120
+const FAULT_MAX_MS = 60_000
+
+describe.skipIf(!isHere)('the shipped rules in a real Prometheus', () => {
+  let site: Site
+  let load: Load
+  let drill: Drill
+  beforeAll(async () => {
+    site = await startSite({ isSmall: true })
+    load = startLoad([...site.deployment.gateways, ...site.deployment.whole].map(({ url }) => url))
+    // Each lane has made every call, so no counter is without a rate.
+    await until('300 operations are answered', () => load.answered() > 300)
+    drill = await startDrill(site.deployment, { speed: SPEED, everyMs: 500 })
+  })
+  afterAll(async () => {
+    await load?.stop()
+    await drill?.stop()
+    await site?.remove()
+  })
+
+  test('no alert fires while all is well, and every expression of the dashboards has a value', async () => {
+    await expect.poll(() => silentQueries(drill.prometheus, '5s')).toEqual([])
+    expect(await drill.watch(3_000)).toEqual([])
+    expect(load.failed()).toEqual({})
+  })
+
+  test.each(['whole', 'redis', 'kafka'])('the alerts of a fault fire after it, and not before: %s', async (key) => {
+    const fault = faultsOf(site)[key]
+    if (fault === undefined) throw new Error(`there is no fault ${key}`)
+    const { fired } = await drill.run(fault, FAULT_MAX_MS)
+    expect(fired.filter(({ seconds }) => seconds === undefined)).toEqual([])
+  })
+})

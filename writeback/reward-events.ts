@@ -1,0 +1,36 @@
+/**
+ * Rewards of a log as pages for their consumer, by cursor. A cursor is the number of an event in the log. A new event always has a higher
+ * number than all events that can be read, so a consumer that continues after its last cursor misses nothing.
+ */
+import type { RewardEvent } from '../core/domain.ts'
+import { TidemarkError } from '../core/errors.ts'
+import { wrongCursor } from '../core/input-limits.ts'
+import type { Log } from './log.ts'
+
+export type RewardEventPage = {
+  events: { cursor: string; reward: RewardEvent }[]
+  /** Events after the cursor that were removed before they were read. 0 without a cursor. */
+  missedCount: number
+  hasNextPage: boolean
+}
+
+/** Throws CURSOR_INVALID, and REWARDS_IN_TOPIC if consumers of this log read its topic. */
+export async function readRewardEvents(log: Pick<Log, 'readRewards'>, cursor: string | undefined, first: number): Promise<RewardEventPage> {
+  if (log.readRewards === undefined) {
+    throw new TidemarkError('REWARDS_IN_TOPIC', 'the reward events of this deployment are in the Kafka topic ".rewards": read them there')
+  }
+  const after = cursor === undefined ? 0 : numberOf(cursor)
+  const { rewards, last } = await log.readRewards(after, first + 1)
+  if (after > last) throw wrongCursor(cursor ?? '', 'is ahead of all events')
+  const missed = (rewards[0]?.number ?? last + 1) - after - 1
+  return {
+    events: rewards.slice(0, first).map(({ number, reward }) => ({ cursor: number.toString(36), reward })),
+    missedCount: cursor === undefined ? 0 : missed,
+    hasNextPage: rewards.length > first,
+  }
+}
+
+function numberOf(cursor: string): number {
+  if (/^[0-9a-z]{1,10}$/.test(cursor)) return Number.parseInt(cursor, 36)
+  throw wrongCursor(cursor, 'is of another list')
+}
