@@ -4,6 +4,7 @@
  *     {"cursor":"1","id":"20781.7.1","kind":"FIRST_VIEW","viewer":"7","business":"video","date":"2026-11-24"}
  *
  * With `--follow` it waits for more. A consumer notes the cursor of the last line that it has processed, and continues with `--after`.
+ * A cursor whose next events are no longer kept ends the command before it prints anything.
  */
 import { setTimeout as wait } from 'node:timers/promises'
 import { makeBusinesses } from '../config/businesses.ts'
@@ -22,13 +23,8 @@ export type EventsFlags = Flags & { after?: string; follow?: boolean }
 const PAGE = 1_000
 const LOOK_EVERY_MS = 200
 
-/** Ends after the last event, or, if it follows, when `signal` is aborted. `say` gets sentences that are no events. */
-export async function events(
-  flags: EventsFlags,
-  print: (line: string) => void,
-  say: (sentence: string) => void,
-  signal: AbortSignal,
-): Promise<void> {
+/** Ends after the last event, or, if it follows, when `signal` is aborted. Throws CURSOR_INVALID and CURSOR_EXPIRED. */
+export async function events(flags: EventsFlags, print: (line: string) => void, signal: AbortSignal): Promise<void> {
   const settings = readSources(flags)
   const { kafka } = settings.config.stores
   if (kafka !== undefined) {
@@ -43,7 +39,7 @@ export async function events(
   try {
     while (!signal.aborted) {
       const page = await readRewardEvents(stores.log, cursor, PAGE)
-      if (page.missedCount > 0) say(`${page.missedCount} events after cursor ${cursor} were removed before they were read`)
+      if (page.missedCount > 0) throw expired(cursor ?? '', page.missedCount)
       for (const each of page.events) print(JSON.stringify({ cursor: each.cursor, ...shownReward(each.reward, businesses) }))
       cursor = page.events.at(-1)?.cursor ?? cursor
       if (page.hasNextPage) continue
@@ -53,6 +49,12 @@ export async function events(
   } finally {
     await stores.close()
   }
+}
+
+/** The consumer decides how to go on, since it has no way back to the events that it missed. */
+function expired(cursor: string, missedCount: number): TidemarkError {
+  const sentence = `${missedCount} events after cursor "${cursor}" were removed before they were read`
+  return new TidemarkError('CURSOR_EXPIRED', `${sentence}: leave out --after to continue with the oldest event that is kept`)
 }
 
 /** Aborted when the process is told to end, or when the reader of its output has gone. */

@@ -4,6 +4,7 @@
  */
 import { Command, Option } from 'commander'
 import { CONFLICT_RULES } from '../core/domain.ts'
+import type { ErrorCode } from '../core/errors.ts'
 import { addData } from './program/data.ts'
 import {
   PORT,
@@ -23,13 +24,29 @@ import { subgraphNamesText } from '../subgraphs/names.ts'
 export function makeProgram(): Command {
   const program = new Command('tidemark')
     .description('Watch history, likes, home feeds and feed de-duplication as federated GraphQL.')
-    .showHelpAfterError('(add --help to see the options)')
+    .configureOutput({ outputError: (text, write) => write(withCode(text)) })
   addServing(program.commandsGroup('Serving:'))
   addDeployment(program.commandsGroup('Deployment:'))
   addGraph(program.commandsGroup('Supergraph and operations:'))
   addData(program.commandsGroup('Stored data:'))
   addTestData(program.commandsGroup('Test data:'))
   return program
+}
+
+/**
+ * The text of commander about a wrong argument or option as one sentence with a code: "error: unknown option '--x'". A text about an invalid
+ * value says which values are valid. All others point to the help.
+ */
+function withCode(text: string): string {
+  const [mistake = '', advice = 'add --help to see arguments and options'] = text.replace(/^error: /, '').split(/(?<= is invalid)\. /)
+  return `${'CONFIG_INVALID' satisfies ErrorCode}: ${oneLine(mistake)}: ${oneLine(advice)}\n`
+}
+
+function oneLine(text: string): string {
+  return text
+    .trim()
+    .replaceAll(/\s*\n\s*/g, ' ')
+    .replace(/\.$/, '')
 }
 
 function addServing(program: Command): void {

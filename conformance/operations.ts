@@ -31,7 +31,14 @@ export type Subject = { __typename: string; id: string; business: string; viewer
 export type Edge = { cursor: string; viewedAt: number; node: Subject }
 export type PageInfo = { hasNextPage: boolean; hasPreviousPage: boolean; startCursor: string | null; endCursor: string | null }
 export type Connection = { edges: Edge[]; pageInfo: PageInfo }
-export type Change = { kind: string; business: string; subject: Subject | null; token: string }
+export type Change = {
+  kind: string
+  business: string
+  subject: Subject | null
+  settings: { paused: boolean } | null
+  dayToken: string | null
+  token: string
+}
 
 export type HistoryVariables = { businesses?: readonly string[]; first?: number; after?: string | null }
 
@@ -59,7 +66,9 @@ export const CLEAR = `mutation AuditClear($business: String!) {
 }`
 export const PAUSE = 'mutation AuditPause { updateHistorySettings(input: { paused: true }) { settings { paused } } }'
 export const RESUME = 'mutation AuditResume { updateHistorySettings(input: { paused: false }) { settings { paused } } }'
-export const CHANGES = `subscription AuditChanges($since: String) { progressChanged(since: $since) { kind business token subject ${SUBJECT} } }`
+export const CHANGES = `subscription AuditChanges($since: String) {
+  progressChanged(since: $since) { kind business token settings { paused } dayToken subject ${SUBJECT} }
+}`
 
 export const HISTORY = `query AuditHistory($businesses: [String!], $first: Int! = 20, $after: String) {
   viewerHistory(businesses: $businesses, first: $first, after: $after) {

@@ -88,6 +88,11 @@ export const ERRORS = {
   },
   FIRST_INVALID: { status: 400, retryable: false, meaning: 'first is outside 1 to 100.' },
   CURSOR_INVALID: { status: 400, retryable: false, meaning: 'A cursor is not valid, or it belongs to another list.' },
+  CURSOR_EXPIRED: {
+    status: 410,
+    retryable: false,
+    meaning: 'Entries after the cursor were removed before they were read. `tidemark events` ends with it.',
+  },
   REWARDS_IN_TOPIC: {
     status: 400,
     retryable: false,
@@ -158,7 +163,11 @@ export const ERRORS = {
   BODY_ENCODED: { status: 415, retryable: false, meaning: 'The request body is compressed. Send it uncompressed.' },
   REQUEST_TIMEOUT: { status: 408, retryable: true, meaning: 'The request took too long to arrive.' },
   BODY_TOO_LARGE: { status: 413, retryable: false, meaning: 'The request body is larger than allowed.' },
-  CONFIG_INVALID: { status: 500, retryable: false, meaning: 'tidemark.yaml, the environment or a flag is wrong.' },
+  CONFIG_INVALID: {
+    status: 500,
+    retryable: false,
+    meaning: 'tidemark.yaml, the environment, or an argument or option of a command is wrong.',
+  },
   LIVE_VALUE_CHANGED: {
     status: 409,
     retryable: false,

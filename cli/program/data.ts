@@ -18,13 +18,16 @@ export function addData(program: Command): void {
   program
     .command('events')
     .description('Print the rewards of a day as JSONL, oldest first, from the embedded stores. May run beside the service')
-    .option('--after <cursor>', 'continue after the event with this cursor (default: from the oldest event that is kept)')
+    .option(
+      '--after <cursor>',
+      'continue after the event with this cursor (default: from the oldest event that is kept). Ends with CURSOR_EXPIRED if events after it are no longer kept',
+    )
     .option('--follow', 'wait for more events until the command is stopped')
     .option(...DATA)
     .option(...CONFIG)
     .action(async (flags) => {
       const { endOfProcess, events } = await import('../events.ts')
-      await events(flags, console.log, console.error, endOfProcess())
+      await events(flags, console.log, endOfProcess())
     })
 
   program

@@ -3,7 +3,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { REAL_POSITION, type Audit } from '../audited.ts'
 import type { Changes } from '../changes.ts'
 import type { Check } from '../check.ts'
-import { CheckFailed, expectEqual, expectFields } from '../outcome.ts'
+import { CheckFailed, CheckSkipped, expectEqual, expectFields, expectThat } from '../outcome.ts'
 import { progressOf, type Change } from '../operations.ts'
 import type { AuditViewer } from '../viewer.ts'
 
@@ -13,7 +13,10 @@ const SILENCE_MS = 700
 const HELLO = 'hello'
 const HELLO_EVERY_MS = 200
 
-/** No event says that a subscription is open, so one subject is reported until its event arrives. `follow` gets later events. */
+/**
+ * No event says that a subscription is open, so one subject is reported until its event arrives. `follow` gets later events of other
+ * subjects and of clearings. A day may begin at any time, and settings may come first after a lost connection.
+ */
 async function whileFollowing(
   audit: Audit,
   listener: AuditViewer,
@@ -29,20 +32,37 @@ async function whileFollowing(
   }
 }
 
-async function sayHello(audit: Audit, writer: AuditViewer, changes: Changes): Promise<void> {
+/** Returns the day tokens of the answers. */
+async function sayHello(audit: Audit, writer: AuditViewer, changes: Changes): Promise<Set<string | null>> {
+  const dayTokens = new Set<string | null>()
   for (const until = Date.now() + audit.eventMaxMs; Date.now() < until;) {
-    await writer.report({ id: HELLO, position: REAL_POSITION, viewedAt: audit.now() - MINUTE })
-    if ((await changes.next(HELLO_EVERY_MS)) !== undefined) return
+    dayTokens.add((await writer.report({ id: HELLO, position: REAL_POSITION, viewedAt: audit.now() - MINUTE })).dayToken)
+    if ((await changes.next(HELLO_EVERY_MS)) !== undefined) return dayTokens
   }
   throw new CheckFailed(`an event within ${audit.eventMaxMs / 1_000} s after reports`, 'none')
 }
 
-/** The next event except late events of the hello subject. */
-async function nextOf(audit: Audit, changes: Changes): Promise<Change> {
+/** Pauses and resumes the history until an event arrives. Unlike a report, this claims no day. */
+async function sayHelloBySettings(audit: Audit, writer: AuditViewer, changes: Changes): Promise<void> {
+  for (const until = Date.now() + audit.eventMaxMs; Date.now() < until;) {
+    await writer.pause()
+    await writer.resume()
+    if ((await changes.next(HELLO_EVERY_MS)) !== undefined) return
+  }
+  throw new CheckFailed(`an event within ${audit.eventMaxMs / 1_000} s after a pause`, 'none')
+}
+
+const NOT_FOLLOWED: ReadonlySet<string> = new Set(['FIRST_OF_DAY', 'SETTINGS_CHANGED'])
+
+function nextOf(audit: Audit, changes: Changes): Promise<Change> {
+  return nextWith(audit, changes, ({ kind, subject }) => !NOT_FOLLOWED.has(kind) && subject?.id !== HELLO)
+}
+
+async function nextWith(audit: Audit, changes: Changes, isMeant: (change: Change) => boolean): Promise<Change> {
   for (;;) {
     const change = await changes.next(audit.eventMaxMs)
     if (change === undefined) throw new CheckFailed(`an event within ${audit.eventMaxMs / 1_000} s after a change`, 'none')
-    if (change.subject?.id !== HELLO) return change
+    if (isMeant(change)) return change
   }
 }
 
@@ -111,6 +131,51 @@ export const subscriptions: readonly Check[] = [
     },
   },
   {
+    id: 'hears-settings',
+    sentence: 'Devices receive each pause and resumption of the history.',
+    async check(audit) {
+      const viewer = await audit.ownViewer()
+      const changes = await viewer.openChanges()
+      try {
+        await sayHello(audit, viewer, changes)
+        for (const paused of [true, false]) {
+          await (paused ? viewer.pause() : viewer.resume())
+          const event = await nextWith(audit, changes, ({ kind }) => kind === 'SETTINGS_CHANGED')
+          expectFields('the event of the settings', event, { business: '', subject: null, settings: { paused }, dayToken: null })
+        }
+      } finally {
+        changes.end()
+      }
+    },
+  },
+  {
+    id: 'hears-first-of-day',
+    sentence: 'Devices receive the token of a day with the first report of the day, once.',
+    async check(audit) {
+      const viewer = await audit.ownViewer()
+      const changes = await viewer.openChanges()
+      try {
+        await sayHelloBySettings(audit, viewer, changes)
+        const { dayToken, firstOfDay } = await viewer.report({ id: '1', position: REAL_POSITION })
+        if (dayToken === null) throw new CheckSkipped('needs rewards for first views, and rewards.firstView is off')
+        expectEqual('firstOfDay of the first report', firstOfDay, true)
+        const event = await nextWith(audit, changes, ({ kind }) => kind === 'FIRST_OF_DAY')
+        expectFields('the event of the day', event, { subject: null, settings: null, dayToken })
+        expectThat(
+          ['', audit.business].includes(event.business),
+          `the business of the event to be "${audit.business}" or empty`,
+          event.business,
+        )
+        await viewer.report({ id: '2', position: REAL_POSITION })
+        await viewer.report({ id: '3', position: REAL_POSITION })
+        const later = await nextWith(audit, changes, ({ dayToken: again, subject }) => again === dayToken || subject?.id === '3')
+        expectEqual('the kind of the last event', later.kind, 'REPORTED')
+      } finally {
+        changes.end()
+      }
+    },
+  },
+  {
     id: 'hears-what-was-missed',
     sentence: 'A device that reconnects with the token of its last event first receives the events it missed.',
     async check(audit) {
@@ -142,12 +207,15 @@ export const subscriptions: readonly Check[] = [
       const other = await audit.ownViewer()
       const changes = await viewer.openChanges()
       try {
-        await sayHello(audit, viewer, changes)
+        const dayTokens = await sayHello(audit, viewer, changes)
         for (let round = 0; round < 3; round++) await other.report({ id: `other ${round}`, position: REAL_POSITION })
         await other.deleteHistory(['other 1'])
+        await other.pause()
         await wait(SILENCE_MS)
         for (let change = await changes.next(0); change !== undefined; change = await changes.next(0)) {
-          expectEqual('the subject of an event', change.subject?.id, HELLO)
+          if (change.kind === 'FIRST_OF_DAY')
+            expectThat(dayTokens.has(change.dayToken), "the day token of the viewer's own answers", change)
+          else expectEqual('the subject of an event', change.subject?.id, HELLO)
         }
       } finally {
         changes.end()

@@ -94,7 +94,7 @@ export function checkWords(words: readonly string[]): string[] {
 export function checkCountEvent(event: CountEventInput, regions: number): void {
   checkKey(event.key, 'key')
   checkId(event.id, 'id')
-  if (!isPostId(event.id, regions)) throw unknownPost(event.id, 'id')
+  if (!isPostId(event.id, regions)) throw uncountedPost(event.id)
   if (event.delta !== 0 && Math.abs(event.delta) <= DELTA_MAX) return
   throw wrong('DELTA_INVALID', `delta ${event.delta} is not valid: send a whole number from -${DELTA_MAX} to ${DELTA_MAX}, not 0`, 'delta')
 }
@@ -111,6 +111,12 @@ export function unknownPost(id: PostId, field: string): TidemarkError {
     `there is no post "${shortened(id, 20)}" for this viewer: send the id of a post that the viewer can read`,
     field,
   )
+}
+
+/** For a service, which may count events of every post: restricted ones too, but no deleted ones. */
+export function uncountedPost(id: PostId): TidemarkError {
+  const advice = 'send the id that publishPost returned, or drop the event if the post is deleted'
+  return wrong('POST_UNKNOWN', `post "${shortened(id, 20)}" does not exist: ${advice}`, 'id')
 }
 
 function wrong(code: ErrorCode, message: string, ...path: readonly string[]): TidemarkError {

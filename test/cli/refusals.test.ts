@@ -64,5 +64,20 @@ test('persist --out with a folder and sample --skew without a number are refused
   writeFileSync(join(folder, 'a.graphql'), 'query Own { viewerHistory(first: 1) { edges { node { id } } } }')
   const persisted = await run('persist', '.', '--out', '.')
   expect(persisted).toMatchObject({ status: 1, error: expect.stringMatching(/^CONFIG_INVALID: .*correct --out\n$/) })
-  expect(await run('sample', '--skew', 'x')).toMatchObject({ status: 1, error: expect.stringContaining('give a number from 0 to 100') })
+  expect(await run('sample', '--skew', 'x')).toMatchObject({
+    status: 1,
+    error: "CONFIG_INVALID: option '--skew <number>' argument 'x' is invalid: give a number from 0 to 100\n",
+  })
+})
+
+test.each([
+  ['an unknown command', ['strat'], "unknown command 'strat' (Did you mean start?)"],
+  ['an unknown option', ['events', '--aftr', '3'], "unknown option '--aftr' (Did you mean --after?)"],
+  ['a missing argument', ['viewer', 'export'], "missing required argument 'id'"],
+  ['a missing value', ['sample', '--skew'], "option '--skew <number>' argument missing"],
+  ['a missing option', ['plan'], "required option '--viewers <number>' not specified"],
+  ['an argument too many', ['doctor', 'x'], "too many arguments for 'doctor'. Expected 0 arguments but got 1: x"],
+])('%s is refused with a code, in one sentence', async (_, args, mistake) => {
+  const error = `CONFIG_INVALID: ${mistake}: add --help to see arguments and options\n`
+  expect(await run(...args)).toEqual({ status: 1, out: '', error })
 })

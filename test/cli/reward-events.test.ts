@@ -4,10 +4,15 @@ import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { openStores } from '../../cli/stores/history.ts'
+import { makeConfig } from '../../config/config.ts'
+import { systemClock } from '../../core/clock.ts'
 import { dateOf, dayOf } from '../../core/days.ts'
+import { rewardOf } from '../../core/rewards.ts'
 import { runCommand } from '../../harness/deployment/command.ts'
 import { ask, makeServiceFolder, startService, type Service } from '../../harness/deployment/service.ts'
 import { until } from '../../harness/until.ts'
+import { openLmdbLog } from '../../writeback/stores/lmdb/log.ts'
 
 const ZONE = 'Pacific/Kiritimati'
 const COMMAND = join(import.meta.dirname, '..', '..', 'cli', 'tidemark.ts')
@@ -91,9 +96,30 @@ test('without the scope, and with a cursor of another list, no event is shown', 
   for (const field of ['rewardEvents(after: "zzzzzz")', 'rewardEvents(after: "?")', 'rewardEvents(first: 0)'])
     codes.push((await scoped(field)).errors?.[0]?.extensions.code)
   expect(codes).toEqual(['CURSOR_INVALID', 'CURSOR_INVALID', 'FIRST_INVALID'])
-  const ended = await runCommand(folder, ['events', '--after', 'zzzzzz', '--data', join(folder, 'data')])
-  expect(ended).toMatchObject({ status: 1, out: '' })
-  expect(ended.error).toContain('CURSOR_INVALID: cursor "zzzzzz" is ahead of all events')
+  const after = (cursor: string) => runCommand(folder, ['events', '--after', cursor, '--data', join(folder, 'data')])
+  const [ahead, foreign] = await Promise.all([after('zzzzzz'), after('WzE3OTU1NDQ3NjkxOTZd')])
+  const advice = 'send endCursor or a cursor of an earlier page of this list'
+  expect(ahead).toEqual({ status: 1, out: '', error: `CURSOR_INVALID: cursor "zzzzzz" is ahead of all events: ${advice}\n` })
+  expect(foreign).toEqual({ status: 1, out: '', error: `CURSOR_INVALID: cursor "WzE3OTU1NDQ3NjkxOTZd" is of another list: ${advice}\n` })
+})
+
+test('a cursor whose next events are no longer kept ends the command with a sentence, and prints nothing', async () => {
+  const old = makeServiceFolder()
+  const data = join(old.folder, 'data')
+  const silent = { debug() {}, info() {}, warn() {}, error() {} }
+  const stores = await openStores(makeConfig([{ name: 'test', values: { stores: { data } } }]), systemClock, silent)
+  const log = openLmdbLog(stores.embedded!.environment, systemClock, { rewardsMax: 2 })
+  await log.appendRewards([20_000, 20_001, 20_002, 20_003, 20_004].map((day) => rewardOf('7', 1, day)))
+  await stores.close()
+  const run = (...more: string[]) => runCommand(old.folder, ['events', '--data', data, ...more])
+  const days = ({ out }: { out: string }) => eventsOf(out.split('\n').slice(0, -1)).map(({ date }) => date)
+  const [all, expired, oldest] = await Promise.all([run(), run('--after', '1'), run('--after', '3')])
+  expect([all.status, days(all)]).toEqual([0, ['2024-10-07', '2024-10-08']])
+  expect([oldest.status, days(oldest)]).toEqual([0, days(all)])
+  const why = '2 events after cursor "1" were removed before they were read'
+  const error = `CURSOR_EXPIRED: ${why}: leave out --after to continue with the oldest event that is kept\n`
+  expect(expired).toEqual({ status: 1, out: '', error })
+  old.remove()
 })
 
 test('on Kafka, the command names the topic and connects to nothing', async () => {

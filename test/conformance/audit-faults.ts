@@ -17,6 +17,7 @@ import {
 import { EXISTENCE_FAULTS } from './audit-existence-faults.ts'
 import { FEED_FAULTS } from './audit-feed-faults.ts'
 import { MARK_FAULTS } from './audit-mark-faults.ts'
+import { olderLookup, SUBSCRIPTION_FAULTS } from './audit-subscription-faults.ts'
 import { everybodyIsOne, everybodyIsSomebody } from './fault-viewers.ts'
 import { askedWith, told, type Asked } from './faulty-proxy.ts'
 
@@ -25,9 +26,6 @@ const REAL_POSITION = 600_000
 
 const wrongCode = refusing('refuses with another code', { code: 'INTERNAL' })
 const noSentence = refusing('refuses without a sentence', { message: 'Invalid' })
-const olderLookup = changing('looks up an older position', /AuditLookup/, (data) => {
-  for (const { viewerProgress } of data.subjects) if (viewerProgress) viewerProgress.position -= 1
-})
 const withoutFirst = changing('lists all but the newest', /AuditHistory/, (data) => void data.viewerHistory.edges.shift())
 const olderPage = changing('lists older positions', /AuditHistory/, (data) => {
   for (const { node } of data.viewerHistory.edges) node.viewerProgress.position -= 1
@@ -63,8 +61,6 @@ const fakeReport = pretending('acknowledges reports and loses them', /AuditRepor
 const fakeBatch = pretending('acknowledges batches and loses them', /AuditBatch/, ({ variables: { reports } }) => ({
   reportProgressBatch: { results: reports.map(accepted), userErrors: [] },
 }))
-const silent: PlannedFault = { name: 'passes no event on', make: () => ({ passes: () => false }) }
-const forgetfulStream: PlannedFault = { name: 'forgets since', make: () => ({ open: (asked) => askedWith(asked, { variables: {} }) }) }
 
 const BAD_REPORTS = [
   ...['business-unknown', 'id-empty', 'id-long', 'id-broken', 'position-negative', 'duration-negative'],
@@ -328,21 +324,7 @@ export const FAULTS: Record<string, readonly PlannedFault[]> = {
     }),
     reporting('stores it for the caller', (input) => ({ ...input, viewer: undefined })),
   ],
-  'hears-reports': [
-    silent,
-    { name: 'loses some events', make: () => ({ passes: (event) => event?.data?.progressChanged?.subject?.id !== '3' }) },
-  ],
-  'hears-across-processes': [inSecond(silent)],
-  'heard-is-readable': [olderLookup],
-  'hears-deletions': [
-    ...['DELETED', 'CLEARED'].map((kind) => ({
-      name: `keeps ${kind} to itself`,
-      make: () => ({ passes: (event: any) => event?.data?.progressChanged?.kind !== kind }),
-    })),
-  ],
-  'hears-what-was-missed': [forgetfulStream],
-  'hears-nobody-else': [everybodyIsOne],
-  'token-of-no-event': [forgetfulStream],
+  ...SUBSCRIPTION_FAULTS,
   'health-live': [answeringAt('says that it does not run', '/health/live', () => told({ ok: false }, 503))],
   'health-ready': [
     answeringAt('says that a store is down', '/health/ready', (answer) =>

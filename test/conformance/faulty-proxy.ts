@@ -26,7 +26,7 @@ export type Fault = {
   /** Changes the request that opens a stream. */
   open?(asked: Asked): Asked
   /** False drops the event. */
-  passes?(event: any): boolean
+  passes?(event: any): boolean | 'twice'
 }
 
 export type FaultyProxy = { url: string; setFault(fault: Fault): void; close(): Promise<void> }
@@ -64,7 +64,10 @@ export async function startFaultyProxy(serviceUrl: string): Promise<FaultyProxy>
       text += Buffer.from(chunk).toString('utf8')
       const events = text.split('\n\n')
       text = events.pop() ?? ''
-      for (const event of events) if (fault.passes?.(parsed(/^data: (.*)$/m.exec(event)?.[1] ?? '')) ?? true) response.write(`${event}\n\n`)
+      for (const event of events) {
+        const passes = fault.passes?.(parsed(/^data: (.*)$/m.exec(event)?.[1] ?? '')) ?? true
+        if (passes !== false) response.write(`${event}\n\n`.repeat(passes === 'twice' ? 2 : 1))
+      }
     }
     response.end(text)
   }

@@ -56,7 +56,7 @@ const PROMISED: readonly { status: number; retryable: boolean; codes: readonly E
   { status: 404, retryable: false, codes: ['POST_UNKNOWN'] },
   { status: 408, retryable: true, codes: ['REQUEST_TIMEOUT'] },
   { status: 409, retryable: false, codes: ['LIVE_VALUE_CHANGED', 'CLIENT_KEY_REUSED'] },
-  { status: 410, retryable: false, codes: ['BUSINESS_DELETED'] },
+  { status: 410, retryable: false, codes: ['BUSINESS_DELETED', 'CURSOR_EXPIRED'] },
   { status: 413, retryable: false, codes: ['BODY_TOO_LARGE'] },
   { status: 415, retryable: false, codes: ['BODY_ENCODED'] },
   {

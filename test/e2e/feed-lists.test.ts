@@ -150,6 +150,8 @@ describe('counts', () => {
       ...['ID_INVALID', 'POST_UNKNOWN', 'POST_UNKNOWN', 'DELTA_INVALID', 'COUNTED'],
     ])
     expect(answer.results[1].userErrors[0].path).toEqual(['input', 'events', '1', 'delta'])
+    const advice = 'send the id that publishPost returned, or drop the event if the post is deleted'
+    expect(answer.results[6].userErrors[0].message).toBe(`post "42" does not exist: ${advice}`)
     expect(await posts(undefined, [id])).toMatchObject([{ commentCount: 1 }])
     const many = Array.from({ length: 501 }, () => event)
     expect(await count(many)).toMatchObject({ results: [], userErrors: [{ code: 'INPUTS_TOO_MANY' }] })

@@ -8,7 +8,7 @@ import { checkInputCount } from '../../../core/input-limits.ts'
 import { UNAVAILABLE, type Degraded } from '../../../core/outage/degraded.ts'
 import { orReject, rejectedBy, type Rejected } from '../../user-errors.ts'
 import type { CountResult } from '../counters/service.ts'
-import { checkCountEvent, unknownPost, type CountEventInput } from '../inputs.ts'
+import { checkCountEvent, uncountedPost, type CountEventInput } from '../inputs.ts'
 import type { CountEvent } from '../model/counts.ts'
 import type { Post } from '../model/post.ts'
 import type { PostId } from '../packed/post-id.ts'
@@ -38,7 +38,7 @@ export async function countInputs(
   answers.forEach((answer, at) => {
     if (!('id' in answer) || found.get(answer.id)?.deleted === false) return
     const mayExist = without.size > 0 && found.get(answer.id) === undefined
-    answers[at] = rejectedBy(mayExist ? unreadable(answer.id, without) : unknownPost(answer.id, 'id'))
+    answers[at] = rejectedBy(mayExist ? unreadable(answer.id, without) : uncountedPost(answer.id))
   })
 
   const places = answers.flatMap((answer, at) => ('id' in answer ? [at] : []))
