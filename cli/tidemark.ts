@@ -6,10 +6,12 @@ import { makeAllYoung } from './process/heap.ts'
 import { makeProgram } from './program.ts'
 
 makeAllYoung()
-// The reader has closed the pipe, as in `tidemark sample | head`.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-  if (error.code !== 'EPIPE') throw error
-  process.exit()
+  // The reader has closed the pipe, as in `tidemark sample | head`.
+  if (error.code === 'EPIPE') process.exit()
+  if (error.code !== 'ENOSPC') throw error
+  console.error('STORE_FULL: the disk of the output is full, and the output is incomplete: free space, and run the command again')
+  process.exit(1)
 })
 
 try {

@@ -15,7 +15,7 @@ export async function bytesIn(path: string): Promise<number> {
   return explained(path, async () => (await statOf(path))?.size ?? 0)
 }
 
-/** Throws the error of `write`, and CONFIG_INVALID if the file cannot be written. The old file is unchanged then. */
+/** Throws the error of `write`, STORE_FULL, and CONFIG_INVALID if the file cannot be written. The old file is unchanged then. */
 export async function writeWholeFile<T>(path: string, write: (out: Writable) => Promise<T>): Promise<T> {
   return explained(path, async () => {
     const before = await statOf(path)
@@ -60,11 +60,17 @@ async function writeTo<T>(path: string, flags: string, write: (out: Writable) =>
   }
 }
 
+/** Throws STORE_FULL and CONFIG_INVALID in place of errors of the file system. */
 async function explained<T>(path: string, act: () => Promise<T>): Promise<T> {
   try {
     return await act()
   } catch (error) {
     if (!(error instanceof Error) || !('syscall' in error)) throw error
+    const isFull = ['ENOSPC', 'EDQUOT', 'EFBIG'].includes((error as NodeJS.ErrnoException).code ?? '')
+    if (isFull)
+      throw new TidemarkError('STORE_FULL', `${path} has no room (${error.message}): free space, and run the command again`, {
+        cause: error,
+      })
     throw new TidemarkError('CONFIG_INVALID', `${path} cannot be written: ${error.message}; name another file with --out`, { cause: error })
   }
 }

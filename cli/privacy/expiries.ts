@@ -47,7 +47,8 @@ export async function expiriesOf(config: Config, logger: StoreLogger, { now, isC
     after('counts of the rate limits', DAY_MS),
     ...common,
     open('append-only file and snapshots of Redis, until the next rewrite: BGREWRITEAOF and BGSAVE'),
-    open('binary log and undo of MySQL, until binlog_expire_logs_seconds and the purge'),
+    open('binary log of MySQL, until binlog_expire_logs_seconds'),
+    open('redo log, undo log and free space in the data files of MySQL, until the server uses it again: OPTIMIZE TABLE'),
     open('journals in the data folders of other machines: erase there with --data'),
     ...(isCompacted ? [] : [open('free pages of journals in the data folder: `viewer erase --compact` removes them')]),
   ]

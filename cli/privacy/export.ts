@@ -1,6 +1,7 @@
 /**
- * `tidemark viewer export ID` prints the data of a viewer as JSONL (`viewer-lines.ts`), or writes it to a file as a whole. If a
- * store does not answer, the command fails: an incomplete export would look like a complete one.
+ * `tidemark viewer export ID` prints the data of a viewer as JSONL (`viewer-lines.ts`), or writes it to a file as a whole. The last line
+ * has the number of lines before it: a redirected output that a full disk or a kill ended lacks it. If a store does not answer, the command
+ * fails, because an incomplete export would look like a complete one.
  */
 import type { Writable } from 'node:stream'
 import { systemClock } from '../../core/clock.ts'
@@ -12,7 +13,7 @@ import { readSettingsInEffect } from '../process/live-config.ts'
 import { makeLog } from '../process/log.ts'
 import type { Flags } from '../process/settings.ts'
 import { openStores } from '../stores/history.ts'
-import { viewerLines } from './viewer-lines.ts'
+import { viewerLines, type ViewerLine } from './viewer-lines.ts'
 
 export async function exportViewer(
   viewer: ViewerId,
@@ -26,12 +27,13 @@ export async function exportViewer(
   const stores = await openStores(config, systemClock, makeLog())
   const counts = new Map<string, number>()
   const writeAll = async (to: Writable): Promise<void> => {
+    let lines = 0
     for await (const line of viewerLines(stores, viewer, config)) {
       counts.set(line.kind, (counts.get(line.kind) ?? 0) + 1)
-      await new Promise<void>((resolve, reject) =>
-        to.write(`${JSON.stringify(line)}\n`, (error) => (error == null ? resolve() : reject(error))),
-      )
+      lines += 1
+      await writeLine(to, line)
     }
+    await writeLine(to, { kind: 'end', lines })
   }
   try {
     if (flags.out === undefined) await writeAll(out)
@@ -42,4 +44,10 @@ export async function exportViewer(
   counts.delete('viewer')
   const found = Array.from(counts, ([kind, count]) => `${count} ${kind}`).join(', ')
   say(`viewer ${viewer}: ${found === '' ? 'nothing is stored' : found}`)
+}
+
+function writeLine(to: Writable, line: ViewerLine): Promise<void> {
+  return new Promise((resolve, reject) => {
+    to.write(`${JSON.stringify(line)}\n`, (error) => (error == null ? resolve() : reject(error)))
+  })
 }

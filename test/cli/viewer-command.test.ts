@@ -1,12 +1,15 @@
 /** `tidemark viewer`: its arguments, its report, and the files on disk. */
+import { execFileSync, spawnSync } from 'node:child_process'
 import { generateKeyPairSync } from 'node:crypto'
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { asyncBufferFromFile, parquetReadObjects } from 'hyparquet'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { setVersion } from '../../cli/configuration/versions.ts'
 import { exportData } from '../../cli/move/export.ts'
+import { importData } from '../../cli/move/import.ts'
 import { viewer, type ViewerFlags } from '../../cli/privacy/viewer.ts'
 import { readSettingsInEffect } from '../../cli/process/live-config.ts'
 import { readSettings, readSources } from '../../cli/process/settings.ts'
@@ -16,6 +19,8 @@ import { packedIdOf } from '../../core/keys.ts'
 import { lockDataFolder } from '../../stores/lmdb/folder-lock.ts'
 
 const ID = 'viewer-with-a-name-that-nothing-else-has'
+const COMMAND = join(import.meta.dirname, '..', '..', 'cli', 'tidemark.ts')
+const mayMount = process.platform === 'linux' && process.getuid?.() === 0
 const SECRET = 'a secret of at least thirty-two bytes'
 const codeOf = (code: string): object => expect.objectContaining({ code }) as object
 const silent = { debug() {}, info() {}, warn() {}, error() {} }
@@ -179,27 +184,98 @@ test('a folder of exports with a file that cannot be changed is refused by its n
   }
   await expect(viewer('erase', ID, { ...flags, verify: true }, print)).rejects.toThrow(codeOf('ERASURE_INCOMPLETE'))
   writeFileSync(join(exports, 'export.json'), JSON.stringify({ viewer: ID }))
-  await viewer('erase', ID, { ...flags, exports: [exports] }, print)
-  expect(readdirSync(exports)).toEqual(['progress-00001.jsonl'])
+  await expect(viewer('erase', ID, { ...flags, exports: [exports] }, print)).rejects.toThrow(codeOf('DATA_DAMAGED'))
+  await expect(viewer('erase', ID, { ...flags, verify: true }, print)).rejects.toThrow(codeOf('ERASURE_INCOMPLETE'))
+})
+
+/** Parquet files are compressed. */
+async function contentOf(file: string): Promise<string> {
+  if (!file.endsWith('.parquet')) return readFileSync(file, 'latin1')
+  const rows = await parquetReadObjects({ file: await asyncBufferFromFile(file) })
+  return JSON.stringify(rows, (_, value: unknown) => (typeof value === 'bigint' ? Number(value) : value))
+}
+
+for (const form of ['jsonl', 'parquet'] as const) {
+  test(`an export in the form ${form} loses the rows of the viewer, and the rest can be imported`, async () => {
+    const out = join(folder, `held-${form}`)
+    await watch('another', 3)
+    await watch(ID, 5)
+    await exportData({ ...flags, out, form }, print)
+    const progress = join(out, `progress-00001.${form}`)
+    expect(await contentOf(progress)).toContain(ID)
+    await expect(viewer('erase', ID, { ...flags, exports: [progress] }, print)).rejects.toThrow(/name the folder/)
+
+    const damaged = join(folder, `damaged-${form}`)
+    cpSync(out, damaged, { recursive: true })
+    const list = join(damaged, 'export.json')
+    writeFileSync(list, readFileSync(list, 'utf8').replaceAll(/"sha256": "../g, '"sha256": "00'))
+
+    await viewer('erase', ID, { ...flags, exports: [out, damaged] }, print)
+    expect(printed).toContain(`export: ${progress}  5 removed`)
+    for (const held of [out, damaged]) for (const name of readdirSync(held)) expect(readFileSync(join(held, name)).includes(ID)).toBe(false)
+    await viewer('erase', ID, { ...flags, verify: true, exports: [out] }, print)
+
+    const target = join(folder, `target-${form}`)
+    mkdirSync(target)
+    await expect(importData(damaged, { ...flags, data: target }, print)).rejects.toThrow(codeOf('DATA_DAMAGED'))
+    expect(await importData(out, { ...flags, data: target, verify: true }, print)).toBe(true)
+    const stores = await openStores(readSettings({ ...flags, data: target }), systemClock, silent)
+    const positionOf = async (id: string) =>
+      (await stores.hot.getProgressMany([{ viewer: id, business: 1, oid: 'subject-2' }]))[0]?.record?.position
+    expect([await positionOf('another'), await positionOf(ID)]).toEqual([1, undefined])
+    await stores.close()
+  })
+}
+
+test('the last line of an export has the number of lines, and a full disk ends it with STORE_FULL and without a file', async () => {
+  const out = join(folder, 'whole.jsonl')
+  await watch(ID, 2)
+  await viewer('export', ID, { ...flags, out }, print)
+  const lines = readFileSync(out, 'utf8').trim().split('\n')
+  expect(JSON.parse(lines.at(-1) as string)).toEqual({ kind: 'end', lines: lines.length - 1 })
+  const full = (...more: string[]) => `"$0" ${COMMAND} viewer export ${ID} --config ${flags.config} --data ${flags.data} ${more.join(' ')}`
+  for (const command of [`${full()} > /dev/full`, full('--out', '/dev/full')]) {
+    const { status, stderr } = spawnSync('sh', ['-c', command, process.execPath], { encoding: 'utf8' })
+    expect({ status, stderr }).toEqual({
+      status: 1,
+      stderr: expect.stringMatching(/^STORE_FULL: .*: free space, and run the command again\n$/) as string,
+    })
+  }
+})
+
+test.skipIf(!mayMount)('an export to a disk that fills up leaves no file', async () => {
+  await watch(ID, 1_000)
+  const small = join(folder, 'small')
+  mkdirSync(small)
+  execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=64k', 'tmpfs', small])
+  try {
+    await expect(viewer('export', ID, { ...flags, out: join(small, 'viewer.jsonl') }, print)).rejects.toThrow(codeOf('STORE_FULL'))
+    expect(readdirSync(small)).toEqual([])
+  } finally {
+    execFileSync('umount', [small])
+  }
 })
 
 test('exports that are held lose the lines of the viewer, and the audience its id', async () => {
+  await viewer('erase', ID, flags, print)
   const file = join(folder, 'post.jsonl')
   const lines = [
     { kind: 'post', id: '1', author: ID, text: 'gone' },
     { kind: 'post', id: '2', author: 'b', text: 'kept', audience: [ID, 'c'] },
     { kind: 'follow', viewer: 'b', id: ID },
     { kind: 'mark', viewer: 'b', id: ID, mark: 'LIKE' },
+    { kind: 'follower', viewer: 'b', id: ID },
+    { kind: 'end', lines: 5 },
   ]
   writeFileSync(file, `${lines.map((line) => JSON.stringify(line)).join('\n')}\n`)
-  await expect(viewer('erase', ID, { ...flags, verify: true, exports: [file] }, print)).rejects.toThrow(/3 entries/)
+  await expect(viewer('erase', ID, { ...flags, verify: true, exports: [file] }, print)).rejects.toThrow(/4 entries/)
   await viewer('erase', ID, { ...flags, exports: [file] }, print)
   expect(
     readFileSync(file, 'utf8')
       .trim()
       .split('\n')
       .map((line) => JSON.parse(line) as object),
-  ).toEqual([{ ...lines[1], audience: ['c'] }, lines[3]])
+  ).toEqual([{ ...lines[1], audience: ['c'] }, lines[3], { kind: 'end', lines: 2 }])
 })
 
 test('a business that exists only in a live version is exported and erased', async () => {
@@ -225,9 +301,10 @@ test('a business that exists only in a live version is exported and erased', asy
 
 test('a live version that cannot be read stops the command, and nothing is erased', async () => {
   await watch(ID, 1)
-  const broken = join(flags.data, 'live', '2.json')
+  const [version = 0] = readdirSync(join(flags.data, 'live')).map((name) => Number.parseInt(name, 10))
+  const broken = join(flags.data, 'live', `${version + 1}.json`)
   writeFileSync(broken, '{')
-  await expect(viewer('erase', ID, flags, print)).rejects.toThrow(/newest live version cannot be read, .*2\.json cannot be read/)
+  await expect(viewer('erase', ID, flags, print)).rejects.toThrow(/newest live version cannot be read, .*\d\.json cannot be read/)
   rmSync(broken)
   await expect(viewer('erase', ID, { ...flags, verify: true }, print)).rejects.toThrow(codeOf('ERASURE_INCOMPLETE'))
 })

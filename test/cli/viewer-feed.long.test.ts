@@ -111,8 +111,12 @@ for (const { name, open, isHere } of shapes) {
         } finally {
           await stores.close()
         }
-        expect((await shape.run('viewer', 'erase', viewer)).out).toMatch(/^nothing was stored of the viewer\n/)
+        // The reads above left cached values in the hot stores, which say that the viewer has nothing.
+        const again = await shape.run('viewer', 'erase', viewer)
+        const places = [...again.out.matchAll(/^(.*) {2}\d+ removed$/gm)].map(([, place]) => place)
+        expect({ status: again.status, places }).toEqual({ status: 0, places: ['feed: hot store', 'marks: hot store'] })
         expect((await shape.run('viewer', 'erase', viewer, '--verify')).status).toBe(0)
+        expect((await shape.run('viewer', 'erase', viewer)).out).toMatch(/^nothing was stored of the viewer\n/)
         expect(await inspected(viewer)).toContain('nothing in the feed')
 
         // A new life.
@@ -163,6 +167,7 @@ for (const { name, open, isHere } of shapes) {
       }
       const { status, error } = await shape.run('viewer', 'erase', viewer)
       expect({ status, error }).toEqual({ status: 0, error: '' })
+      expect((await shape.run('viewer', 'erase', viewer, '--verify')).status).toBe(0)
       expect(await home(viewer)).toEqual([])
       await shape.settled()
       expect(await user(author, viewer)).toEqual(NOBODY)
@@ -170,7 +175,6 @@ for (const { name, open, isHere } of shapes) {
       expect(await shown(fan, own)).toEqual([])
       expect(await shown(viewer, received)).toEqual([])
       expect(await shown(fan, received)).toHaveLength(received.length)
-      expect((await shape.run('viewer', 'erase', viewer, '--verify')).status).toBe(0)
     })
 
     test('an unusable id is refused with a sentence', async () => {
