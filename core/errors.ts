@@ -176,6 +176,7 @@ export const ERRORS = {
   DATA_IN_USE: { status: 500, retryable: false, meaning: 'Another process uses the data folder.' },
   DATA_INCOMPATIBLE: { status: 500, retryable: false, meaning: 'The stores were written with another region count or by another version.' },
   DATA_DAMAGED: { status: 500, retryable: false, meaning: 'Stored bytes are damaged.' },
+  STORE_NOT_EMPTY: { status: 500, retryable: false, meaning: 'A restore found data in a store, and changed nothing.' },
   ERASURE_INCOMPLETE: {
     status: 500,
     retryable: true,
@@ -234,7 +235,8 @@ export function publicMessage({ code, message }: Pick<TidemarkError, 'code' | 'm
 const OPERATORS_ONLY: ReadonlySet<ErrorCode> = new Set([
   ...(['HOT_STORE_UNAVAILABLE', 'LOG_UNAVAILABLE', 'RECORD_STORE_UNAVAILABLE', 'STORE_FULL', 'TOPIC_MISSING'] as const),
   ...(['LEGACY_UNAVAILABLE', 'LEGACY_INVALID'] as const),
-  ...(['DATA_INCOMPATIBLE', 'DATA_DAMAGED', 'DATA_IN_USE', 'CONFIG_INVALID', 'INTERNAL', 'ERASURE_INCOMPLETE'] as const),
+  ...(['DATA_INCOMPATIBLE', 'DATA_DAMAGED', 'DATA_IN_USE', 'STORE_NOT_EMPTY', 'CONFIG_INVALID', 'INTERNAL'] as const),
+  ...(['ERASURE_INCOMPLETE'] as const),
 ])
 
 /** Codes that common GraphQL servers use for mistakes of the client, in addition to those of Tidemark. */

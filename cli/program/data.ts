@@ -56,8 +56,27 @@ export function addData(program: Command): void {
       process.exitCode = exitStatus(await reconcile(flags, console.log))
     })
 
+  addBackups(program)
   addMoves(program)
   addMigratePlayed(program)
+}
+
+function addBackups(program: Command): void {
+  program
+    .command('backup')
+    .description('Copy the stores into a folder, with checksums. May run beside the service')
+    .requiredOption('--out <folder>', 'the folder: new or empty')
+    .option(...DATA)
+    .option(...CONFIG)
+    .action(async (flags) => (await import('../backup/backup.ts')).backup(flags, console.log))
+
+  program
+    .command('restore')
+    .description('Put a backup into empty stores. No process may run on them')
+    .argument('<folder>', 'folder of `backup`')
+    .option(...DATA)
+    .option(...CONFIG)
+    .action(async (folder: string, flags) => (await import('../backup/restore.ts')).restore(folder, flags, console.log))
 }
 
 function addMoves(program: Command): void {

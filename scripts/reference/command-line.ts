@@ -24,6 +24,8 @@ const EXPLAINED: Readonly<Record<string, readonly [title: string, path: string]>
   journal: ['The journal', '../operating/journal.md'],
   reconcile: ['Tenants', '../operating/tenants.md#check-counts'],
   viewer: ['Data of a viewer', '../operating/privacy.md'],
+  backup: ['Backup and restore', '../operating/backup-and-restore.md#embedded'],
+  restore: ['Backup and restore', '../operating/backup-and-restore.md#embedded'],
   export: ['Move data', '../operating/move.md#export'],
   import: ['Move data', '../operating/move.md#import'],
   'business-left': ['Tenants', '../operating/tenants.md#remove-a-business'],

@@ -4,13 +4,13 @@
  *
  * No process may use the folder: those that have the old file open would go on with it.
  */
-import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync } from 'node:fs'
+import { existsSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { open } from 'lmdb'
 import { DATA_FILE } from './environment.ts'
 import { openFailure } from './failures.ts'
-import { checkDataFile, markClosed } from './file-check/check-file.ts'
+import { markClosed } from './file-check/check-file.ts'
 import { lockDataFolder } from './folder-lock.ts'
+import { copyLivePages, syncPath } from './live-copy.ts'
 
 /** Throws DATA_IN_USE, DATA_DAMAGED, and STORE_FULL if the disk has no room for the copy. A folder without a data file stays as it is. */
 export async function compactFolder(folder: string): Promise<void> {
@@ -19,31 +19,14 @@ export async function compactFolder(folder: string): Promise<void> {
   const lock = lockDataFolder(folder)
   const copy = `${file}.compact`
   try {
-    checkDataFile(file)
-    const root = open({ path: file, encoding: 'binary', keyEncoding: 'binary' })
-    try {
-      rmSync(copy, { force: true })
-      await root.backup(copy, true)
-    } finally {
-      await root.close()
-    }
-    flush(copy)
+    await copyLivePages(file, copy)
     renameSync(copy, file)
-    flush(folder)
+    syncPath(folder)
     markClosed(file)
   } catch (error) {
     throw openFailure(folder, error)
   } finally {
     rmSync(copy, { force: true })
     lock.release()
-  }
-}
-
-function flush(path: string): void {
-  const handle = openSync(path, 'r')
-  try {
-    fsyncSync(handle)
-  } finally {
-    closeSync(handle)
   }
 }

@@ -58,7 +58,7 @@ const TABLES_MAX = 64
 /** Initial address space; the library maps more when the file outgrows it. */
 const MAP_BYTES_MAX = 2 ** 40
 /** LMDB's default limit for readers is 126: one per process and thread. */
-const READERS_MAX = 512
+export const READERS_MAX = 512
 
 /**
  * Throws DATA_INCOMPATIBLE if the folder was written with another region count or format, DATA_DAMAGED if its file is damaged, STORE_FULL

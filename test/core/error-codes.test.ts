@@ -67,7 +67,7 @@ const PROMISED: readonly { status: number; retryable: boolean; codes: readonly E
   {
     status: 500,
     retryable: false,
-    codes: ['CONFIG_INVALID', 'DATA_IN_USE', 'DATA_INCOMPATIBLE', 'DATA_DAMAGED', 'TOPIC_MISSING', 'LEGACY_INVALID'],
+    codes: ['CONFIG_INVALID', 'DATA_IN_USE', 'STORE_NOT_EMPTY', 'DATA_INCOMPATIBLE', 'DATA_DAMAGED', 'TOPIC_MISSING', 'LEGACY_INVALID'],
   },
   { status: 500, retryable: true, codes: ['INTERNAL', 'ERASURE_INCOMPLETE'] },
   { status: 502, retryable: true, codes: ['SUBGRAPH_UNAVAILABLE'] },

@@ -1,0 +1,30 @@
+/** `tidemark restore` puts a backup (`backup.ts`) into empty stores. No process may run on them. */
+import { TidemarkError } from '../../core/errors.ts'
+import { readSettingsInEffect } from '../process/live-config.ts'
+import type { Flags } from '../process/settings.ts'
+import type { Config } from '../../config/config.ts'
+import { restoreEmbedded } from './embedded.ts'
+import { readBackup, type Backup } from './folder.ts'
+
+export async function restore(folder: string, flags: Flags, print: (line: string) => void): Promise<void> {
+  const backup = readBackup(folder)
+  const config = await readSettingsInEffect(flags)
+  requireSame(config, backup)
+  await restoreEmbedded(config, backup, folder)
+  print(`restored all files of ${folder}`)
+  print(`the stores have every write that was acknowledged before ${new Date(backup.startedAt).toISOString()}`)
+}
+
+function requireSame({ stores }: Config, { shape, regions }: Backup): void {
+  const own = stores.redis === undefined ? 'embedded' : 'distributed'
+  if (shape !== own)
+    throw new TidemarkError(
+      'CONFIG_INVALID',
+      `the backup is of the ${shape} shape, and the configuration of the ${own} one: restore it to its own shape, then use "tidemark export" and "import"`,
+    )
+  if (regions !== stores.regions)
+    throw new TidemarkError(
+      'DATA_INCOMPATIBLE',
+      `the backup has ${regions} regions, not ${stores.regions}: set stores.regions to ${regions}`,
+    )
+}

@@ -1,0 +1,41 @@
+/**
+ * A copy of a data file as of one transaction, without its free pages. Processes may use the file meanwhile: LMDB keeps the pages of the
+ * snapshot until the copy is complete, so the file grows by what they write in that time.
+ */
+import { closeSync, fsyncSync, openSync } from 'node:fs'
+import { chmod, rm } from 'node:fs/promises'
+import { open } from 'lmdb'
+import { READERS_MAX } from './environment.ts'
+import { checkDataFile } from './file-check/check-file.ts'
+import { FILE_MODE } from './make-folder.ts'
+
+/**
+ * The copy is on disk and checked when it resolves. Throws DATA_DAMAGED for a damaged file, and the errors of the disk. After an error
+ * there is no copy.
+ */
+export async function copyLivePages(file: string, copy: string): Promise<void> {
+  checkDataFile(file)
+  // Whoever opens a file first decides on the number of readers of all processes.
+  const root = open({ path: file, maxReaders: READERS_MAX, encoding: 'binary', keyEncoding: 'binary' })
+  try {
+    await rm(copy, { force: true })
+    await root.backup(copy, true)
+  } catch (error) {
+    await rm(copy, { force: true })
+    throw error
+  } finally {
+    await root.close()
+  }
+  await chmod(copy, FILE_MODE)
+  syncPath(copy)
+}
+
+/** For a file, and for a folder after a file in it was renamed. */
+export function syncPath(path: string): void {
+  const handle = openSync(path, 'r')
+  try {
+    fsyncSync(handle)
+  } finally {
+    closeSync(handle)
+  }
+}
