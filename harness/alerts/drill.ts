@@ -24,12 +24,13 @@ export type Drill = {
   prometheus: Prometheus
   /** Alerts that fire at any time while it waits. */
   watch(ms: number): Promise<string[]>
-  /** Injects the fault, waits for its alerts, repairs it, and waits until no alert of it fires. */
+  /** Waits until no alert of the fault is left from before, injects it, waits for its alerts, and repairs it. */
   run(fault: DrillFault, maxMs: number): Promise<DrillResult>
   stop(): Promise<void>
 }
 
 const LOOK_EVERY_MS = 250
+const QUIET_MAX_MS = 300_000
 
 export async function startDrill(
   deployment: Pick<Deployment, 'roles' | 'servers'>,
@@ -41,13 +42,23 @@ export async function startDrill(
   const prometheus = makePrometheus(join(deployment.servers.folder, 'prometheus'), port, { rules: rulesYaml({ speed }), targets, everyMs })
   await prometheus.start()
 
-  async function firing(): Promise<Set<string>> {
+  async function firing(states = ['firing']): Promise<Set<string>> {
     const alerts = await prometheus.alerts()
-    return new Set(alerts.filter(({ state }) => state === 'firing').map(({ labels }) => labels['alertname'] ?? ''))
+    return new Set(alerts.filter(({ state }) => states.includes(state)).map(({ labels }) => labels['alertname'] ?? ''))
   }
 
   async function look(ms: number, seen: (names: Set<string>) => boolean): Promise<void> {
     for (const end = performance.now() + ms; performance.now() < end; await sleep(LOOK_EVERY_MS)) if (seen(await firing())) return
+  }
+
+  /** An alert that still fires for an earlier fault says nothing about the next one. */
+  async function quiet(alerts: readonly string[]): Promise<void> {
+    const waiting = async () => {
+      const names = await firing(['pending', 'firing'])
+      return alerts.filter((alert) => names.has(alert))
+    }
+    for (const end = performance.now() + QUIET_MAX_MS; (await waiting()).length > 0; await sleep(LOOK_EVERY_MS))
+      if (performance.now() > end) throw new Error(`these alerts do not end without their fault: ${(await waiting()).join(', ')}`)
   }
 
   return {
@@ -61,6 +72,7 @@ export async function startDrill(
       return [...all]
     },
     async run({ name: fault, alerts, inject, repair }, maxMs) {
+      await quiet(alerts)
       const before = await firing()
       const all = new Set<string>()
       const at = new Map<string, number>()
@@ -75,8 +87,7 @@ export async function startDrill(
       } finally {
         await repair()
       }
-      await look(maxMs, (names) => alerts.every((alert) => !names.has(alert) || before.has(alert)))
-      const fired = alerts.map((alert) => ({ fault, alert, seconds: before.has(alert) ? undefined : at.get(alert) }))
+      const fired = alerts.map((alert) => ({ fault, alert, seconds: at.get(alert) }))
       return { fired, others: [...all].filter((name) => !alerts.includes(name) && !before.has(name)) }
     },
     stop: () => prometheus.stop(),

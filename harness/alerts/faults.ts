@@ -12,8 +12,8 @@ import type { Site } from './site.ts'
 
 /** Per chunk of bytes, above the limits of the alert. */
 const SLOW_MS = 1_500
-/** A process gets a twentieth of its time. */
-const BUSY_MS = { stopped: 950, running: 50 }
+/** A process gets an eighth of its time. Its metrics still arrive between two stops, and several stops are between two scrapes. */
+const BUSY_MS = { stopped: 700, running: 100 }
 
 export function faultsOf(site: Site): Record<string, DrillFault> {
   const { deployment, cache, manifests } = site
@@ -37,7 +37,7 @@ export function faultsOf(site: Site): Record<string, DrillFault> {
     whole: roleDown(deployment.whole[0], 'the process with all jobs', 'TidemarkProcessDown', 'TidemarkJobMissing'),
     redis: killed('redis', 'TidemarkStoreDown', 'TidemarkStoreCallsFail'),
     kafka: killed('kafka', 'TidemarkStoreDown'),
-    mariadb: killed('mariadb', 'TidemarkStoreCallsFail'),
+    mariadb: killed('mariadb', 'TidemarkStoreDown', 'TidemarkStoreCallsFail'),
     cutRedis: {
       name: 'the network to redis is silent',
       alerts: ['TidemarkStoreDown'],
@@ -65,7 +65,7 @@ export function faultsOf(site: Site): Record<string, DrillFault> {
     fullRedis: fullRedis(site),
     bothDown: {
       name: 'redis and mariadb are killed',
-      alerts: ['TidemarkErrorBudgetBurn'],
+      alerts: ['TidemarkErrorBudgetBurn', 'TidemarkConfigRefused'],
       inject: async () => void (await Promise.all([servers.redis.kill(), servers.mariadb.kill()])),
       repair: async () => void (await Promise.all([servers.redis.start(), servers.mariadb.start()])),
     },
@@ -144,7 +144,7 @@ function busyProcess(role: Role | undefined): DrillFault {
     }
   }
   return {
-    name: 'a gateway gets a twentieth of its time',
+    name: 'a gateway gets an eighth of its time',
     alerts: ['TidemarkProcessBusy'],
     inject() {
       ended = starve()

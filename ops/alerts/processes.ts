@@ -41,6 +41,7 @@ export const PROCESS_ALERTS: readonly Alert[] = [
     severity: 'ticket',
     afterMinutes: 10,
     summary: 'The event loop of {{ $labels.instance }} is late by {{ $value | humanizeDuration }}.',
-    expr: () => 'nodejs_eventloop_lag_p99_seconds{job="tidemark"} > 0.5',
+    // The mean, because a busy process misses scrapes. A missed scrape must not start the wait again.
+    expr: ({ range }) => `avg_over_time(nodejs_eventloop_lag_p99_seconds{job="tidemark"}[${range(5)}]) > 0.5`,
   },
 ]

@@ -15,6 +15,7 @@ export type PrometheusOptions = {
 }
 
 export type FiringAlert = { labels: Readonly<Record<string, string>>; state: 'pending' | 'firing'; activeAt: string; value: string }
+export type Range = { metric: Readonly<Record<string, string>>; values: readonly (readonly [unixSeconds: number, value: number])[] }
 export type Sample = { metric: Readonly<Record<string, string>>; value: number }
 
 export type Prometheus = {
@@ -23,6 +24,8 @@ export type Prometheus = {
   alerts(): Promise<FiringAlert[]>
   /** The result of an expression now. Rejects with the words of Prometheus. */
   query(expr: string): Promise<Sample[]>
+  /** Its results over a time. `from` and `to` are Unix seconds, `step` seconds. */
+  queryRange(expr: string, span: { from: number; to: number; step: number }): Promise<Range[]>
   stop(): Promise<void>
 }
 
@@ -88,6 +91,12 @@ export function makePrometheus(folder: string, port: number, { rules, targets, e
         `query?query=${encodeURIComponent(expr)}`,
       )
       return result.map(({ metric, value: [, value] }) => ({ metric, value: Number(value) }))
+    },
+    async queryRange(expr, { from, to, step }) {
+      const { result } = await ask<{ result: { metric: Record<string, string>; values: [number, string][] }[] }>(
+        `query_range?query=${encodeURIComponent(expr)}&start=${from}&end=${to}&step=${step}`,
+      )
+      return result.map(({ metric, values }) => ({ metric, values: values.map(([time, value]) => [time, Number(value)] as const) }))
     },
     stop: () => stopProcess(folder, STOP_MS),
   }
