@@ -234,6 +234,10 @@ export const configSchema = z
           .describe('The sweeper persists a dirty mark of this age, because no flush carried it.'),
         sweepEveryMs: count(1, DAY).default(30_000).describe('Interval between two sweeps.'),
         persistKeysMax: count(1, 100_000).default(5_000).describe('Keys of one persist step.'),
+        progressTopic: z
+          .boolean()
+          .default(false)
+          .describe('Jobs also send persisted progress to the topic `.progress`, for analytics. Run `tidemark migrate` after setting it.'),
         purgeEveryMs: count(1, 7 * DAY)
           .default(3_600_000)
           .describe('Interval between two purges of expired records.'),

@@ -509,6 +509,94 @@ export namespace tidemark {
         type $Shape = tidemark.Reward.$Properties;
     }
 
+    /**
+     * Properties of a ProgressEvent.
+     * @deprecated Use tidemark.ProgressEvent.$Properties instead.
+     */
+    interface IProgressEvent extends tidemark.ProgressEvent.$Properties {
+    }
+
+    /** Represents a ProgressEvent. */
+    class ProgressEvent {
+
+        /**
+         * Constructs a new ProgressEvent.
+         * @param [properties] Properties to set
+         */
+        constructor(properties?: tidemark.ProgressEvent.$Properties);
+
+        /** Unknown fields preserved while decoding when enabled */
+        $unknowns?: Uint8Array[];
+
+        /** ProgressEvent viewer. */
+        viewer: string;
+
+        /** ProgressEvent business. */
+        business: number;
+
+        /** ProgressEvent oid. */
+        oid: string;
+
+        /** ProgressEvent progress. */
+        progress?: (tidemark.Progress.$Properties|null);
+
+        /** ProgressEvent settings. */
+        settings?: (tidemark.Settings.$Properties|null);
+
+        /**
+         * Encodes the specified ProgressEvent message. Does not implicitly {@link tidemark.ProgressEvent.verify|verify} messages.
+         * @param message ProgressEvent message or plain object to encode
+         * @param [writer] Writer to encode to
+         * @returns Writer
+         */
+        static encode(message: tidemark.ProgressEvent.$Properties, writer?: $protobuf.Writer): $protobuf.Writer;
+
+        /**
+         * Decodes a ProgressEvent message from the specified reader or buffer.
+         * @param reader Reader or buffer to decode from
+         * @param [length] Message length if known beforehand
+         * @returns {tidemark.ProgressEvent & tidemark.ProgressEvent.$Shape} ProgressEvent
+         * @throws {Error} If the payload is not a reader or valid buffer
+         * @throws {$protobuf.util.ProtocolError} If required fields are missing
+         */
+        static decode(reader: ($protobuf.Reader|Uint8Array), length?: number): tidemark.ProgressEvent & tidemark.ProgressEvent.$Shape;
+
+        /**
+         * Gets the type url for ProgressEvent
+         * @param [prefix] Custom type url prefix, defaults to `"type.googleapis.com"`
+         * @returns The type url
+         */
+        static getTypeUrl(prefix?: string): string;
+    }
+
+    namespace ProgressEvent {
+
+        /** Properties of a ProgressEvent. */
+        interface $Properties {
+
+            /** ProgressEvent viewer */
+            viewer?: (string|null);
+
+            /** ProgressEvent business */
+            business?: (number|null);
+
+            /** ProgressEvent oid */
+            oid?: (string|null);
+
+            /** ProgressEvent progress */
+            progress?: (tidemark.Progress.$Properties|null);
+
+            /** ProgressEvent settings */
+            settings?: (tidemark.Settings.$Properties|null);
+
+            /** Unknown fields preserved while decoding when enabled */
+            $unknowns?: Uint8Array[];
+        }
+
+        /** Shape of a ProgressEvent. */
+        type $Shape = tidemark.ProgressEvent.$Properties;
+    }
+
     /** MarkKind enum. */
     enum MarkKind {
 

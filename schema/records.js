@@ -1323,6 +1323,230 @@ export const tidemark = $root.tidemark = (() => {
         return Reward;
     })();
 
+    tidemark.ProgressEvent = (function() {
+
+        /**
+         * Properties of a ProgressEvent.
+         * @typedef {Object} tidemark.ProgressEvent.$Properties
+         * @property {string|null} [viewer] ProgressEvent viewer
+         * @property {number|null} [business] ProgressEvent business
+         * @property {string|null} [oid] ProgressEvent oid
+         * @property {tidemark.Progress.$Properties|null} [progress] ProgressEvent progress
+         * @property {tidemark.Settings.$Properties|null} [settings] ProgressEvent settings
+         * @property {Array.<Uint8Array>} [$unknowns] Unknown fields preserved while decoding when enabled
+         */
+
+        /**
+         * Properties of a ProgressEvent.
+         * @memberof tidemark
+         * @interface IProgressEvent
+         * @augments tidemark.ProgressEvent.$Properties
+         * @deprecated Use tidemark.ProgressEvent.$Properties instead.
+         */
+
+        /**
+         * Shape of a ProgressEvent.
+         * @typedef {tidemark.ProgressEvent.$Properties} tidemark.ProgressEvent.$Shape
+         */
+
+        /**
+         * Constructs a new ProgressEvent.
+         * @memberof tidemark
+         * @classdesc Represents a ProgressEvent.
+         * @constructor
+         * @param {tidemark.ProgressEvent.$Properties=} [properties] Properties to set
+         * @property {Array.<Uint8Array>} [$unknowns] Unknown fields preserved while decoding when enabled
+         */
+        const ProgressEvent = function (properties) {
+            if (properties)
+                for (let keys = $Object.keys(properties), i = 0; i < keys.length; ++i)
+                    if (properties[keys[i]] != null && keys[i] !== "__proto__")
+                        this[keys[i]] = properties[keys[i]];
+        };
+
+        /**
+         * ProgressEvent viewer.
+         * @member {string} viewer
+         * @memberof tidemark.ProgressEvent
+         * @instance
+         */
+        ProgressEvent.prototype.viewer = "";
+
+        /**
+         * ProgressEvent business.
+         * @member {number} business
+         * @memberof tidemark.ProgressEvent
+         * @instance
+         */
+        ProgressEvent.prototype.business = 0;
+
+        /**
+         * ProgressEvent oid.
+         * @member {string} oid
+         * @memberof tidemark.ProgressEvent
+         * @instance
+         */
+        ProgressEvent.prototype.oid = "";
+
+        /**
+         * ProgressEvent progress.
+         * @member {tidemark.Progress.$Properties|null|undefined} progress
+         * @memberof tidemark.ProgressEvent
+         * @instance
+         */
+        ProgressEvent.prototype.progress = null;
+
+        /**
+         * ProgressEvent settings.
+         * @member {tidemark.Settings.$Properties|null|undefined} settings
+         * @memberof tidemark.ProgressEvent
+         * @instance
+         */
+        ProgressEvent.prototype.settings = null;
+
+        /**
+         * Encodes the specified ProgressEvent message. Does not implicitly {@link tidemark.ProgressEvent.verify|verify} messages.
+         * @function encode
+         * @memberof tidemark.ProgressEvent
+         * @static
+         * @param {tidemark.ProgressEvent.$Properties} message ProgressEvent message or plain object to encode
+         * @param {$protobuf.Writer} [writer] Writer to encode to
+         * @returns {$protobuf.Writer} Writer
+         */
+        ProgressEvent.encode = function (message, writer, _depth) {
+            if (!writer)
+                writer = $Writer.create();
+            if (_depth === $undefined)
+                _depth = 0;
+            if (_depth > $util.recursionLimit)
+                throw $Error("max depth exceeded");
+            if (message.viewer != null && $Object.hasOwnProperty.call(message, "viewer") && message.viewer !== "")
+                writer.uint32(/* id 1, wireType 2 =*/10).string(message.viewer);
+            if (message.business != null && $Object.hasOwnProperty.call(message, "business") && message.business !== 0)
+                writer.uint32(/* id 2, wireType 0 =*/16).uint32(message.business);
+            if (message.oid != null && $Object.hasOwnProperty.call(message, "oid") && message.oid !== "")
+                writer.uint32(/* id 3, wireType 2 =*/26).string(message.oid);
+            if (message.progress != null && $Object.hasOwnProperty.call(message, "progress"))
+                $root.tidemark.Progress.encode(message.progress, writer.uint32(/* id 4, wireType 2 =*/34).fork(), _depth + 1).ldelim();
+            if (message.settings != null && $Object.hasOwnProperty.call(message, "settings"))
+                $root.tidemark.Settings.encode(message.settings, writer.uint32(/* id 5, wireType 2 =*/42).fork(), _depth + 1).ldelim();
+            if (message.$unknowns != null && $Object.hasOwnProperty.call(message, "$unknowns"))
+                for (let i = 0; i < message.$unknowns.length; ++i)
+                    writer.raw(message.$unknowns[i]);
+            return writer;
+        };
+
+        /**
+         * Decodes a ProgressEvent message from the specified reader or buffer.
+         * @function decode
+         * @memberof tidemark.ProgressEvent
+         * @static
+         * @param {$protobuf.Reader|Uint8Array} reader Reader or buffer to decode from
+         * @param {number} [length] Message length if known beforehand
+         * @returns {tidemark.ProgressEvent & tidemark.ProgressEvent.$Shape} ProgressEvent
+         * @throws {Error} If the payload is not a reader or valid buffer
+         * @throws {$protobuf.util.ProtocolError} If required fields are missing
+         */
+        ProgressEvent.decode = function (reader, length, _end, _depth, _target) {
+            if (!(reader instanceof $Reader))
+                reader = $Reader.create(reader);
+            if (_depth === $undefined)
+                _depth = 0;
+            if (_depth > $Reader.recursionLimit)
+                throw $Error("max depth exceeded");
+            let end, message, value;
+            if (length === $undefined)
+                end = reader.len;
+            else {
+                end = reader.pos + length;
+                if (end > reader.len)
+                    throw $RangeError("index out of range");
+                length = reader.len;
+                reader.len = end;
+            }
+            message = _target || new $root.tidemark.ProgressEvent();
+            while (reader.pos < end) {
+                let start = reader.pos;
+                let tag = reader.tag();
+                if (tag === _end) {
+                    _end = $undefined;
+                    break;
+                }
+                let wireType = tag & 7;
+                switch (tag >>>= 3) {
+                case 1: {
+                        if (wireType !== 2)
+                            break;
+                        if ((value = reader.stringVerify()).length)
+                            message.viewer = value;
+                        else
+                            delete message.viewer;
+                        continue;
+                    }
+                case 2: {
+                        if (wireType !== 0)
+                            break;
+                        if (value = reader.uint32())
+                            message.business = value;
+                        else
+                            delete message.business;
+                        continue;
+                    }
+                case 3: {
+                        if (wireType !== 2)
+                            break;
+                        if ((value = reader.stringVerify()).length)
+                            message.oid = value;
+                        else
+                            delete message.oid;
+                        continue;
+                    }
+                case 4: {
+                        if (wireType !== 2)
+                            break;
+                        message.progress = $root.tidemark.Progress.decode(reader, reader.size(), $undefined, _depth + 1, message.progress);
+                        continue;
+                    }
+                case 5: {
+                        if (wireType !== 2)
+                            break;
+                        message.settings = $root.tidemark.Settings.decode(reader, reader.size(), $undefined, _depth + 1, message.settings);
+                        continue;
+                    }
+                }
+                reader.skipType(wireType, _depth, tag);
+                if (!reader.discardUnknown) {
+                    $util.makeProp(message, "$unknowns", false);
+                    (message.$unknowns || (message.$unknowns = [])).push(reader.raw(start, reader.pos));
+                }
+            }
+            if (length !== $undefined) {
+                if (reader.pos !== end)
+                    throw $RangeError("index out of range");
+                reader.len = length;
+            }
+            if (_end !== $undefined)
+                throw $Error("missing end group");
+            return message;
+        };
+
+        /**
+         * Gets the type url for ProgressEvent
+         * @function getTypeUrl
+         * @memberof tidemark.ProgressEvent
+         * @static
+         * @param {string} [prefix] Custom type url prefix, defaults to `"type.googleapis.com"`
+         * @returns {string} The type url
+         */
+        ProgressEvent.getTypeUrl = function(prefix) {
+            if (prefix === $undefined)
+                prefix = "type.googleapis.com";
+            return prefix + "/tidemark.ProgressEvent";
+        };
+
+        return ProgressEvent;
+    })();
+
     /**
      * MarkKind enum.
      * @name tidemark.MarkKind
@@ -2729,4 +2953,4 @@ export const tidemark = $root.tidemark = (() => {
 export {
   $root as default
 };
-// records.proto f82f51e201dbabba6a7f592fcd1c6c4adb67068d4ba21abcc66723c02e91e361
+// records.proto d0b118458616f5899945e8a8dedcef59bee8e24bc535b88eee61849b93a27c95

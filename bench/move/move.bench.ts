@@ -121,7 +121,7 @@ async function putReports({ hot, records }: OpenStores, from: number, to: number
     return { ...key, record: { viewedAt, since: 0, rank: 2 ** 42 + viewedAt, version: 0, ...resume, deleted: false }, decisive: true }
   })
   await hot.putProgress(writes, { now: Date.now(), timelineCap: 1_000 })
-  await persistKeys(hot, records, keys, { timelineCap: 1_000, purgeRowsMax: 1_000 })
+  await persistKeys({ hot, records }, keys, { timelineCap: 1_000, purgeRowsMax: 1_000 })
 }
 
 /** False if it ended before it was due. */

@@ -31,6 +31,10 @@ export function addServiceMetrics(registry: Registry, history: HistorySubgraph, 
       () => history.figures().flushes.direct,
     ],
     tidemark_flushes_left_total: ['Flushes that were left to the sweeper, because the log was down.', () => history.figures().flushes.left],
+    tidemark_progress_events_unsent_total: [
+      'Events that the topic `.progress` lacks, because the log was down when they were persisted. `tidemark export --since` has the rows.',
+      () => history.figures().unsentEvents,
+    ],
     tidemark_journaled_entries_total: [
       'Calls that were journaled, because the hot store was down.',
       () => history.figures().journal.journaled,

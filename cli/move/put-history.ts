@@ -23,7 +23,7 @@ export async function persistWaiting({ hot, records, timelineCap, regions, now }
   for (;;) {
     const keys = await hot.listDirty(all, now() + AHEAD_MS, KEYS_AT_ONCE)
     if (keys.length === 0) return
-    await persistKeys(hot, records, keys, { timelineCap, purgeRowsMax: PURGE_ROWS })
+    await persistKeys({ hot, records }, keys, { timelineCap, purgeRowsMax: PURGE_ROWS })
   }
 }
 

@@ -72,7 +72,7 @@ function examinationsOfSet(config: Config, clock: Clock, logger: StoreLogger, se
     examinations.push({ store: 'hotStore', examine: copies })
   }
   const examineLog = async (): Promise<Omit<Finding, 'store'>[]> => [
-    ...(await examineKafka(kafkaConnection(kafka), { ...kafka, ...ofTenant(business) }, logger)),
+    ...(await examineKafka(kafkaConnection(kafka), { ...kafka, ...ofTenant(business), progress: config.history.progressTopic }, logger)),
     ...(business === undefined ? morePartitionsThanRegions(config, kafka.partitions) : []),
   ]
   examinations.push({ store: 'log', examine: () => examine('log', kafka.tls !== undefined, examineLog) })

@@ -22,6 +22,8 @@ import { openLmdbRecordStore } from '../../subgraphs/history/stores/lmdb/record-
 import type { Log } from '../../writeback/log.ts'
 import { openMysqlRecordStore } from '../../subgraphs/history/stores/mysql/record-store.ts'
 import type { RecordStore } from '../../subgraphs/history/stores/record-store.ts'
+import type { ProgressEvents } from '../../subgraphs/history/stores/progress-events.ts'
+import { openKafkaProgressEvents } from '../../subgraphs/history/stores/kafka/events.ts'
 import { makeClient, type RedisClient } from '../../stores/redis/clients.ts'
 import { openRedisHotStore } from '../../subgraphs/history/stores/redis/hot-store.ts'
 import { checkRedisAtStart } from '../../stores/redis/verification.ts'
@@ -30,6 +32,8 @@ export type OpenStores = {
   hot: HotStore
   log: Log
   records: RecordStore
+  /** If `history.progressTopic` is set. */
+  progressEvents?: ProgressEvents | undefined
   /** The common stores of marks. */
   marks: MarkStores
   /** The stores of businesses with stores of their own. */
@@ -148,9 +152,13 @@ async function openDistributed(
     const log = await keep(
       openKafkaLog({ connection: kafkaConnection(kafka), regions, topicPrefix, groupId, mayBeDown: true }, { clock, logger }),
     )
+    const connection = kafkaConnection(kafka)
+    const progressEvents = config.history.progressTopic
+      ? await keep(openKafkaProgressEvents({ connection, regions, topicPrefix }, { clock, logger }))
+      : undefined
     const { marks, tenants } = await keep(openDistributedMarks(config, clock, logger, { redis, kafka, mysql }))
     const { seen } = await keep(openDistributedSeen(config, clock, logger, { redis, kafka, mysql }))
     const feed = hasFeed(config) ? (await keep(openDistributedFeed(config, clock, logger, { redis, kafka, mysql }))).feed : undefined
-    return { hot, log, records, marks, tenants, seen, feed, sqlFigures: records.figures }
+    return { hot, log, records, progressEvents, marks, tenants, seen, feed, sqlFigures: records.figures }
   })
 }

@@ -7,7 +7,7 @@
 import type { Clock } from '../../core/clock.ts'
 import type { Config } from '../../config/config.ts'
 import { TidemarkError, isTidemarkError } from '../../core/errors.ts'
-import { migrateKafka } from '../../stores/kafka/topics.ts'
+import { migrateKafka, type TopicSettings } from '../../stores/kafka/topics.ts'
 import { allServersOf, withDatabase } from './server-sets.ts'
 import { kafkaConnection, type Distributed, type StoreLogger } from './servers.ts'
 import { checkSchema, migrateMysql, printMigrations } from '../../stores/mysql/schema-version.ts'
@@ -29,11 +29,14 @@ export async function migrateStores(config: Config, clock: Clock, logger: StoreL
   if (common === undefined) return { done: [], refused: [] }
   const { mysql, kafka } = common
   const migration: Migration = {
-    done: [...(await migrateRecords(regions, clock, mysql)), ...(await migrateLog(logger, kafka))],
+    done: [
+      ...(await migrateRecords(regions, clock, mysql)),
+      ...(await migrateLog(logger, kafka, { progress: config.history.progressTopic })),
+    ],
     refused: [],
   }
   for (const { business, mysql: own, kafka: ownTopics } of tenants) {
-    for (const migrate of [() => migrateRecords(regions, clock, own), () => migrateLog(logger, ownTopics, 'marks')]) {
+    for (const migrate of [() => migrateRecords(regions, clock, own), () => migrateLog(logger, ownTopics, { only: 'marks' })]) {
       try {
         migration.done.push(...(await migrate()).map((sentence) => `${business}: ${sentence}`))
       } catch (error) {
@@ -55,8 +58,8 @@ async function migrateRecords(regions: number, clock: Clock, mysql: Distributed[
   return applied.length === 0 ? ['the schema of the record store is up to date'] : applied.map((name) => `applied ${name}`)
 }
 
-async function migrateLog(logger: StoreLogger, kafka: Distributed['kafka'], only?: 'marks'): Promise<string[]> {
-  const { created, findings } = await migrateKafka(kafkaConnection(kafka), { ...kafka, ...(only && { only }) }, logger)
+async function migrateLog(logger: StoreLogger, kafka: Distributed['kafka'], topics: TopicSettings): Promise<string[]> {
+  const { created, findings } = await migrateKafka(kafkaConnection(kafka), { ...kafka, ...topics }, logger)
   return [...(created.length === 0 ? ['all topics exist'] : created.map((topic) => `created topic ${topic}`)), ...findings]
 }
 

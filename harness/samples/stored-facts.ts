@@ -59,7 +59,7 @@ export async function storeHistory(
   )
   for (const some of chunked(writes, AT_ONCE)) {
     await hot.putProgress(some, { timelineCap, now })
-    await persistKeys(hot, records, some, { timelineCap, purgeRowsMax: 1_000 })
+    await persistKeys({ hot, records }, some, { timelineCap, purgeRowsMax: 1_000 })
   }
 }
 

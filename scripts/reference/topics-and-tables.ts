@@ -18,6 +18,10 @@ const TOPICS: Readonly<Record<string, readonly [message: string, holds: string]>
   '.rewards': ['`Reward`', 'The first view, play and issue of a day, at least once. A repeated reward has the same id.'],
   '.mark': ['`MarkEvent`', "Every transition of a mark, at least once, in the partition of the viewer's region."],
   '.count': ['`CountEvent`', "Changed counts of a subject, in the partition of the subject's region. The higher version is newer."],
+  '.progress': [
+    '`ProgressEvent`',
+    "Persisted progress and settings of viewers, at least once, in the partition of the viewer's region; only with `history.progressTopic`. The higher version of a key is newer.",
+  ],
   '.dead': ['any', 'Parked messages. A header of each message has the reason.'],
 }
 
@@ -27,7 +31,7 @@ export function topicsAndTablesPage(): Page {
     '## Kafka topics',
     `The name of a topic begins with \`stores.kafka.topicPrefix\`. Messages have the types of ${RECORDS}. The number of partitions is the default of \`stores.kafka.partitions\`; \`.dead\` always has one. Topics are deleted by age and never compacted. A business with stores of its own has \`.mark-flushes\`, \`.rewards\` and \`.dead\` under \`PREFIX.BUSINESS\`.`,
     topicTable(),
-    'Other services may read `.rewards`, `.mark` and `.count`, and may write `.plays`. The other topics are internal. See [Topics](../operating/servers.md#topics) and [Messages that cannot be read](../operating/outages.md#messages-that-cannot-be-read).',
+    'Other services may read `.rewards`, `.mark`, `.count` and `.progress`, and may write `.plays`. The other topics are internal. See [Topics](../operating/servers.md#topics) and [Messages that cannot be read](../operating/outages.md#messages-that-cannot-be-read).',
     '## MySQL tables',
     '`tidemark migrate --print` prints the same schema as SQL. Ids are packed, so the order of their bytes is the order of the ids.',
     ...tableBlocks(),
@@ -37,7 +41,7 @@ export function topicsAndTablesPage(): Page {
   ])
 }
 
-export function topicTable(topics = wantedTopics({ topicPrefix: PREFIX })): string {
+export function topicTable(topics = wantedTopics({ topicPrefix: PREFIX, progress: true })): string {
   const rows = topics.map(({ topic, partitions, config }) => {
     const words = TOPICS[topic.slice(PREFIX.length)]
     if (words === undefined) throw new Error(`the topic "${topic}" has no description: add one in ${FILE}`)

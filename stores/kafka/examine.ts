@@ -33,9 +33,16 @@ async function inspectCopies(connection: KafkaConnection, settings: TopicSetting
       const existing = new Set(await admin.listTopics())
       const prefix = settings.topicPrefix ?? 'tidemark'
       const { flushes, rewards } = topicNames(prefix)
-      const { marks, counts } = eventTopicNames(prefix)
+      const { marks, counts, progress } = eventTopicNames(prefix)
       const topics = await Promise.all(
-        [flushes, ...(['marks', 'feed', 'plays'] as const).map((stream) => topicNames(prefix, stream).flushes), rewards, marks, counts]
+        [
+          flushes,
+          ...(['marks', 'feed', 'plays'] as const).map((stream) => topicNames(prefix, stream).flushes),
+          rewards,
+          marks,
+          counts,
+          progress,
+        ]
           .filter((topic) => existing.has(topic))
           .map((topic) => readCopies(admin, topic)),
       )

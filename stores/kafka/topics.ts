@@ -10,6 +10,7 @@
  * | .plays        | 12         | 7 days  | watched subjects, from any reporter (Plays)                            |
  * | .mark         | 12         | 30 days | every transition of a mark (MarkEvent), in partition region mod n      |
  * | .count        | 12         | 30 days | every change of a subject's counts (CountEvent)                        |
+ * | .progress     | 12         | 30 days | persisted progress, if `history.progressTopic` is set (ProgressEvent)  |
  * | .dead         | 1          | 30 days | unreadable messages, each with its reason in a header                  |
  *
  * A business with its own stores has .mark-flushes, .rewards and .dead under its own prefix: messages that wait for its database delay no
@@ -36,11 +37,11 @@ export function topicNames(prefix: string, stream: Stream = 'history'): TopicNam
   return { flushes: `${prefix}.flushes`, rewards: `${prefix}.rewards`, dead: `${prefix}.dead` }
 }
 
-export type EventTopicNames = { marks: string; counts: string }
+export type EventTopicNames = { marks: string; counts: string; progress: string }
 
 /** The outgoing events, part of the contract with other teams. */
 export function eventTopicNames(prefix: string): EventTopicNames {
-  return { marks: `${prefix}.mark`, counts: `${prefix}.count` }
+  return { marks: `${prefix}.mark`, counts: `${prefix}.count`, progress: `${prefix}.progress` }
 }
 
 export type TopicSettings = {
@@ -48,6 +49,8 @@ export type TopicSettings = {
   only?: 'marks'
   /** Prefix of the topics' names. Default "tidemark". */
   topicPrefix?: string
+  /** With the topic of progress events. */
+  progress?: boolean
   /** Partitions of flushes and rewards, which limit the number of concurrent consumers. Minimum 1. Default 12. */
   partitions?: number
   /** Copies of each partition. Default -1: the brokers' own default. */
@@ -91,6 +94,7 @@ export function wantedTopics(settings: TopicSettings): WantedTopic[] {
     { topic: topicNames(prefix, 'plays').flushes, partitions, config: keptFor(settings.flushesDays ?? 7) },
     { topic: events.marks, partitions, config: keptFor(rewardsDays) },
     { topic: events.counts, partitions, config: keptFor(rewardsDays) },
+    ...(settings.progress ? [{ topic: events.progress, partitions, config: keptFor(rewardsDays) }] : []),
     dead,
   ]
 }

@@ -44,6 +44,8 @@ export type HistorySubgraph = {
 export type HistorySubgraphFigures = WriteBackFigures & {
   reports: HistoryFigures
   recordReads: RecordReadsFigures
+  /** Events of progress that were not sent, because the log was down. */
+  unsentEvents: number
   /** Per store: whether it is down as far as the service knows, since when, and the number of its outages. */
   outages: Record<StoreName, { isDown: boolean; since: number | undefined; count: number }>
 }
@@ -80,7 +82,7 @@ export function makeHistorySubgraph(
   const { history } = config
   const businesses = makeBusinesses(() => config.businesses)
   const rules = makeRewardRules(config.rewards, businesses)
-  const { guarded, writeBack, service, quotas, mayLack, persist, drain } = makeWritePath(
+  const { guarded, writeBack, service, quotas, mayLack, persist, unsentEvents, drain } = makeWritePath(
     clock,
     businesses,
     { ...stores, journals, recordPlays: help.recordPlays, stageWritten: help.stageWritten },
@@ -148,6 +150,7 @@ export function makeHistorySubgraph(
       reports: service.figures(),
       ...writeBack.figures(),
       recordReads: guarded.recordReads(),
+      unsentEvents: unsentEvents(),
       outages: outagesOf(guarded, outages.downSince),
     }),
     tenants,

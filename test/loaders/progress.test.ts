@@ -34,7 +34,7 @@ describe('point lookups of progress', () => {
   }
   async function persist(): Promise<void> {
     const keys = stores.state.listDirty([0, 1, 2, 3], Number.MAX_SAFE_INTEGER, 1_000)
-    await persistKeys(stores.hot, stores.records, keys, { timelineCap: CAP, purgeRowsMax: 100 })
+    await persistKeys(stores, keys, { timelineCap: CAP, purgeRowsMax: 100 })
   }
   const keyOf = (n: number, viewer = '7') => ({ viewer, business: 1, oid: String(n) })
   async function positions(...numbers: number[]): Promise<(number | undefined)[]> {
@@ -93,7 +93,7 @@ describe('point lookups of progress', () => {
     const clearedAt = stores.state.clear('7', 1, NOW + 8)
     watch([11, 12, 13, 14, 15, 16, 17])
     const keys = stores.state.listDirty([3], NOW + 1_000, 100).filter((key) => key.business === 1)
-    await persistKeys(stores.hot, stores.records, keys, { timelineCap: CAP, purgeRowsMax: 100 })
+    await persistKeys(stores, keys, { timelineCap: CAP, purgeRowsMax: 100 })
     expect(stores.state.lookUp(keyOf(8)).older).toEqual({ clearedAt })
     expect(stores.rows.size).toBe(15)
     expect(await positions(1, 8, 11, 17)).toEqual([undefined, undefined, 11, 17])

@@ -35,7 +35,7 @@ async function fillPersisted(
   for (const oid of oids) {
     const now = later(1_000)
     await hot.putProgress([write(viewer, oid, report(now))], { now, timelineCap })
-    await persistKeys(hot, records, [keyOf(viewer, oid)], persistOptions)
+    await persistKeys({ hot, records }, [keyOf(viewer, oid)], persistOptions)
   }
 }
 
@@ -52,7 +52,7 @@ it('an entry that was watched again is not listed at its old place too, even if 
     ...records,
     async listProgress(...asked) {
       const rows = await records.listProgress(...asked)
-      await persistKeys(hot, records, [keyOf(viewer, '1')], persistOptions)
+      await persistKeys({ hot, records }, [keyOf(viewer, '1')], persistOptions)
       await fillPersisted({ hot, records }, viewer, ['8', '9'])
       return rows
     },
@@ -78,7 +78,7 @@ it.each(['before its row is listed, and persisted', 'after its row is listed'])(
           return rows
         }
         await watchAgain()
-        await persistKeys(hot, records, [keyOf(viewer, '1')], persistOptions)
+        await persistKeys({ hot, records }, [keyOf(viewer, '1')], persistOptions)
         return records.listProgress(...asked)
       },
     }
@@ -117,7 +117,7 @@ it('a glance does not hide a resume point that another device set, and had trimm
       if (bases[0]?.position !== 60_000) return bases
       const now = later(1_000)
       await hot.putProgress([write(viewer, '1', report(now, { position: 300_000 }))], { now, timelineCap })
-      await persistKeys(hot, records, [keyOf(viewer, '1')], persistOptions)
+      await persistKeys({ hot, records }, [keyOf(viewer, '1')], persistOptions)
       await fillPersisted({ hot, records }, viewer, ['8', '9'])
       return bases
     },
@@ -173,7 +173,7 @@ it('a row written by a step that died before it saw the clearing is removed when
   await hot.clearProgress(viewer, 1, later(1_000))
   if (record === undefined) throw new Error('nothing was written')
   await records.putProgress([{ key: keyOf(viewer, '1'), record }])
-  await persistKeys(hot, records, [keyOf(viewer, '1')], persistOptions)
+  await persistKeys({ hot, records }, [keyOf(viewer, '1')], persistOptions)
   expect(await records.getProgressMany([keyOf(viewer, '1')])).toEqual([undefined])
 })
 
@@ -183,9 +183,9 @@ it('a deletion includes a trimmed record that was viewed ahead of the clock', as
   const now = later(1_000)
   const ahead = [1, 2, 3].map((step) => write(viewer, String(step), report(now + step * 100_000)))
   const written = await hot.putProgress(ahead, { now, timelineCap })
-  await persistKeys(hot, records, ahead, persistOptions)
+  await persistKeys({ hot, records }, ahead, persistOptions)
   await hot.deleteProgress([keyOf(viewer, '1')], later())
-  await persistKeys(hot, records, [keyOf(viewer, '1')], persistOptions)
+  await persistKeys({ hot, records }, [keyOf(viewer, '1')], persistOptions)
   const [row] = await records.getProgressMany([keyOf(viewer, '1')])
   expect(row).toMatchObject({ deleted: true, since: writtenRecord(written[0]).viewedAt })
   const [late] = await hot.putProgress([write(viewer, '1', glance(now + 100_000))], { now: later(), timelineCap })

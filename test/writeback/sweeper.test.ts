@@ -30,7 +30,7 @@ describe('the sweeper', () => {
   }
   function persist(keys: readonly ProgressKey[]): Promise<unknown> {
     steps.push(keys.map((key) => key.oid))
-    return persistKeys(stores.hot, stores.records, keys, { timelineCap: 100, purgeRowsMax: 100 })
+    return persistKeys(stores, keys, { timelineCap: 100, purgeRowsMax: 100 })
   }
   const make = (step = persist, hot = stores.hot) => makeSweeper(clock, hot, stores.log, () => owned, step, options)
   const pending = () => stores.state.listRewards([0, 1, 2, 3], Number.MAX_SAFE_INTEGER, 100).map((event) => event.viewer)

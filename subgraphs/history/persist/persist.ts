@@ -10,6 +10,8 @@
  * The order carries the guarantees. A mark is cleared only after its content is durable, and only at the version that was read. A crash
  * between any two lines leaves the mark, and the step runs again. The step reads the newest content, so an old message persists new
  * content, which is correct.
+ *
+ * With `publish`, what was persisted is also sent to the topic of progress before its marks are cleared, so a crash repeats it.
  */
 import { DEFAULT_RULES, playDayOf, type RewardRules } from '../../../core/rewards.ts'
 import type { FlushedKey, ProgressKey, ViewerId, ProgressRow } from '../../../core/domain.ts'
@@ -17,6 +19,7 @@ import { distinctKeys, isSettingsKey, settingsKey } from '../../../core/progress
 import type { HotStore } from '../stores/hot-store.ts'
 import type { RecordStore } from '../stores/record-store.ts'
 import type { RecordPlays } from '../../../core/written-reports.ts'
+import type { PublishProgress } from '../stores/progress-events.ts'
 
 export type PersistOptions = {
   /** As in PutOptions of the hot store, since clearing a dirty mark may make an entry trimmable. */
@@ -40,30 +43,29 @@ export type PersistReport = {
   purged: number
 }
 
+export type PersistStores = {
+  hot: HotStore
+  records: RecordStore
+  recordPlays?: RecordPlays | undefined
+  publish?: PublishProgress | undefined
+}
+
 /** Persists these keys. Rejects with the code of the store that failed. It may be repeated, and the repetition is complete. */
-export async function persistKeys(
-  hot: HotStore,
-  records: RecordStore,
-  keys: Iterable<FlushedKey>,
-  options: PersistOptions,
-  recordPlays?: RecordPlays,
-): Promise<PersistReport> {
+export async function persistKeys(stores: PersistStores, keys: Iterable<FlushedKey>, options: PersistOptions): Promise<PersistReport> {
   const distinct = distinctKeys(keys)
   const progressKeys = distinct.filter((key) => !isSettingsKey(key))
   const settingsViewers = distinct.filter(isSettingsKey).map((key) => key.viewer)
   const report: PersistReport = { keys: progressKeys.length, rows: 0, missing: 0, settings: settingsViewers.length, purged: 0 }
-  if (progressKeys.length > 0) await persistProgress(hot, records, progressKeys, options, report, recordPlays)
-  if (settingsViewers.length > 0) await persistSettings(hot, records, settingsViewers, options, report)
+  if (progressKeys.length > 0) await persistProgress(stores, progressKeys, options, report)
+  if (settingsViewers.length > 0) await persistSettings(stores, settingsViewers, options, report)
   return report
 }
 
 async function persistProgress(
-  hot: HotStore,
-  records: RecordStore,
+  { hot, records, recordPlays, publish }: PersistStores,
   keys: readonly FlushedKey[],
   options: PersistOptions,
   report: PersistReport,
-  recordPlays: RecordPlays | undefined,
 ): Promise<void> {
   const { rules = DEFAULT_RULES } = options
   const rows: ProgressRow[] = []
@@ -85,6 +87,7 @@ async function persistProgress(
   report.rows = rows.length
   report.missing = missing.length
   report.purged += await purgeClearedMeanwhile(hot, records, rows, missing, options)
+  if (rows.length > 0) await publish?.(rows)
   await hot.clearDirty(
     rows.map(({ key, record }) => ({ key, version: record.version })),
     options.timelineCap,
@@ -127,8 +130,7 @@ async function purgeClearedMeanwhile(
 }
 
 async function persistSettings(
-  hot: HotStore,
-  records: RecordStore,
+  { hot, records, publish }: PersistStores,
   viewers: readonly ViewerId[],
   options: PersistOptions,
   report: PersistReport,
@@ -144,6 +146,7 @@ async function persistSettings(
       report.purged += await purgeAllCleared(records, viewer, Number(business), clearedAt, options.purgeRowsMax)
     }
   }
+  if (rows.length > 0) await publish?.(rows)
   await hot.clearDirty(
     rows.map((row) => ({ key: settingsKey(row.viewer), version: row.settings.version })),
     options.timelineCap,

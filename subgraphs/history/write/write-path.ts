@@ -9,6 +9,7 @@ import type { MayLack } from '../../../core/outage/degraded.ts'
 import type { FlushedKey } from '../../../core/domain.ts'
 import { guardStores, type GuardedStores, type Stores } from '../stores/guarded.ts'
 import { persistKeys, type PersistReport } from '../persist/persist.ts'
+import type { ProgressEvent, ProgressEvents, PublishProgress } from '../stores/progress-events.ts'
 import type { Journals } from '../../../writeback/journal.ts'
 import type { FlusherOptions } from '../../../writeback/flusher.ts'
 import type { JournalingOptions } from '../../../writeback/journaling.ts'
@@ -22,9 +23,13 @@ import type { RewardRules } from '../../../core/rewards.ts'
 import type { GuardOptions } from '../../../core/outage/guard.ts'
 import type { RecordPlays, StageWritten } from '../../../core/written-reports.ts'
 
-/** With journals, writes are accepted while the hot store is down. `recordPlays`, `stageWritten`: steps of feed existence. */
+/**
+ * With journals, writes are accepted while the hot store is down. With `progressEvents`, persisted progress goes to the topic of analytics.
+ * `recordPlays`, `stageWritten`: steps of feed existence.
+ */
 export type HistoryStores = Stores & {
   journals?: Journals | undefined
+  progressEvents?: ProgressEvents | undefined
   recordPlays?: RecordPlays | undefined
   stageWritten?: StageWritten | undefined
 }
@@ -52,6 +57,8 @@ export type WritePath = {
   mayLack: MayLack
   /** Persists these keys from store to store, without breakers. */
   persist(keys: readonly FlushedKey[]): Promise<PersistReport>
+  /** Events of progress that were not sent, because the log was down. */
+  unsentEvents(): number
   /** Applies the journal if the hot store answers, sends all aggregated keys to the log, and waits for them to arrive. */
   drain(): Promise<void>
 }
@@ -69,13 +76,21 @@ export function makeWritePath(
   const { putMaxMs = 10_000 } = options.journaling
   const guarded = guardStores(clock, stores, options.guard, onDown)
   const { hot, log, records, breakers } = guarded
-  const persist = (keys: readonly FlushedKey[]) =>
-    persistKeys(stores.hot, stores.records, keys, { timelineCap, purgeRowsMax, rules }, stores.recordPlays)
+  let unsent = 0
+  async function publish(events: readonly ProgressEvent[]): Promise<void> {
+    await stores.progressEvents?.append(events).catch((error: unknown) => {
+      unsent += events.length
+      onError(error)
+    })
+  }
+  const persistWith = (publish: PublishProgress | undefined) => (keys: readonly FlushedKey[]) =>
+    persistKeys({ ...stores, publish }, keys, { timelineCap, purgeRowsMax, rules })
   const writeBack = makeWriteBack(
     clock,
     { log, rewards: hot, breakers, journals: stores.journals },
     {
-      persist,
+      // Only while the log is down.
+      persist: persistWith(stores.progressEvents && (async ({ length }) => void (unsent += length))),
       makeReplay: ({ aggregate, flusher, journaling }, dropped) =>
         makeReplay(hot, records, timelineCap, {
           aggregate,
@@ -99,7 +114,8 @@ export function makeWritePath(
     service: makeHistoryService(clock, businesses, hot, records, aggregator, reward, options, writes, stores.stageWritten, quotas),
     quotas,
     mayLack: writes.mayLack,
-    persist,
+    persist: persistWith(stores.progressEvents && publish),
+    unsentEvents: () => unsent,
     async drain() {
       await quotas.stop()
       await writeBack.drain()

@@ -60,7 +60,7 @@ async function shown(): Promise<{ oid: string; position: number; viewedAt: numbe
 }
 
 async function persist(): Promise<void> {
-  await persistKeys(hot, records, state.listDirty([0, 1, 2, 3], Number.MAX_SAFE_INTEGER, 100), { timelineCap: CAP, purgeRowsMax: 100 })
+  await persistKeys({ hot, records }, state.listDirty([0, 1, 2, 3], Number.MAX_SAFE_INTEGER, 100), { timelineCap: CAP, purgeRowsMax: 100 })
 }
 
 describe('a device whose clock is ahead', () => {

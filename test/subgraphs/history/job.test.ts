@@ -41,7 +41,7 @@ describe('the job', () => {
   }
   const persist = (keys: readonly ProgressKey[]) => {
     steps.push(keys.map((key) => key.oid))
-    return persistKeys(stores.hot, stores.records, keys, { timelineCap: 10_000, purgeRowsMax: 100 })
+    return persistKeys(stores, keys, { timelineCap: 10_000, purgeRowsMax: 100 })
   }
   function start(over: Partial<HistoryJobOptions> = {}): Promise<HistoryJob> {
     const log = openModelLog(stores.logState, openGate, clock)

@@ -27,7 +27,7 @@ describe('the persist step', () => {
     const write = { ...keyOf(oid), record: recordAt(viewedAt, position), decisive: true }
     expect(stores.state.put(write, { now: viewedAt, timelineCap: 10 }).status).toBe('written')
   }
-  const persist = (keys: ProgressKey[], records: RecordStore = stores.records) => persistKeys(stores.hot, records, keys, options)
+  const persist = (keys: ProgressKey[], records: RecordStore = stores.records) => persistKeys({ hot: stores.hot, records }, keys, options)
   const marks = () => stores.state.listDirty([0, 1, 2, 3], Number.MAX_SAFE_INTEGER, 1_000)
   const rows = () => [...stores.rows.values()].map(({ key }) => key.oid).sort()
 
@@ -95,7 +95,7 @@ describe('the persist step', () => {
       await persist([settings])
     })
     const hot = { ...stores.hot, readDirtySettings: () => Promise.reject(new Error('the process died')) }
-    await expect(persistKeys(hot, dies, [keyOf('1')], options)).rejects.toThrow('died')
+    await expect(persistKeys({ hot, records: dies }, [keyOf('1')], options)).rejects.toThrow('died')
     expect(rows()).toEqual(['1'])
     expect(await persist([keyOf('1')])).toMatchObject({ missing: 1, purged: 1 })
     expect(rows()).toEqual([])
@@ -111,6 +111,25 @@ describe('the persist step', () => {
     expect(stores.calls.slice(before).filter((call) => call === 'records.purgeCleared')).toHaveLength(3)
   })
 
+  test('rows and settings are published after they are durable and before their dirty marks are cleared', async () => {
+    watch('1')
+    stores.state.setPaused('7', true, NOW)
+    const published: unknown[] = []
+    const publish = async (events: readonly unknown[]) => {
+      expect(rows()).toEqual(['1'])
+      expect(marks()).toHaveLength(2 - published.length)
+      published.push(...events)
+    }
+    await persistKeys({ ...stores, publish }, [keyOf('1'), settings], options)
+    expect(published).toEqual([
+      { key: keyOf('1'), record: expect.objectContaining({ position: 60_000, viewedAt: NOW }) },
+      { viewer: '7', settings: expect.objectContaining({ paused: true }) },
+    ])
+    expect(marks()).toEqual([])
+    await persistKeys({ ...stores, publish }, [keyOf('9')], options)
+    expect(published).toHaveLength(2)
+  })
+
   test('the dirty mark of lost settings is removed and counted', async () => {
     const dropped: ProgressKey[][] = []
     const hot = {
@@ -120,10 +139,10 @@ describe('the persist step', () => {
         return stores.hot.dropDirty(keys)
       },
     }
-    expect((await persistKeys(hot, stores.records, [settings], options)).missing).toBe(1)
+    expect((await persistKeys({ hot, records: stores.records }, [settings], options)).missing).toBe(1)
     expect(dropped).toEqual([[settings]])
     stores.state.setPaused('7', true, NOW)
-    expect((await persistKeys(hot, stores.records, [settings], options)).missing).toBe(0)
+    expect((await persistKeys({ hot, records: stores.records }, [settings], options)).missing).toBe(0)
     expect(dropped).toHaveLength(1)
   })
 
@@ -153,7 +172,7 @@ describe('the persist step', () => {
     state.clear('7', 1, NOW + 1)
     state.put({ ...keyOf('2'), record: recordAt(NOW + 2), decisive: true }, { now: NOW + 2, timelineCap: 10 })
     const hot = openModelHotStore(state, openGate)
-    const report = await persistKeys(hot, stores.records, [keyOf('1'), keyOf('2')], options)
+    const report = await persistKeys({ hot, records: stores.records }, [keyOf('1'), keyOf('2')], options)
     expect(report).toEqual({ keys: 2, rows: 1, missing: 1, settings: 0, purged: 0 })
     expect(state.listDirty([0, 1, 2, 3], NOW + 10, 10)).toEqual([settings])
   })

@@ -75,7 +75,7 @@ describe('the history service', () => {
   })
   const flushedKeys = () => flushed.flatMap(({ region, keys }) => keys.map((key) => ({ region, key })))
   async function persist(keys: readonly ProgressKey[] = state.listDirty([0, 1, 2, 3], Number.MAX_SAFE_INTEGER, 100)): Promise<void> {
-    await persistKeys(hot, records, keys, { timelineCap: CAP, purgeRowsMax: 100 })
+    await persistKeys({ hot, records }, keys, { timelineCap: CAP, purgeRowsMax: 100 })
   }
   /** Subject 'old' is in the record store only, because six newer subjects followed it. */
   async function trimOld(service: ReturnType<typeof serve>['service']): Promise<void> {

@@ -30,7 +30,7 @@ describe('a page of the timeline', () => {
   const keyOf = (n: number) => ({ viewer: '7', business: 1, oid: String(n) })
   async function persist(): Promise<void> {
     const keys = stores.state.listDirty([3], Number.MAX_SAFE_INTEGER, 1_000).filter((key) => key.business !== 0)
-    await persistKeys(stores.hot, stores.records, keys, { timelineCap: CAP, purgeRowsMax: 100 })
+    await persistKeys(stores, keys, { timelineCap: CAP, purgeRowsMax: 100 })
   }
   /** Reports and persists subjects 1 to `last`. The hot store keeps the newest five. */
   async function fill(last: number): Promise<void> {
