@@ -14,7 +14,7 @@ import { until } from '../../harness/until.ts'
 const servers = await Promise.all([service('redis'), service('kafka'), service('mariadb')])
 const silent = { debug() {}, info() {}, warn() {}, error() {} }
 const REPORT =
-  'mutation ($id: ID!, $position: Milliseconds!) { reportProgress(input: { business: "video", id: $id, position: $position }) { outcome } }'
+  'mutation ($id: ID!, $position: Float!) { reportProgress(input: { business: "video", id: $id, position: $position }) { outcome } }'
 const VIEWER = '77'
 
 describe.skipIf(servers.includes(undefined))('the topic of progress', () => {
