@@ -4,9 +4,8 @@
  * no fixed order: of two events of one key, the one with the higher version is newer. What is persisted while the log is down has no event.
  * It is counted, and `tidemark export --since` has it.
  */
-import type { ProgressRow, ViewerId, ViewerSettings } from '../../../core/domain.ts'
-
-export type SettingsRow = { viewer: ViewerId; settings: ViewerSettings }
+import type { ProgressRow } from '../../../core/domain.ts'
+import type { SettingsRow } from './record-store.ts'
 
 /** `key` and `record` of a progress record, or the settings of a viewer. */
 export type ProgressEvent = ProgressRow | SettingsRow
