@@ -1,46 +1,44 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { claimedDay, dateOf, dayOf, isTimeZone, utcDayOf } from '../../core/days.ts'
+import { changesOf, localDateOf, midnightBefore, nextMidnight, offsetOf, TZ_ZONES } from '../support/time-zones.ts'
 
 const MINUTE = 60_000
 const HOUR = 60 * MINUTE
 const DAY = 24 * HOUR
-const ZONES = [...Intl.supportedValuesOf('timeZone'), 'UTC', '+09:00', '-03:30']
+const ZONES = [...TZ_ZONES, 'UTC', '+09:00', '-03:30']
 
-const offsets = new Map<string, Intl.DateTimeFormat>()
-
-/** Another way to the same day: the offset from UTC, in milliseconds. */
-function offsetOf(timeZone: string, time: number): number {
-  let format = offsets.get(timeZone)
-  if (format === undefined) {
-    format = new Intl.DateTimeFormat('en-US', { timeZone, timeZoneName: 'longOffset' })
-    offsets.set(timeZone, format)
-  }
-  const text = format.formatToParts(time).find(({ type }) => type === 'timeZoneName')?.value ?? ''
-  const [, sign, hours = '0', minutes = '0', seconds = '0'] = /^GMT(?:([+-])(\d+):(\d+)(?::(\d+))?)?$/.exec(text) ?? []
-  return (sign === '-' ? -1 : 1) * (Number(hours) * HOUR + Number(minutes) * MINUTE + Number(seconds) * 1_000)
-}
+/** Another way to the same day. */
 const expectedDay = (timeZone: string, time: number): number => Math.floor((time + offsetOf(timeZone, time)) / DAY)
-
-/** The moments from which a zone has another offset, between two moments. Changes that cancel each other within three weeks are not found. */
-function changesOf(timeZone: string, from: number, to: number): number[] {
-  const found: number[] = []
-  for (let at = from; at < to; at += 21 * DAY) {
-    let [low, high] = [at, Math.min(at + 21 * DAY, to)]
-    if (offsetOf(timeZone, low) === offsetOf(timeZone, high)) continue
-    const before = offsetOf(timeZone, low)
-    while (high - low > 1_000) {
-      const middle = Math.floor((low + high) / 2_000) * 1_000
-      if (offsetOf(timeZone, middle) === before) low = middle
-      else high = middle
-    }
-    found.push(high)
-  }
-  return found
-}
 
 const YEAR = [Date.UTC(2026, 0, 1), Date.UTC(2027, 0, 1)] as const
 const CHANGES = ZONES.map((timeZone) => ({ timeZone, changes: changesOf(timeZone, ...YEAR) }))
+
+const localHourBefore = (timeZone: string, change: number): number =>
+  ((((change + offsetOf(timeZone, change - 1_000)) % DAY) + DAY) % DAY) / HOUR
+
+/** The day of a change of the clocks has its edges at midnight, and is longer or shorter by the change. */
+function expectChange(timeZone: string, change: number): void {
+  for (let at = change - 2 * HOUR; at <= change + 2 * HOUR; at += 7 * MINUTE + 1)
+    expect([timeZone, at, dayOf(timeZone, at)]).toEqual([timeZone, at, expectedDay(timeZone, at)])
+  const [before, after] = [offsetOf(timeZone, change - 1_000), offsetOf(timeZone, change)]
+  if (isAcrossMidnight(timeZone, change)) return
+  const [begin, end] = [midnightBefore(timeZone, change), nextMidnight(timeZone, change)]
+  const day = dayOf(timeZone, change)
+  const edges = [begin - 1, begin, end - 1, end].map((at) => dayOf(timeZone, at) - day)
+  expect([timeZone, change, ...edges]).toEqual([timeZone, change, -1, 0, 0, 1])
+  // A gap of the clocks may begin before midnight, as in Nuuk, where 23:00 becomes 00:00. Then it shortens the day before.
+  const missedBefore = begin === change && after > before ? day * DAY - (change + before) : 0
+  expect([timeZone, change, end - begin]).toEqual([timeZone, change, DAY - (after - before - missedBefore)])
+  if (missedBefore > 0)
+    expect([timeZone, change, begin - midnightBefore(timeZone, begin - 1_000)]).toEqual([timeZone, change, DAY - missedBefore])
+}
+
+/** A date is skipped, or the old one returns. Both have tests of their own. */
+function isAcrossMidnight(timeZone: string, change: number): boolean {
+  const rise = expectedDay(timeZone, change) - expectedDay(timeZone, change - 1_000)
+  return rise < 0 || rise > 1
+}
 
 describe('days of time zones', () => {
   test('a day is the date of its zone, for every zone of the tz database and any time since 1973', () => {
@@ -49,32 +47,51 @@ describe('days of time zones', () => {
       fc.property(fc.constantFrom(...ZONES), time, (timeZone, at) => {
         const day = dayOf(timeZone, at)
         expect(day).toBe(expectedDay(timeZone, at))
-        expect(dateOf(day)).toBe(new Date(at).toLocaleDateString('sv-SE', { timeZone }))
+        expect(dateOf(day)).toBe(localDateOf(timeZone, at))
         expect(Math.abs(day - utcDayOf(at))).toBeLessThanOrEqual(1)
       }),
       { numRuns: 3_000 },
     )
   })
 
-  test('both changes of the clocks of a year are found, in more than 100 zones', () => {
-    expect(CHANGES.filter(({ changes }) => changes.length === 2).length).toBeGreaterThan(100)
+  test('the number rises by one at midnights all over the year, in every zone, and not within 12 hours around them', () => {
+    for (const timeZone of ZONES) {
+      const day = dayOf(timeZone, YEAR[0])
+      let midnight = nextMidnight(timeZone, YEAR[0])
+      // Three days in a row, then a leap to the next three: weekdays and months differ from zone to zone.
+      for (let leap = 0, found = 1; leap < 12; leap++, midnight = nextMidnight(timeZone, midnight + (20 + (found % 9)) * DAY)) {
+        for (let inRow = 0; inRow < 3; inRow++, midnight = nextMidnight(timeZone, midnight)) {
+          found = dayOf(timeZone, midnight)
+          const day = utcDayOf(Date.parse(localDateOf(timeZone, midnight)))
+          const around = [midnight - 12 * HOUR, midnight - 1, midnight, midnight + 999, midnight + 12 * HOUR]
+          expect([timeZone, midnight, ...around.map((at) => dayOf(timeZone, at) - day)]).toEqual([timeZone, midnight, -1, -1, 0, 0, 0])
+        }
+      }
+      expect(dayOf(timeZone, YEAR[1]) - day).toBe(365)
+    }
   })
 
-  test('days begin and end at midnight and last about 24 hours when the clocks change, in every zone', () => {
+  test('both changes of the clocks of a year are found, in more than 100 zones, some of them at midnight', () => {
+    expect(CHANGES.filter(({ changes }) => changes.length === 2).length).toBeGreaterThan(100)
+    const midnight = ({ timeZone, changes }: (typeof CHANGES)[number]) => changes.some((at) => localHourBefore(timeZone, at) === 0)
+    expect(CHANGES.filter(midnight).map(({ timeZone }) => timeZone)).toEqual(
+      expect.arrayContaining(['Africa/Cairo', 'America/Havana', 'America/Santiago', 'Asia/Beirut']),
+    )
+  })
+
+  test('days begin and end at midnight and have 23 or 25 hours when the clocks change by one, in every zone', () => {
     for (const { timeZone, changes } of CHANGES) {
-      for (const change of changes) {
-        const day = dayOf(timeZone, change)
-        // In Greenland, 23:00 becomes 00:00.
-        const begin = dayOf(timeZone, change - 1) < day ? change : day * DAY - offsetOf(timeZone, change - 1_000)
-        const end = (day + 1) * DAY - offsetOf(timeZone, change)
-        const edges = [begin - 1, begin, end - 1, end].map((at) => dayOf(timeZone, at) - day)
-        expect([timeZone, change, ...edges]).toEqual([timeZone, change, -1, 0, 0, 1])
-        // Two hours at Troll in the Antarctic, an hour or less elsewhere.
-        expect(Math.abs(end - begin - DAY)).toBeLessThanOrEqual(timeZone === 'Antarctica/Troll' ? 2 * HOUR : HOUR)
-        for (let at = change - 2 * HOUR; at <= change + 2 * HOUR; at += 7 * MINUTE + 1)
-          expect([timeZone, at, dayOf(timeZone, at)]).toEqual([timeZone, at, expectedDay(timeZone, at)])
-      }
+      for (const change of changes) expectChange(timeZone, change)
     }
+  })
+
+  test('days do so in any year since 1973', () => {
+    fc.assert(
+      fc.property(fc.constantFrom(...TZ_ZONES), fc.integer({ min: 1973, max: 2037 }), (timeZone, year) => {
+        for (const change of changesOf(timeZone, Date.UTC(year, 0, 1), Date.UTC(year + 1, 0, 1))) expectChange(timeZone, change)
+      }),
+      { numRuns: 400 },
+    )
   })
 
   test('the answer does not depend on the calls before', () => {
@@ -100,9 +117,18 @@ describe('days of time zones', () => {
     expect([begin - 1, begin, end - 1, end].map((at) => dayOf(timeZone, at) - day)).toEqual([-1, 0, 0, 1])
   })
 
-  test('a date that a zone skipped is no day: Samoa had no December 30, 2011', () => {
-    const midnight = Date.parse('2011-12-30T10:00:00Z')
-    expect([midnight - 1, midnight].map((at) => dateOf(dayOf('Pacific/Apia', at)))).toEqual(['2011-12-29', '2011-12-31'])
+  test.each([
+    ['Pacific/Apia', '2011-12-30'],
+    ['Pacific/Fakaofo', '2011-12-30'],
+    ['Pacific/Kiritimati', '1994-12-31'],
+    ['Pacific/Kwajalein', '1993-08-21'],
+  ])('a date that a zone skipped is no day: %s had no %s', (timeZone, skipped) => {
+    const noon = Date.parse(skipped) - HOUR
+    const before = dayOf(timeZone, noon)
+    const midnight = nextMidnight(timeZone, noon)
+    const around = [midnight - 24 * HOUR, midnight - 1, midnight, midnight + 24 * HOUR - 1].map((at) => dayOf(timeZone, at) - before)
+    expect(dateOf(before + 1)).toBe(skipped)
+    expect(around).toEqual([0, 0, 2, 2])
   })
 
   test('where clocks go back across midnight, the old day returns, as in St. John’s in 2009', () => {
