@@ -4,7 +4,7 @@
  */
 import type { Clock } from '../core/clock.ts'
 import type { CacheLayout } from '../config/cache.ts'
-import { makeSieveCache } from '../core/sieve/sieve.ts'
+import { makeResizableCache } from '../core/sieve/resizable.ts'
 import type { Held, NodeClient } from './node-client.ts'
 import type { Stamped } from './tiered-cache.ts'
 
@@ -12,12 +12,13 @@ import type { Stamped } from './tiered-cache.ts'
 export const ENTRY_BYTES = 256
 
 export type MemoryNodeOptions = {
-  /** Minimum 65536. */
+  /** Minimum 65536. Read at each use. */
   bytesMax: number
 }
 
-export function makeMemoryNode(clock: Clock, { bytesMax }: MemoryNodeOptions): NodeClient & { bytes(): number } {
-  const cache = makeSieveCache<Held>(clock, { entriesMax: Math.ceil(bytesMax / ENTRY_BYTES), bytesMax })
+export function makeMemoryNode(clock: Clock, options: MemoryNodeOptions): NodeClient & { bytes(): number } {
+  const entriesOf = (bytesMax: number): number => Math.ceil(bytesMax / ENTRY_BYTES)
+  const cache = makeResizableCache<Held>(clock, () => options.bytesMax, entriesOf)
   let state = 0
 
   function store(key: string, { value, version }: Stamped, endsAt: number): boolean {

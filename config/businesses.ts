@@ -59,6 +59,11 @@ export function followed<T, R>(read: () => T, make: (value: T) => R): () => R {
   }
 }
 
+/** The settings of the businesses that are in the graph. Another value than these needs no new graph. */
+export function graphOf(businesses: readonly BusinessConfig[]): unknown {
+  return businesses.map(({ number, name, entity, thumbup: { enabled, deleted } }) => ({ number, name, entity, enabled, deleted }))
+}
+
 /** A business that is not enabled takes no writes. Throws BUSINESS_DISABLED. */
 export function requireEnabled<B extends Pick<HistoryBusiness, 'name' | 'enabled'>>(business: B): B {
   if (business.enabled !== false) return business

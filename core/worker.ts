@@ -67,9 +67,10 @@ export function makeWorker(clock: Clock, round: Round, nextMs: () => number | un
   }
 }
 
-/** A worker with a round every so many milliseconds, the first one after that time. */
-export function startWorker(clock: Clock, everyMs: number, round: Round, onError: (error: unknown) => void): Worker {
-  const worker = makeWorker(clock, round, () => everyMs, onError)
-  worker.plan(everyMs)
+/** A worker with a round every so many milliseconds, the first one after that time. `everyMs`: also a function, asked after each round. */
+export function startWorker(clock: Clock, everyMs: number | (() => number), round: Round, onError: (error: unknown) => void): Worker {
+  const nextMs = typeof everyMs === 'function' ? everyMs : () => everyMs
+  const worker = makeWorker(clock, round, nextMs, onError)
+  worker.plan(nextMs())
   return worker
 }

@@ -50,8 +50,12 @@ export function makeCountReads(
         cache.putCounts(subjects.map((subject, index) => ({ ...subject, counts: counts[index] as SubjectCounts }))),
     },
     {
-      hotTtlMs: options.hotTtlMs,
-      bytesMax: options.hotBytesMax,
+      get hotTtlMs() {
+        return options.hotTtlMs
+      },
+      get bytesMax() {
+        return options.hotBytesMax
+      },
       isHot: (text) => hotKeys.add(text) || options.isCacheDown(),
       textOf: subjectText,
       isSame: (kept, read) => kept.likes === read.likes && kept.dislikes === read.dislikes,

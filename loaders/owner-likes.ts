@@ -32,8 +32,12 @@ export function makeOwnerReads(
         cache.putOwnerSums(owners.map(({ business, owner }, index) => ({ business, owner, ...pickSum(sums[index] as Sum) }))),
     },
     {
-      hotTtlMs: options.hotTtlMs,
-      bytesMax: options.hotBytesMax,
+      get hotTtlMs() {
+        return options.hotTtlMs
+      },
+      get bytesMax() {
+        return options.hotBytesMax
+      },
       isHot: options.isCacheDown,
       textOf: ownerText,
       isSame: (kept, read) => kept.likes === read.likes,

@@ -21,6 +21,9 @@ export type AggregatorOptions = {
   heldMax: number
 }
 
+/** The settings of a section that are these options. */
+export const AGGREGATOR_SETTINGS = { keysMax: 'flushKeysMax', ageMaxMs: 'flushAgeMaxMs', heldMax: 'aggregatorKeysMax' } as const
+
 export type RegionKeys = { region: number; keys: readonly FlushedKey[] }
 
 export type AggregatorFigures = {
@@ -49,6 +52,7 @@ export function makeAggregator(clock: Clock, flush: (regions: readonly RegionKey
   const regions = new Map<number, Held>()
   const figures: AggregatorFigures = { added: 0, flushed: 0, dropped: 0, held: 0 }
   let timer: Timer | undefined
+  let plannedMs = options.ageMaxMs
 
   function add(region: number, key: FlushedKey): void {
     figures.added++
@@ -69,7 +73,18 @@ export function makeAggregator(clock: Clock, flush: (regions: readonly RegionKey
     held.keys.set(text, key)
     figures.held++
     if (held.keys.size >= options.keysMax) flush([take(region, held)])
-    else timer ??= clock.after(options.ageMaxMs, flushAged)
+    else plan()
+  }
+
+  function plan(): void {
+    if (timer !== undefined && plannedMs !== options.ageMaxMs) {
+      timer.cancel()
+      timer = undefined
+    }
+    if (timer !== undefined) return
+    plannedMs = options.ageMaxMs
+    const oldest = regions.values().next().value
+    if (oldest !== undefined) timer = clock.after(Math.max(0, oldest.since + plannedMs - clock.now()), flushAged)
   }
 
   function take(region: number, held: Held): RegionKeys {
@@ -87,8 +102,7 @@ export function makeAggregator(clock: Clock, flush: (regions: readonly RegionKey
       if (held.since + options.ageMaxMs > now) break
       aged.push(take(region, held))
     }
-    const oldest = regions.values().next().value
-    if (oldest !== undefined) timer = clock.after(oldest.since + options.ageMaxMs - now, flushAged)
+    plan()
     if (aged.length > 0) flush(aged)
   }
 

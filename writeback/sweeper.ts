@@ -3,6 +3,7 @@
  * was down, or the aggregator was full. The sweeper runs in the job that owns the regions, with the persist step of the flushes. No
  * acknowledged write therefore depends on a process staying alive. Each round also sends claimed rewards that never reached the log.
  */
+import { liveSettings } from '../config/live/live-view.ts'
 import type { Clock } from '../core/clock.ts'
 import type { ProgressKey } from '../core/domain.ts'
 import type { PendingRewards } from './rewards.ts'
@@ -16,6 +17,11 @@ export type SweeperOptions = {
   everyMs: number
   /** Keys per persist step. */
   keysMax: number
+}
+
+/** The options of a sweeper from the settings of a job, which may change while it runs. */
+export function sweepingBy(settings: { sweepAfterMs: number; sweepEveryMs: number; persistKeysMax: number }): SweeperOptions {
+  return liveSettings(() => settings, { afterMs: 'sweepAfterMs', everyMs: 'sweepEveryMs', keysMax: 'persistKeysMax' })
 }
 
 export type SweepReport = { keys: number; rewards: number }
@@ -77,7 +83,12 @@ export function makeSweeper(
   return {
     sweep,
     start(onRound, onError) {
-      worker = startWorker(clock, options.everyMs, async () => onRound(await sweep()), onError)
+      worker = startWorker(
+        clock,
+        () => options.everyMs,
+        async () => onRound(await sweep()),
+        onError,
+      )
     },
     async stop() {
       stopped = true

@@ -28,7 +28,10 @@ export type Windows = {
   stop(): Promise<void>
 }
 
-type Open = { batches: WindowBatch[]; keys: number; closed: PromiseWithResolvers<void>; timer: Timer | undefined }
+type Open = { since: number; batches: WindowBatch[]; keys: number; closed: PromiseWithResolvers<void>; timer: Timer | undefined }
+
+/** An open window looks this often whether `windowMs` changed. */
+const LOOK_MS = 1_000
 
 export function makeWindows(
   clock: Clock,
@@ -49,9 +52,15 @@ export function makeWindows(
   }
 
   function begin(): Open {
-    const window: Open = { batches: [], keys: 0, closed: Promise.withResolvers(), timer: undefined }
-    if (options.windowMs > 0) window.timer = clock.after(options.windowMs, () => close(window))
+    const window: Open = { since: clock.now(), batches: [], keys: 0, closed: Promise.withResolvers(), timer: undefined }
+    if (options.windowMs > 0) closeInTime(window)
     return window
+  }
+
+  function closeInTime(window: Open): void {
+    const leftMs = window.since + options.windowMs - clock.now()
+    if (leftMs <= 0) return close(window)
+    window.timer = clock.after(Math.min(leftMs, LOOK_MS), () => closeInTime(window))
   }
 
   function close(window: Open): void {

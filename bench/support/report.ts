@@ -17,7 +17,7 @@ export type BenchOptions = {
   quick: boolean
   /** Recorded interactions to replay, if given. */
   file?: string | undefined
-  /** For `abuse`: runs only attacks with this in their titles. For `plays-at-once` and `upgrade`: a shape. */
+  /** For `abuse`: runs only attacks with this in their titles. For `plays-at-once`, `upgrade` and `live`: a shape. */
   only?: string | undefined
   /** For `abuse`: minutes of attacks in all. */
   minutes?: number | undefined

@@ -7,7 +7,7 @@ import { stringify } from 'yaml'
 import { leavesOf, type LiveVersion } from '../../config/live/live.ts'
 import { isPlainObject } from '../../config/merge.ts'
 import { isSecret } from '../../config/mistakes.ts'
-import { TidemarkError } from '../../core/errors.ts'
+import { isTidemarkError, TidemarkError } from '../../core/errors.ts'
 import type { StoredVersion, Versioned } from '../../core/live-value.ts'
 import { checkDocument, readLiveVersion, sourceOf, withLiveSource } from '../process/live-config.ts'
 import { readYamlFile } from '../process/live-file.ts'
@@ -78,7 +78,25 @@ async function readCurrent(settings: Settings): Promise<Versioned<LiveVersion>> 
   const { kind } = sourceOf(settings.config)
   // Throws its sentence for a source that cannot be changed.
   if (kind === 'file' || kind === 'off') await withLiveSource(settings, () => Promise.resolve())
-  return readLiveVersion(settings)
+  try {
+    return await readLiveVersion(settings)
+  } catch (error) {
+    if (!isTidemarkError(error) || error.code !== 'CONFIG_INVALID') throw error
+    return lastValid(settings)
+  }
+}
+
+/** The newest version is not valid, so processes run the one before. The next version replaces the newest one. */
+async function lastValid(settings: Settings): Promise<Versioned<LiveVersion>> {
+  const versions = await withLiveSource(settings, (source) => source.history())
+  for (const { version, value } of versions) {
+    try {
+      return { value: checkDocument(settings, value, settings.config, `version ${version}`), version: versions[0]?.version ?? 0 }
+    } catch (error) {
+      if (!isTidemarkError(error)) throw error
+    }
+  }
+  return { value: { document: {}, config: settings.config }, version: versions[0]?.version ?? 0 }
 }
 
 async function change(

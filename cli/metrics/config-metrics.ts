@@ -8,6 +8,8 @@ export function addConfigMetrics(registry: Registry, status: () => LiveStatus): 
     help: 'The live version that a process runs, with a hash of its settings. 0: none. Processes with equal hashes run equal settings.',
     labelNames: ['hash'],
     registers: [registry],
+    // Workers share one text of metrics. It has the oldest version of each hash.
+    aggregator: 'min',
     collect() {
       const { version, hash } = status()
       this.reset()
@@ -18,6 +20,7 @@ export function addConfigMetrics(registry: Registry, status: () => LiveStatus): 
     name: 'tidemark_config_refused',
     help: '1 while the newest live version is not valid for a process, cannot be read, or is not in use in each part: the log has the reason.',
     registers: [registry],
+    aggregator: 'max',
     collect() {
       this.set(status().problem === undefined ? 0 : 1)
     },

@@ -14,7 +14,7 @@ import type { Clock } from '../../core/clock.ts'
 import { TidemarkError } from '../../core/errors.ts'
 import { followSource, VERSIONS_KEPT, type LiveSource, type LiveValue, type StoredVersion, type Versioned } from '../../core/live-value.ts'
 
-const POLL_MS = 500
+const POLL_MS = 250
 
 type Stored = { at: number; value: unknown; note?: string | undefined }
 

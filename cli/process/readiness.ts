@@ -5,7 +5,7 @@
  *   degraded service into an outage.
  * - Without both hot store and record store nothing can be read, and the process is not ready.
  * - Stores of a business are listed, but never make a process unready: all other businesses are served.
- * - Any client may ask at any rate, so all requests of a second share one check.
+ * - Any client may ask at any rate, so all requests of a second share one check of the stores. The live version is that of the moment.
  * - A store is reported as "ok", or with a code and a public message, never with an address or the words of a driver. The breaker logs the
  *   reason once, and `tidemark doctor` prints it on demand.
  */
@@ -48,12 +48,13 @@ export function makeReadiness(stores: AskedStores, clock: Clock, businesses: Nam
   return () => {
     const now = clock.now()
     // A clock that was set back must not keep an old answer.
-    if (last !== undefined && (last.isUnderWay || Math.abs(now - last.began) < GOOD_FOR_MS)) return last.found
-    const look = { began: now, found: readiness(stores, clock, businesses), isUnderWay: true }
-    const ended = (): void => void (look.isUnderWay = false)
-    look.found.then(ended, ended)
-    last = look
-    return look.found
+    if (last === undefined || (!last.isUnderWay && Math.abs(now - last.began) >= GOOD_FOR_MS)) {
+      const look = { began: now, found: readiness(stores, clock, businesses), isUnderWay: true }
+      const ended = (): void => void (look.isUnderWay = false)
+      look.found.then(ended, ended)
+      last = look
+    }
+    return last.found.then((found) => ({ ...found, ...configOf(stores) }))
   }
 }
 
@@ -76,7 +77,6 @@ async function readiness(stores: AskedStores, clock: Clock, businesses: Named): 
     ...(tenants.length > 0 && { tenants: Object.fromEntries(tenants) }),
     ...writesOf(stores),
     ...(warnings.length > 0 && { warnings }),
-    ...configOf(stores),
   }
 }
 

@@ -3,7 +3,7 @@ import cluster from 'node:cluster'
 import type { GraphQLSchema } from 'graphql'
 import type { Logger } from 'pino'
 import { sleep, systemClock } from '../../core/clock.ts'
-import { followed } from '../../config/businesses.ts'
+import { followed, graphOf } from '../../config/businesses.ts'
 import type { Config } from '../../config/config.ts'
 import { liveView } from '../../config/live/live-view.ts'
 import type { Degraded } from '../../core/outage/degraded.ts'
@@ -116,7 +116,7 @@ export async function serve({ subgraphs, ...parts }: Opened, { metricsOfAll, con
     () => new Map(subgraphs.map((each) => [each.name, publishedSdl(each, server)])),
   )
   const unfollow = parts.live.onChange(
-    ({ businesses }) => businesses,
+    ({ businesses }) => graphOf(businesses),
     () => void reloadGraph(),
   )
 

@@ -4,6 +4,7 @@ import type { Logger } from 'pino'
 import type { Degraded } from '../../core/outage/degraded.ts'
 import { makeJudge } from '../../gateway/limits/judge.ts'
 import type { RequestContext } from '../../gateway/operation/prepared-operation.ts'
+import { graphOf } from '../../config/businesses.ts'
 import type { Config } from '../../config/config.ts'
 import { systemClock, type Clock, type Timer } from '../../core/clock.ts'
 import { makeWorker } from '../../core/worker.ts'
@@ -64,7 +65,7 @@ export async function serveAlone(served: ServedSubgraph, parts: FrontParts): Pro
     (err) => log.error({ err }, 'the schema could not be replaced'),
   )
   const unfollow = live.onChange(
-    ({ businesses }) => businesses,
+    ({ businesses }) => graphOf(businesses),
     () => void replacing.wake(),
   )
 

@@ -7,6 +7,7 @@ import { makeMemcachedClient } from '../../cache/memcached/client.ts'
 import type { TieredCache } from '../../cache/tiered-cache.ts'
 import { makeTieredCache } from '../../cache/tiers.ts'
 import type { CacheLayout } from '../../config/cache.ts'
+import { liveSettings } from '../../config/live/live-view.ts'
 import type { Clock } from '../../core/clock.ts'
 import type { LiveValue } from '../../core/live-value.ts'
 import { systemRandom } from '../../core/random.ts'
@@ -19,10 +20,11 @@ const PREFIX = 'tm'
 
 export function openFeedCache(live: LiveConfig, clock: Clock, logger: Pick<StoreLogger, 'info' | 'warn'>): TieredCache {
   const { config } = live
-  const { ttlMs, memoryBytesMax } = config.cache
+  const { ttlMs } = config.cache
+  const memory = liveSettings(() => config.cache, { bytesMax: 'memoryBytesMax' })
   const prefix = `${config.stores.redis?.prefix ?? PREFIX}:`
   const connect = (address: string) =>
-    address === MEMORY ? makeMemoryNode(clock, { bytesMax: memoryBytesMax }) : makeMemcachedClient(clock, address, { prefix })
+    address === MEMORY ? makeMemoryNode(clock, memory) : makeMemcachedClient(clock, address, { prefix })
   const notices = {
     down: (address: string, reason: unknown): void => logger.warn({ err: reason, address }, 'a node of the cache does not answer'),
     up: (address: string): void => logger.info({ address }, 'a node of the cache answers again'),

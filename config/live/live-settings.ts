@@ -15,7 +15,20 @@ export const liveSchema = z
   .strict()
 
 /** Paths of the settings, without places in lists. A path stands for all settings below it. */
-const LIVE = ['businesses', 'limits', 'cache.layout']
+const LIVE = [
+  'businesses',
+  'limits',
+  ...['layout', 'memoryBytesMax'].map((key) => `cache.${key}`),
+  ...['cacheBytesMax', 'cacheTtlMs'].map((key) => `existence.${key}`),
+  // Flushes, windows and sweeps have the same names in each section.
+  ...['history', 'thumbup', 'feed'].flatMap((section) =>
+    ['flushAgeMaxMs', 'flushKeysMax', 'aggregatorKeysMax', 'persistKeysMax', 'sweepAfterMs', 'sweepEveryMs'].map(
+      (key) => `${section}.${key}`,
+    ),
+  ),
+  ...['windowMs', 'windowKeysMax', 'hotTtlMs', 'hotBytesMax'].map((key) => `thumbup.${key}`),
+  'feed.countsWindowMs',
+]
 
 /** Settings below these paths that need a restart all the same. */
 const NOT_LIVE = ['businesses.counters', 'businesses.thumbup.stores', 'businesses.thumbup.deleted']

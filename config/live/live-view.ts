@@ -9,3 +9,19 @@ export function liveView<T extends object>(read: () => T): T {
   }
   return view as T
 }
+
+/** The properties of both. They stay live; a spread would read them once. */
+export function withLive<T extends object, More extends object>(view: T, more: More): T & More {
+  const descriptors = { ...Object.getOwnPropertyDescriptors(view), ...Object.getOwnPropertyDescriptors(more) }
+  return Object.defineProperties({}, descriptors) as T & More
+}
+
+/** As `liveView`, with other names: `{ keysMax: 'flushKeysMax' }` has the setting `flushKeysMax` of the moment as `keysMax`. */
+export function liveSettings<T extends object, Names extends Readonly<Record<string, keyof T>>>(
+  read: () => T,
+  names: Names,
+): { readonly [Name in keyof Names]: T[Names[Name]] } {
+  const view = {}
+  for (const [name, key] of Object.entries(names)) Object.defineProperty(view, name, { enumerable: true, get: () => read()[key] })
+  return view as { readonly [Name in keyof Names]: T[Names[Name]] }
+}

@@ -75,8 +75,9 @@ export function makeCachedLookup<K, V extends Cacheable>(
   clock: Clock,
   cache: LocalCache<CachedLoad<V>>,
   load: (keys: readonly K[]) => Promise<readonly V[]>,
-  { ttlMs, isHot, textOf, bytesOf, isSame = Object.is, keepCold = true }: CachedLookupOptions<K, V>,
+  options: CachedLookupOptions<K, V>,
 ): CachedLookup<K, V> {
+  const { isHot, textOf, bytesOf, isSame = Object.is, keepCold = true } = options
   const { latest, note, noteAll, hasChanged } = makeChanges()
   const fill = makeCacheFill(cache, bytesOf, isSame)
   const flights = new Map<string, Flight<V>>()
@@ -128,7 +129,7 @@ export function makeCachedLookup<K, V extends Cacheable>(
     const number = ++loads
     const begunAt = clock.now()
     const values = callLoad(wanted.keys).then((answers) => {
-      const freshMs = Math.max(0, ttlMs - Math.max(0, clock.now() - begunAt))
+      const freshMs = Math.max(0, options.ttlMs - Math.max(0, clock.now() - begunAt))
       wanted.texts.forEach((text, row) => {
         const isHotKey = wanted.hot[row] === true
         if ((isHotKey || keepCold) && !hasChanged(text, wanted.since)) fill(text, isHotKey, answers[row] as V, number, begunAt, freshMs)

@@ -12,7 +12,7 @@ import type { Clock } from '../../core/clock.ts'
 import type { CachedLoad } from './cache-fill.ts'
 import { makeCachedLookup, type CachedLookupFigures } from './cached.ts'
 import type { LocalCacheFigures } from '../../core/sieve/local-cache.ts'
-import { makeSieveCache } from '../../core/sieve/sieve.ts'
+import { makeResizableCache } from '../../core/sieve/resizable.ts'
 import { makeSharedLookup } from './shared.ts'
 
 /** The rungs below this process's own cache. */
@@ -72,16 +72,20 @@ const NOTHING_MISSING: readonly StoreName[] = []
 export function makeLadder<K, V extends { version: number }>(
   clock: Clock,
   { getCached, getStored, putCached }: LadderStores<K, V>,
-  { hotTtlMs, bytesMax, isHot, textOf, isSame }: LadderOptions<K, V>,
+  options: LadderOptions<K, V>,
 ): Ladder<K, V> {
-  const entriesMax = Math.max(16, Math.floor(bytesMax / 2 / BYTES_PER_ENTRY))
-  const local = makeSieveCache<CachedLoad<Found<V>>>(clock, { entriesMax, bytesMax: bytesMax / 2 })
+  const { isHot, textOf, isSame } = options
+  const half = (): number => options.bytesMax / 2
+  const entriesOf = (bytes: number): number => Math.max(16, Math.floor(bytes / BYTES_PER_ENTRY))
+  const local = makeResizableCache<CachedLoad<Found<V>>>(clock, half, entriesOf)
   /** Invalidation removes the value from the lookup. The newer learnt value is here. */
-  const learnt = makeSieveCache<V>(clock, { entriesMax, bytesMax: bytesMax / 2 })
+  const learnt = makeResizableCache<V>(clock, half, entriesOf)
   const figures = { fromRecords: 0, lastKnown: 0 }
   const fromRecords = makeSharedLookup<K, V>(reload, textOf)
   const lookup = makeCachedLookup<K, Found<V>>(clock, local, load, {
-    ttlMs: hotTtlMs,
+    get ttlMs() {
+      return options.hotTtlMs
+    },
     isHot,
     textOf,
     bytesOf: () => BYTES_PER_VALUE,

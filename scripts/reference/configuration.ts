@@ -1,6 +1,7 @@
 /** docs/reference/configuration.md: every setting of the configuration schema, with its variable and its flag. */
 import type { ZodTypeAny } from 'zod'
 import { stringify } from 'yaml'
+import { isLive } from '../../config/live/live-settings.ts'
 import { anchorOf } from '../document-links.ts'
 import { cell, code, codes, page, prose, refuseUnused, sentence, table, type Page } from './page.ts'
 import { readSettings, type Section, type Setting } from './settings.ts'
@@ -74,6 +75,7 @@ const SECTIONS: Readonly<Record<string, Introduction>> = {
 const INTRODUCTION = [
   'This page lists every setting of `tidemark.yaml`. [Configuration](../operating/configuration.md) explains where settings come from and which source wins.',
   'Numbers are whole unless the page says *decimal*. A setting with the default – is off, or its meaning names the default. A key or a password may be `{file: path}`, with the path of a file that contains it. An unknown setting stops the start.',
+  'A setting that is marked *live* [changes while processes run](../operating/live-configuration.md). A change of any other setting needs a restart.',
 ]
 
 /** Defaults beyond this length stand below their table. */
@@ -141,8 +143,21 @@ function settingRow(setting: Setting, first: ReadonlyMap<ZodTypeAny, Section>, o
   return [
     code(setting.path),
     shown.length > DEFAULT_MAX ? 'below' : shown,
-    cell([prose(sentence(setting.meaning)), values.join(' or '), codes(otherWays.get(setting.path) ?? [])]),
+    cell([
+      prose(sentence(setting.meaning)),
+      values.join(' or '),
+      codes(otherWays.get(setting.path) ?? []),
+      isMarkedLive(setting) ? '*live*' : '',
+    ]),
   ]
+}
+
+/** Set by the first version with the business, and never changed. */
+const IDENTITY: ReadonlySet<string> = new Set(['number', 'name', 'entity'].map((key) => `businesses.${key}`))
+
+function isMarkedLive({ path, part }: Setting): boolean {
+  const plain = path.replaceAll('[]', '')
+  return part === undefined && isLive(plain) && !IDENTITY.has(plain)
 }
 
 function partLink(part: Section, first: ReadonlyMap<ZodTypeAny, Section>): string {

@@ -1,6 +1,7 @@
 /** The feed-existence subgraph, wired from the ports: schema object, service, and the parts that its job and its metrics need. */
 import type { GraphQLSchema } from 'graphql'
 import { makeBusinesses, type Businesses } from '../../config/businesses.ts'
+import { liveSettings, withLive } from '../../config/live/live-view.ts'
 import type { Config } from '../../config/config.ts'
 import type { Clock } from '../../core/clock.ts'
 import type { ViewerId } from '../../core/domain.ts'
@@ -211,14 +212,10 @@ function shareLoads(load: Parameters<SharedLookup>[0]): ReturnType<SharedLookup>
   return makeSharedLookup(load, (viewer: ViewerId) => viewer, { callsMax: LOADS_MAX, keysMax: LOADED_VIEWERS_MAX })
 }
 
-function cacheOptionsOf({ existence }: Config, legacy: LegacyPart | undefined): FilterCacheOptions {
-  return {
-    bytesMax: existence.cacheBytesMax,
-    ttlMs: existence.cacheTtlMs,
-    monthsBefore: existence.monthsBefore,
-    futureMaxMs: existence.futureMaxMs,
-    marks: legacy !== undefined,
-  }
+function cacheOptionsOf(config: Config, legacy: LegacyPart | undefined): FilterCacheOptions {
+  const { monthsBefore, futureMaxMs } = config.existence
+  const sizes = liveSettings(() => config.existence, { bytesMax: 'cacheBytesMax', ttlMs: 'cacheTtlMs' })
+  return withLive(sizes, { monthsBefore, futureMaxMs, marks: legacy !== undefined })
 }
 
 function legacyFiguresOf(legacy: LegacyPart | undefined, migration: Migration | undefined): LegacyFigures | undefined {

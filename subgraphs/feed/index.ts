@@ -6,6 +6,7 @@
 import { buildSubgraphSchema } from '@apollo/subgraph'
 import { parse, type GraphQLSchema } from 'graphql'
 import type { CacheFigures, TieredCache } from '../../cache/tiered-cache.ts'
+import { liveView, withLive } from '../../config/live/live-view.ts'
 import type { Config } from '../../config/config.ts'
 import { postBusinessOf, rememberMsOf } from '../../config/feed.ts'
 import type { Clock } from '../../core/clock.ts'
@@ -23,7 +24,7 @@ import { makeFollowLists, type GraphFigures } from './graph/follow-lists.ts'
 import { makeChangeFollows } from './graph/follows.ts'
 import { USERS } from './model/post-events.ts'
 import type { PostId } from './packed/post-id.ts'
-import { startFeedJob, type FeedJob } from './persist/job.ts'
+import { startFeedJob, type FeedJob, type FeedJobOptions } from './persist/job.ts'
 import { makeContents } from './read/contents.ts'
 import { makeFreshness, type Moment } from './read/freshness.ts'
 import { makePages } from './read/page.ts'
@@ -146,7 +147,7 @@ export function makeFeedSubgraph(
         { ...stores, service, follows: marks, persist: steps.persist, persistCounts: steps.counters.persist },
         { regions, keepMs: feed.keepMs },
       ),
-    startJob: () => startFeedJob(clock, stores, steps, { ...feed, regions }, onError, notices.parked),
+    startJob: () => startFeedJob(clock, stores, steps, jobOptionsOf(config), onError, notices.parked),
     async drain() {
       await settled()
       await writeBack.drain()
@@ -165,6 +166,13 @@ export function makeFeedSubgraph(
       outages: outagesOf(guarded),
     }),
   }
+}
+
+function jobOptionsOf(config: Config): FeedJobOptions {
+  return withLive(
+    liveView(() => config.feed),
+    { regions: config.stores.regions },
+  )
 }
 
 /** The loads of counts of posts, and of posts of users. */

@@ -3,6 +3,8 @@ import type { GraphQLSchema } from 'graphql'
 import type { WriteBackFigures } from '../../writeback/write-back.ts'
 import { makeBusinesses } from '../../config/businesses.ts'
 import type { Clock } from '../../core/clock.ts'
+import { liveSettings, liveView, withLive } from '../../config/live/live-view.ts'
+import { AGGREGATOR_SETTINGS } from '../../writeback/aggregator.ts'
 import type { Config } from '../../config/config.ts'
 import { makeRewardRules } from '../../config/reward-rules.ts'
 import { noteLack, type Degraded, type StoreName } from '../../core/outage/degraded.ts'
@@ -91,7 +93,7 @@ export function makeHistorySubgraph(
       timelineCap: history.timelineCap,
       rules,
       purgeRowsMax: PURGE_ROWS_MAX,
-      aggregator: { keysMax: history.flushKeysMax, ageMaxMs: history.flushAgeMaxMs, heldMax: history.aggregatorKeysMax },
+      aggregator: liveSettings(() => config.history, AGGREGATOR_SETTINGS),
       flusher: { directMax: DIRECT_PERSISTS_MAX, directWaitingMax: DIRECT_PERSISTS_WAITING_MAX },
       journaling: {},
       guard,
@@ -135,13 +137,10 @@ export function makeHistorySubgraph(
         log,
         records,
         persist,
-        {
-          sweepAfterMs: history.sweepAfterMs,
-          sweepEveryMs: history.sweepEveryMs,
-          persistKeysMax: history.persistKeysMax,
-          retentionMs: history.retentionDays === 'forever' ? undefined : history.retentionDays * DAY_MS,
-          purgeEveryMs: history.purgeEveryMs,
-        },
+        withLive(
+          liveView(() => config.history),
+          { retentionMs: history.retentionDays === 'forever' ? undefined : history.retentionDays * DAY_MS },
+        ),
         onError,
         notices.parked,
       ),

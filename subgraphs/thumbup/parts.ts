@@ -4,6 +4,7 @@
  */
 import type { Clock } from '../../core/clock.ts'
 import { followed } from '../../config/businesses.ts'
+import { liveView } from '../../config/live/live-view.ts'
 import type { Config } from '../../config/config.ts'
 import { hasFeed } from '../../config/feed.ts'
 import type { BusinessNumber } from '../../core/domain.ts'
@@ -82,7 +83,7 @@ export function makeParts(
           (all) => [...all.filter(({ number }) => isOurs(number)), ...(tenant === undefined && hasFeed(config) ? [FOLLOWS] : [])],
         ),
         targetOf: (number) => partOf(number).pipeline.replayTarget,
-        ...{ isOurs, isTenant: tenant !== undefined, thumbup: config.thumbup, guard },
+        ...{ isOurs, isTenant: tenant !== undefined, thumbup: liveView(() => config.thumbup), guard },
       },
       outages.failed,
       outages.opened,

@@ -32,6 +32,26 @@ describe('a live version', () => {
     expect(next.businesses).not.toBe(config.businesses)
   })
 
+  test('changes windows, flushes, sweeps and sizes, and the settings that follow from them', () => {
+    const { config } = parse({
+      history: {
+        flushAgeMaxMs: 2_000,
+        flushKeysMax: 7,
+        aggregatorKeysMax: 70,
+        persistKeysMax: 700,
+        sweepAfterMs: 3_000,
+        sweepEveryMs: 500,
+      },
+      thumbup: { windowMs: 60_000, windowKeysMax: 9, hotTtlMs: 5, hotBytesMax: 100_000 },
+      feed: { countsWindowMs: 4_000 },
+      existence: { cacheBytesMax: 70_000, cacheTtlMs: 60_000 },
+      cache: { memoryBytesMax: 2_000_000 },
+    })
+    expect(config.history).toMatchObject({ flushKeysMax: 7, sweepEveryMs: 500, timelineCap: started.history.timelineCap })
+    expect(config.thumbup).toMatchObject({ windowMs: 60_000, sweepAfterMs: 2 * (1_000 + 2 * 60_000) })
+    expect([config.existence.cacheBytesMax, config.cache.memoryBytesMax, config.feed.countsWindowMs]).toEqual([70_000, 2_000_000, 4_000])
+  })
+
   test('replaces a layout and a rate as a whole, also where the file has none', () => {
     const values = { cache: { layout: { main: ['a:1'], backup: ['b:1'] } }, limits: { viewer: 'none', openCost: { viewer: 5 } } }
     const limits = { viewer: { points: 1, perSeconds: 2 }, openCost: { address: 7 } }
@@ -63,6 +83,9 @@ describe('a live version', () => {
       { stores: { regions: 50 } },
       /^stores\.regions cannot change while processes run: set it in tidemark\.yaml, and restart the processes$/,
     ],
+    [{ cache: { ttlMs: 5_000 } }, /^cache\.ttlMs cannot change while processes run: set it in tidemark\.yaml, and restart the processes$/],
+    [{ history: { retentionDays: 5 } }, /^history\.retentionDays cannot change while/],
+    [{ thumbup: { windowMs: 60_000, sweepAfterMs: 70_000 } }, /^thumbup\.sweepAfterMs \(70000\) must exceed/],
     [{ server: { port: 1 } }, /^server\.port cannot change while processes run/],
     [{ businesses: [{ number: 1, thumbup: { deleted: true } }] }, /^businesses\.thumbup\.deleted cannot change while/],
     [{ businesses: [{ number: 1, counters: { view: 32 } }] }, /^businesses\.counters\.view cannot change while/],

@@ -44,6 +44,26 @@ test('a round that fails is reported, and the next one comes after the same inte
   await worker.stop()
 })
 
+test('an interval that changes holds after the next round', async () => {
+  const clock = makeSteppedClock()
+  const times: number[] = []
+  const began = clock.now()
+  let everyMs = 100
+  const worker = startWorker(
+    clock,
+    () => everyMs,
+    () => Promise.resolve(times.push(clock.now() - began)),
+    never,
+  )
+  everyMs = 30
+  for (let step = 0; step < 18; step++) {
+    clock.advance(10)
+    await settle()
+  }
+  expect(times).toEqual([100, 130, 160])
+  await worker.stop()
+})
+
 test('stopping waits for the round under way and signals it, and leaves no timer', async () => {
   const clock = makeSteppedClock()
   const seen: boolean[] = []

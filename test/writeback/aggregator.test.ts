@@ -51,6 +51,27 @@ describe('aggregator', () => {
     expect(oids()).toEqual([[[1, 'a', 'b']]])
   })
 
+  test('another age holds for the waiting keys too, from the next key on', () => {
+    const options = { keysMax: 10, ageMaxMs: 60_000, heldMax: 100 }
+    const { aggregator, clock, oids } = makeWatched(options)
+    aggregator.add(1, key('a'))
+    clock.advance(500)
+    options.ageMaxMs = 1_000
+    aggregator.add(2, key('b'))
+    clock.advance(499)
+    expect(oids()).toEqual([])
+    clock.advance(1)
+    expect(oids()).toEqual([[[1, 'a']]])
+    options.ageMaxMs = 3_000
+    aggregator.add(3, key('c'))
+    clock.advance(2_499)
+    expect(oids()).toHaveLength(1)
+    clock.advance(1)
+    expect(oids()[1]).toEqual([[2, 'b']])
+    aggregator.flushAll()
+    expect(clock.pending()).toBe(0)
+  })
+
   test('regions that fall due together leave in one call, younger ones later', () => {
     const { aggregator, clock, oids } = makeWatched({ keysMax: 10, ageMaxMs: 1_000, heldMax: 100 })
     aggregator.add(1, key('a'))

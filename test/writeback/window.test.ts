@@ -51,6 +51,26 @@ describe('windows', () => {
     expect(clock.pending()).toBe(0)
   })
 
+  test.each([
+    ['shorter', 600_000, 1_500, 1_500],
+    ['longer', 1_500, 5_000, 5_000],
+    ['shorter than its age', 600_000, 200, 1_000],
+    ['zero', 600_000, 0, 1_000],
+  ])('an open window whose time becomes %s ends at the new time, or within a second', async (_, before, after, end) => {
+    const options = { windowMs: before, keysMax: 5 }
+    const { clock, steps, add, windows } = open(options)
+    const added = add(1, 1, 'a')
+    clock.advance(500)
+    options.windowMs = after
+    clock.advance(end - 501)
+    expect(steps).toEqual([])
+    clock.advance(1)
+    expect(steps).toHaveLength(1)
+    await added
+    await windows.stop()
+    expect(clock.pending()).toBe(0)
+  })
+
   test('a full window does not wait', async () => {
     const { steps, add } = open()
     await Promise.all([add(1, 1, 'a', 'b'), add(2, 2, 'c', 'd', 'e')])

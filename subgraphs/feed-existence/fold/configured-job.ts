@@ -1,5 +1,6 @@
 /** The job of a process, with the settings of the configuration. */
 import { makeBusinesses } from '../../../config/businesses.ts'
+import { liveSettings, withLive } from '../../../config/live/live-view.ts'
 import type { Config } from '../../../config/config.ts'
 import { ringOf } from '../../../config/feed-existence.ts'
 import type { Clock } from '../../../core/clock.ts'
@@ -21,18 +22,16 @@ export async function startConfiguredJob(
   onParked: NonNullable<PlayHooks['parked']>,
 ): Promise<ExistenceJob> {
   const { existence } = config
-  const { sweepAfterMs, sweepEveryMs } = config.history
   const businesses = makeBusinesses(() => config.businesses)
-  const options = {
+  const sweeping = liveSettings(() => config.history, { sweepAfterMs: 'sweepAfterMs', sweepEveryMs: 'sweepEveryMs' })
+  const options = withLive(sweeping, {
     ...existence,
     isKnown: (number: number) => businesses.byNumber(number) !== undefined,
-    sweepAfterMs,
-    sweepEveryMs,
     shape: ringOf(config),
     regions: config.stores.regions,
     keysMax: existence.foldKeysMax,
     nextTurn,
-  }
+  })
   const job = await startExistenceJob(clock, stores, fold, staging, options, onError, onParked)
   return {
     figures: job.figures,

@@ -103,7 +103,7 @@ export async function startExistenceJob(
   )
   const sweeps = startWorker(
     clock,
-    options.sweepEveryMs,
+    () => options.sweepEveryMs,
     async (mayGoOn) => {
       if (rewards === undefined) return
       const claimedBefore = clock.now() - options.sweepAfterMs

@@ -30,7 +30,7 @@ import type { Clock } from '../../../core/clock.ts'
 import type { Month, ViewerId } from '../../../core/domain.ts'
 import type { LocalCacheFigures } from '../../../core/sieve/local-cache.ts'
 import { makeFilterLoads, type FilterLoadOptions, type MonthFilter, type SharedLookup, type ViewerFilters } from './filter-loads.ts'
-import { makeSieveCache } from '../../../core/sieve/sieve.ts'
+import { makeResizableCache } from '../../../core/sieve/resizable.ts'
 import { monthOf } from '../model/time-ring.ts'
 
 export type FilterCacheOptions = FilterLoadOptions & {
@@ -74,8 +74,9 @@ export function makeFilterCache(
   options: FilterCacheOptions,
   onUnreadable: (viewer: ViewerId, month: Month) => void,
 ): FilterCache {
-  const { bytesMax, ttlMs, monthsBefore } = options
-  const cache = makeSieveCache<Entry>(clock, { entriesMax: Math.max(16, Math.ceil(bytesMax / BYTES_PER_ENTRY)), bytesMax })
+  const { monthsBefore } = options
+  const entriesOf = (bytesMax: number): number => Math.max(16, Math.ceil(bytesMax / BYTES_PER_ENTRY))
+  const cache = makeResizableCache<Entry>(clock, () => options.bytesMax, entriesOf)
   const loads = makeFilterLoads(clock, records, share, options, onUnreadable)
   let outages = 0
 
@@ -93,6 +94,7 @@ export function makeFilterCache(
 
   /** An entry with an unreadable filter is kept for the time of a repair, so that its readers do not load it each time. */
   function keep(viewer: ViewerId, entry: Entry): void {
+    const { ttlMs } = options
     cache.set(viewer, entry, bytesOf(viewer, entry.filters), entry.unreadable === 0 ? ttlMs : Math.min(ttlMs, UNREADABLE_MS))
   }
 

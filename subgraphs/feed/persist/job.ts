@@ -6,11 +6,13 @@
  * The log carries keys of counters too. Their windows collect the keys of all partitions, so a subject that is counted a thousand times in a
  * window is written once. Posts are written once anyway, and as they come.
  */
+import { liveSettings, withLive } from '../../../config/live/live-view.ts'
 import type { Clock } from '../../../core/clock.ts'
 import type { FlushedKey } from '../../../core/domain.ts'
 import { startWorker } from '../../../core/worker.ts'
 import type { ConsumerHooks, Log, LogBatch } from '../../../writeback/log.ts'
 import { startPersistLoop, type PersistLoopFigures } from '../../../writeback/persist-loop.ts'
+import { sweepingBy } from '../../../writeback/sweeper.ts'
 import { makeWindows } from '../../../writeback/window.ts'
 import { flushedCountsOf } from '../model/counts.ts'
 import { flushedKeyOf, type DirtyWalk } from '../model/dirty-keys.ts'
@@ -83,10 +85,14 @@ export async function startFeedJob(
     }
   }
 
-  const windows = makeWindows(clock, (keys) => counters.persist(subjectsOf(keys)), {
-    windowMs: options.countsWindowMs,
-    keysMax: WINDOW_KEYS_MAX,
-  })
+  const windows = makeWindows(
+    clock,
+    (keys) => counters.persist(subjectsOf(keys)),
+    withLive(
+      liveSettings(() => options, { windowMs: 'countsWindowMs' }),
+      { keysMax: WINDOW_KEYS_MAX },
+    ),
+  )
 
   async function persistBatch({ partition, messages, nextOffset }: LogBatch): Promise<void> {
     const keys = messages.flatMap((message) => message.keys)
@@ -98,7 +104,7 @@ export async function startFeedJob(
     log,
     { walkDirty: (regions, dirtyBefore) => walkAll(hot, counters, regions, dirtyBefore) },
     { persistBatch, persistKeys: (keys) => persistByKind(keys, persistPosts, (counts) => counters.persist(subjectsOf(counts))) },
-    { afterMs: options.sweepAfterMs, everyMs: options.sweepEveryMs, keysMax: options.persistKeysMax },
+    sweepingBy(options),
     onError,
     onParked,
   )

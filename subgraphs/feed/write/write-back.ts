@@ -4,6 +4,8 @@
  */
 import type { Clock } from '../../../core/clock.ts'
 import type { FeedConfig } from '../../../config/feed.ts'
+import { liveSettings } from '../../../config/live/live-view.ts'
+import { AGGREGATOR_SETTINGS } from '../../../writeback/aggregator.ts'
 import { makeWriteBack, type WriteBack, type WriteBackStores } from '../../../writeback/write-back.ts'
 import { persistByKind, subjectsOf, type FeedPersistSteps } from '../persist/steps.ts'
 
@@ -24,7 +26,7 @@ export function makeFeedWriteBack(
     { persist: (keys) => persistByKind(keys, persist, (counts) => counters.persist(subjectsOf(counts))) },
     {
       regions,
-      aggregator: { keysMax: feed.flushKeysMax, ageMaxMs: feed.flushAgeMaxMs, heldMax: feed.aggregatorKeysMax },
+      aggregator: liveSettings(() => feed, AGGREGATOR_SETTINGS),
       flusher: { directMax: DIRECT_PERSISTS_MAX, directWaitingMax: DIRECT_PERSISTS_WAITING_MAX },
       journaling: {},
     },

@@ -1,6 +1,7 @@
 /** The write path of one process: the service, the counters, and the way of changed keys to the record store. */
 import { requireEnabled } from '../../../config/businesses.ts'
 import { postBusinessOf } from '../../../config/feed.ts'
+import { liveView } from '../../../config/live/live-view.ts'
 import type { Config } from '../../../config/config.ts'
 import type { Clock } from '../../../core/clock.ts'
 import type { FlushedKey, Subject } from '../../../core/domain.ts'
@@ -63,7 +64,7 @@ export function makeFeedWritePath(
       listDirty: stores.counters.hot.listDirty,
     },
   }
-  const writeBack = makeFeedWriteBack(clock, guarded, steps, { regions, feed }, onError)
+  const writeBack = makeFeedWriteBack(clock, guarded, steps, { regions, feed: liveView(() => config.feed) }, onError)
   const service = makeFeedService(
     clock,
     { hot: guarded.hot, posts, count: counters.adjust, aggregate: (key) => writeBack.aggregate(flushedKeyOf(key)), onError },

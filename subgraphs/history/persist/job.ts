@@ -5,6 +5,7 @@
 import type { Clock } from '../../../core/clock.ts'
 import type { FlushedKey } from '../../../core/domain.ts'
 import { startPersistLoop, type PersistLoopFigures } from '../../../writeback/persist-loop.ts'
+import { sweepingBy } from '../../../writeback/sweeper.ts'
 import { startWorker, type Worker } from '../../../core/worker.ts'
 import type { PersistReport } from './persist.ts'
 import type { HotStore } from '../stores/hot-store.ts'
@@ -62,7 +63,7 @@ export async function startHistoryJob(
     log,
     hot,
     { persistBatch: (batch) => persistKeys(batch.messages.flatMap((message) => message.keys)), persistKeys },
-    { afterMs: options.sweepAfterMs, everyMs: options.sweepEveryMs, keysMax: options.persistKeysMax },
+    sweepingBy(options),
     onError,
     onParked,
   )

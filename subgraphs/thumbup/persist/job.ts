@@ -3,10 +3,12 @@
  * number of jobs may run. The log's consumer group splits the regions among them. Work on the whole data has one owner, the job with region
  * 0: it publishes the outbox, forgets, archives and recounts (`upkeep.ts`, `reconciler.ts`).
  */
+import { liveSettings } from '../../../config/live/live-view.ts'
 import type { Clock } from '../../../core/clock.ts'
 import type { BusinessNumber, MarkKey } from '../../../core/domain.ts'
 import type { MarkPersistReport, MarkPersistStores } from './persist.ts'
 import { startPersistLoop, type PersistLoopFigures } from '../../../writeback/persist-loop.ts'
+import { sweepingBy } from '../../../writeback/sweeper.ts'
 import { makeWindows } from '../../../writeback/window.ts'
 import type { ConsumerHooks, Log, LogBatch } from '../../../writeback/log.ts'
 import type { StreamOffset } from '../stores/record-store.ts'
@@ -85,7 +87,7 @@ export async function startThumbupJob(
         keys,
         offsets.map((each) => ({ stream: options.stream, ...each })),
       ),
-    { windowMs: options.windowMs, keysMax: options.windowKeysMax },
+    liveSettings(() => options, { windowMs: 'windowMs', keysMax: 'windowKeysMax' }),
   )
 
   async function persistBatch({ partition, messages, nextOffset }: LogBatch): Promise<void> {
@@ -101,7 +103,7 @@ export async function startThumbupJob(
     log,
     { walkDirty: walkOurs(stores.hot, isSwept) },
     { persistBatch, persistKeys: (keys) => persistCounted(keys) },
-    { afterMs: options.sweepAfterMs, everyMs: options.sweepEveryMs, keysMax: options.persistKeysMax },
+    sweepingBy(options),
     onError,
     onParked,
   )

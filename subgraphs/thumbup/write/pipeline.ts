@@ -4,17 +4,19 @@
  * subgraph and each process of the simulator are built from pipelines.
  */
 import type { Clock } from '../../../core/clock.ts'
+import { liveSettings, withLive } from '../../../config/live/live-view.ts'
 import type { Businesses } from '../../../config/businesses.ts'
 import type { BusinessConfig } from '../../../config/config.ts'
 import type { ThumbupConfig } from '../../../config/thumbup.ts'
 import type { BusinessNumber, MarkKey } from '../../../core/domain.ts'
 import { guardMarkStores, type GuardedMarkStores, type MarkStores } from '../stores/guarded.ts'
 import type { JournalingBreakers, JournalingOptions } from '../../../writeback/journaling.ts'
+import { AGGREGATOR_SETTINGS } from '../../../writeback/aggregator.ts'
 import { makeWriteBack, type WriteBackFigures } from '../../../writeback/write-back.ts'
 import { makeFills, type Fills } from '../../../loaders/mark-fills.ts'
 import { persistMarks, type MarkPersistReport } from '../persist/persist.ts'
 import type { Random } from '../../../core/random.ts'
-import { makeCountReads, type CountReads, type CountReadsFigures } from '../../../loaders/counts.ts'
+import { makeCountReads, type CountReads, type CountReadsFigures, type CountReadsOptions } from '../../../loaders/counts.ts'
 import { makeOwnerReads, type OwnerReads } from '../../../loaders/owner-likes.ts'
 import type { Journals } from '../../../writeback/journal.ts'
 import type { ConsumerHooks } from '../../../writeback/log.ts'
@@ -39,6 +41,7 @@ export type PipelineOptions = {
   isTenant?: boolean
   /** The target of journaled marks that belong in other stores. Without it they stay in the journal. */
   targetOf?(business: BusinessNumber): ReplayTarget
+  /** Read at each use, because a live version may change it. */
   thumbup: ThumbupConfig
   guard: GuardOptions
   journaling?: JournalingOptions
@@ -93,13 +96,18 @@ export function makePipeline(
   const guarded = guardMarkStores(clock, stores, options.guard, onDown)
   const fills = makeFills(guarded.hot, guarded.fillRecords, capOf)
   const isCacheDown = guarded.breakers.countCache.isOpen
-  const ownerBytes = thumbup.hotBytesMax * OWNERS_SHARE
-  const counts = makeCountReads(clock, random, guarded.cache, guarded.records, {
-    hotTtlMs: thumbup.hotTtlMs,
-    hotBytesMax: thumbup.hotBytesMax - ownerBytes,
+  /** `share` of the memory for counts. */
+  const readOptions = (share: number): CountReadsOptions => ({
+    get hotTtlMs() {
+      return thumbup.hotTtlMs
+    },
+    get hotBytesMax() {
+      return thumbup.hotBytesMax * share
+    },
     isCacheDown,
   })
-  const owners = makeOwnerReads(clock, guarded.cache, guarded.records, { hotTtlMs: thumbup.hotTtlMs, hotBytesMax: ownerBytes, isCacheDown })
+  const counts = makeCountReads(clock, random, guarded.cache, guarded.records, readOptions(1 - OWNERS_SHARE))
+  const owners = makeOwnerReads(clock, guarded.cache, guarded.records, readOptions(OWNERS_SHARE))
 
   // The job's own process serves new counts at once. Other processes serve them when their cached counts expire. A new mark does not make
   // cached counts old: public counts change when the mark is persisted, and the viewer's own mark is added on read.
@@ -115,7 +123,10 @@ export function makePipeline(
     },
   }
   const persistStores = { ...stores, cache }
-  const persistOptions = { isOurs: options.isOurs, capOf, keysMax: thumbup.persistKeysMax, deleted }
+  const persistOptions = withLive(
+    liveSettings(() => thumbup, { keysMax: 'persistKeysMax' }),
+    { isOurs: options.isOurs, capOf, deleted },
+  )
   const persist = (keys: readonly MarkKey[], offsets: readonly StreamOffset[] = []) =>
     persistMarks(persistStores, keys, offsets, persistOptions, onError)
 
@@ -135,7 +146,7 @@ export function makePipeline(
     },
     {
       regions: options.regions,
-      aggregator: { keysMax: thumbup.flushKeysMax, ageMaxMs: thumbup.flushAgeMaxMs, heldMax: thumbup.aggregatorKeysMax },
+      aggregator: liveSettings(() => thumbup, AGGREGATOR_SETTINGS),
       flusher: { directMax: DIRECT_PERSISTS_MAX, directWaitingMax: DIRECT_PERSISTS_WAITING_MAX },
       journaling: options.journaling ?? {},
     },
@@ -201,8 +212,7 @@ function jobOptions(
   businesses: Businesses<BusinessConfig>,
   deleted: ReadonlySet<BusinessNumber>,
 ) {
-  return {
-    ...thumbup,
+  return withLive(thumbup, {
     stream,
     isOurs,
     isTenant,
@@ -211,5 +221,5 @@ function jobOptions(
       return businesses.numbers.filter((number) => !deleted.has(number))
     },
     deleted: [...deleted],
-  }
+  })
 }

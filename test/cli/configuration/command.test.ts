@@ -50,6 +50,22 @@ test('a version that was printed, edited and set again is the next one, without 
   expect(await run('get')).toBe(`# version ${versionIn(answer)}\nlimits:\n  viewer: none`)
 })
 
+test.each(['set', 'rollback'])('%s replaces a stored version that is not valid', async (way) => {
+  const first = await set(slow, 0)
+  const bad = { at: 1, value: { limits: { viewer: 5 } } }
+  write(join('data', 'live', `${first + 1}.json`), JSON.stringify(bad))
+  await expect(run('get')).rejects.toMatchObject({ code: 'CONFIG_INVALID' })
+  const next = way === 'set' ? await set(slow, first + 1) : versionIn(await run('rollback', [String(first)]))
+  expect(next).toBe(first + 2)
+  expect(await run('get')).toContain('points: 10')
+})
+
+test('a version after one that is not valid keeps the businesses of the last valid one', async () => {
+  const first = await set({ businesses: [{ number: 9, name: 'podcast', entity: 'Podcast' }] }, 0)
+  write(join('data', 'live', `${first + 1}.json`), JSON.stringify({ at: 1, value: { limits: { viewer: 5 } } }))
+  await expect(set(slow, first + 1)).rejects.toThrow('businesses: podcast: number 9 is missing, and processes serve it')
+})
+
 test('of two operators who edit the same version, the second is refused with the newer version, and changes nothing', async () => {
   const [one, other] = ['one.yaml', 'other.yaml'].map((name) => write(name, '# version 0\nlimits: {viewer: none}\n')) as [string, string]
   const version = versionIn(await run('set', [one]))
@@ -151,7 +167,7 @@ describe('the JSON Schema', () => {
     const live = JSON.parse(await run('schema', [], { live: true }))
     expect(Object.keys(live.properties)).toContain('limits')
     expect(Object.keys(live.properties)).not.toContain('stores')
-    expect(Object.keys(live.properties.cache.properties)).toEqual(['layout'])
+    expect(Object.keys(live.properties.cache.properties)).toEqual(['layout', 'memoryBytesMax'])
     expect(live.properties.limits.additionalProperties).toBe(false)
   })
 })

@@ -190,6 +190,15 @@ describe('the embedded shape with workers', () => {
     rmSync(join(folder, 'data', 'live', `${version + 1}.json`))
   })
 
+  test('the metrics of the workers name one version, that of all of them', async () => {
+    const version = await set(shape, { history: { flushAgeMaxMs: 30_000 } })
+    const text = await (await fetch(`${shape.origins[0]}/metrics`)).text()
+    expect([...text.matchAll(/^tidemark_config_version\{hash="[0-9a-f]{8}"\} (\d+)$/gm)].map((match) => Number(match[1]))).toEqual([
+      version,
+    ])
+    expect(text).toMatch(/^tidemark_config_refused 0$/m)
+  })
+
   // The last one: a business that was added never leaves.
   test('a business is added, changed and disabled under load, without an error', () => changesBusinesses(shape, shape.origins))
 })

@@ -44,6 +44,17 @@ describe('readiness', () => {
     expect([hot.checks(), own.checks()]).toEqual([2, 6])
   })
 
+  test('has the live version of the moment, also while it repeats the words of the stores', async () => {
+    const { clock, hot, log, records } = setUp()
+    let version = 1
+    const liveStatus = () => ({ version, hash: 'abc', problem: undefined })
+    const ready = makeReadiness({ hot, log, records, liveStatus }, clock)
+    expect((await ready()).config).toEqual({ version: 1, hash: 'abc' })
+    version = 2
+    expect((await ready()).config).toEqual({ version: 2, hash: 'abc' })
+    expect(hot.checks()).toBe(1)
+  })
+
   test('starts no second check while one is under way, even if it takes longer than its answer is valid', async () => {
     const { clock, hot, ready } = setUp()
     hot.answers(() => new Promise<void>(() => undefined))
@@ -53,7 +64,7 @@ describe('readiness', () => {
     expect(hot.checks()).toBe(1)
     clock.advance(500)
     expect((await first).stores['hotStore']).toMatch(/no answer/)
-    expect(await second).toBe(await first)
+    expect(await second).toEqual(await first)
     hot.answers(undefined)
     expect((await ready()).stores['hotStore']).toBe('ok')
   })
