@@ -1,14 +1,16 @@
 /**
- * `tidemark viewer` in both shapes, beside the service, as a privacy officer runs it. The witness knows nothing of Tidemark's tables and
- * keys: it searches the bytes of the id in all files, keys, rows and messages.
+ * `tidemark viewer` in both shapes, beside the service, as a privacy officer runs it: also while the viewer writes, and with a store down.
+ * The witness knows nothing of Tidemark's tables and keys: it searches the bytes of the id in all files, keys, rows and messages.
  */
 import { readFileSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { ErasureReport } from '../../cli/privacy/report.ts'
+import { ask } from '../../harness/deployment/service.ts'
 import { makeFeedClient } from '../support/feed-client.ts'
 import { distributedIsHere, distributedShape, embeddedShape, type FeedShape } from '../support/feed-shapes.ts'
-import { witness } from '../support/viewer-witness.ts'
+import { findEverywhere, witness } from '../support/viewer-witness.ts'
 
 const TEXT = 'viewer-whom-nobody-may-find-again'
 const INTEGER = '7654321987654321'
@@ -21,6 +23,12 @@ const OWN = 'mutation ($input: RegisterSubjectsInput!) { registerSubjects(input:
 const SET_WORDS = 'mutation ($words: [String!]!) { setFilterWords(input: {words: $words}) { filterWords { words } } }'
 const COUNTS =
   'query ($ids: [ID!]!) { subjects(business: "video", ids: $ids) { likeCount dislikeCount likers(first: 10) { edges { node { id } } } } }'
+/** Places with the id before an erasure. */
+const WITNESSED = {
+  embedded: [/^hot-viewers$/m, /^likes$/m, /^file data\/tidemark\.mdb$/m, /^file of-.*\.jsonl$/m, /^file export-of-.*\.jsonl$/m],
+  // Messages of Kafka are compressed in its files.
+  distributed: [/^tm:/m, /^table history$/m, /^topic tidemark\.mark$/m, /^file redis\/appendonlydir\//m, /^file mariadb\/data\/binlog/m],
+}
 const OPERATOR = { 'x-viewer-scopes': 'subjects:register' }
 
 const shapes = [
@@ -99,6 +107,10 @@ for (const { name, open, isHere } of shapes) {
         const held = () => readdirSync(folder).map((each) => readFileSync(join(folder, each), 'utf8'))
         expect(held().join('\n')).toContain(viewer)
 
+        // The witness is not blind.
+        const before = (await findEverywhere(shape, viewer)).join('\n')
+        for (const place of WITNESSED[shape.servers === undefined ? 'embedded' : 'distributed']) expect(before).toMatch(place)
+
         const reportFile = join(shape.folder, `report-of-${other}.json`)
         const erased = await shape.run('viewer', 'erase', viewer, '--report', reportFile, '--exports', file, folder)
         expect({ status: erased.status, error: erased.error }).toEqual({ status: 0, error: '' })
@@ -123,51 +135,99 @@ for (const { name, open, isHere } of shapes) {
       })
     }
 
-    test('an erasure ends although the viewer writes, and has everything from before it', { timeout: 180_000 }, async () => {
-      const viewer = 'viewer-who-never-stops-writing'
-      await live(viewer, 'other-of-writer')
+    /** Writes without a pause, whatever is answered. Returns a function that ends it. */
+    function startWriting(viewer: string): () => Promise<void> {
       let isOver = false
       const writing = (async () => {
         for (let at = 0; !isOver; at++) {
-          await data(viewer, REPORT, { input: { business: 'video', id: `during-${at}`, position: 5_000 } })
-          await data(viewer, MARK, { input: { business: 'video', id: `during-${at}`, mark: 'LIKE' } })
+          const id = `during-${at % 20}`
+          for (const [query, input] of [
+            [REPORT, { business: 'video', id, position: 5_000 + at }],
+            [MARK, { business: 'video', id, mark: 'LIKE' }],
+          ] as const)
+            await ask(shape.urls[at % 2] as string, viewer, query, { input }).catch(() => undefined)
+          await sleep(10)
         }
       })()
-      const first = await shape.run('viewer', 'erase', viewer)
-      expect([0, 1]).toContain(first.status)
-      if (first.status === 1) expect(first.error).toMatch(/^ERASURE_INCOMPLETE: /)
-      const kept = await shape.run('viewer', 'export', viewer)
-      expect(kept.out).not.toMatch(/"id":"(a1|s1|s2|s3|s4|fresh)"/)
-      isOver = true
-      await writing
-      expect((await shape.run('viewer', 'erase', viewer)).status).toBe(0)
-      expect((await shape.run('viewer', 'erase', viewer, '--verify')).status).toBe(0)
+      return async () => {
+        isOver = true
+        await writing
+      }
+    }
+
+    /** The viewer has stopped writing. */
+    async function eraseTheRest(viewer: string, report: string): Promise<void> {
       await shape.settled()
-      expect((await countsOf(['during-0', 'during-1']))[0]).toEqual(NOBODY)
+      const last = await shape.run('viewer', 'erase', viewer, '--report', report)
+      expect(last.status, last.error).toBe(0)
+      const verified = await shape.run('viewer', 'erase', viewer, '--verify', '--report', report)
+      expect(verified.status, verified.error).toBe(0)
+      await shape.settled()
+      expect(await countsOf(['s2', 's3', 's4', 'during-0', 'during-1'])).toEqual(Array.from({ length: 5 }, () => NOBODY))
       expect((await shape.run('reconcile')).status).toBe(0)
+      expect(await witness(shape, viewer, JSON.parse(readFileSync(report, 'utf8')) as ErasureReport)).toEqual([])
+    }
+
+    test('an erasure ends although the viewer writes, and has everything from before it', { timeout: 180_000 }, async () => {
+      const viewer = 'viewer-who-never-stops-writing'
+      await live(viewer, 'other-of-writer')
+      const stopWriting = startWriting(viewer)
+      try {
+        const first = await shape.run('viewer', 'erase', viewer)
+        expect([0, 1]).toContain(first.status)
+        if (first.status === 1) expect(first.error).toMatch(/^ERASURE_INCOMPLETE: /m)
+        const kept = await shape.run('viewer', 'export', viewer)
+        expect(kept.out).not.toMatch(/"id":"(a1|s1|s2|s3|s4|fresh)"/)
+      } finally {
+        await stopWriting()
+      }
+      await eraseTheRest(viewer, join(shape.folder, 'report-of-writer.json'))
     })
 
     for (const [store, code] of [
       ['mariadb', 'RECORD_STORE_UNAVAILABLE'],
       ['redis', 'HOT_STORE_UNAVAILABLE'],
+      ['kafka', 'LOG_UNAVAILABLE'],
     ] as const) {
-      test.skipIf(name.includes('embedded'))(`with ${store} down an erasure says so, and its repetition finishes it`, async () => {
-        const viewer = `viewer-while-${store}-is-down`
-        await live(viewer, `other-while-${store}`)
-        const server = shape.servers?.[store]
-        const report = join(shape.folder, `report-while-${store}.json`)
-        await server?.kill()
-        const failed = await shape.run('viewer', 'erase', viewer, '--report', report)
-        expect({ status: failed.status, error: failed.error }).toEqual({ status: 1, error: expect.stringContaining(`${code}: `) as string })
-        expect((JSON.parse(readFileSync(report, 'utf8')) as ErasureReport).status).toBe('INCOMPLETE')
-        expect((await shape.run('viewer', 'erase', viewer, '--verify')).error).toContain(`${code}: `)
-        await server?.start()
-        await shape.settled()
-        const repeated = await shape.run('viewer', 'erase', viewer, '--report', report)
-        expect({ status: repeated.status, error: repeated.error }).toEqual({ status: 0, error: '' })
-        expect((await shape.run('viewer', 'erase', viewer, '--verify')).status).toBe(0)
-        expect(await witness(shape, viewer, JSON.parse(readFileSync(report, 'utf8')) as ErasureReport)).toEqual([])
-      })
+      test.skipIf(name.includes('embedded'))(
+        `with ${store} down an erasure says so while the viewer writes, and its repetition finishes it`,
+        async () => {
+          const viewer = `viewer-while-${store}-is-down`
+          await live(viewer, `other-while-${store}`)
+          const server = shape.servers?.[store]
+          const report = join(shape.folder, `report-while-${store}.json`)
+          const stopWriting = startWriting(viewer)
+          try {
+            await server?.kill()
+            const failed = await shape.run('viewer', 'erase', viewer, '--report', report)
+            expect({ status: failed.status, error: failed.error }).toEqual({
+              status: 1,
+              error: expect.stringContaining(`${code}: `) as string,
+            })
+            expect((JSON.parse(readFileSync(report, 'utf8')) as ErasureReport).status).toBe('INCOMPLETE')
+            if (store !== 'kafka') expect((await shape.run('viewer', 'erase', viewer, '--verify')).error).toContain(`${code}: `)
+            await server?.start()
+            await shape.run('viewer', 'erase', viewer)
+          } finally {
+            await stopWriting()
+          }
+          await eraseTheRest(viewer, report)
+        },
+      )
     }
+
+    test.skipIf(!name.includes('embedded'))('after --compact no file of the stopped service has an erased id', async () => {
+      await shape.stop?.()
+      const erased = [TEXT, INTEGER, 'viewer-who-never-stops-writing']
+      expect((await findEverywhere(shape, TEXT)).filter((place) => !place.startsWith('file '))).toEqual(['hot-feed-changes'])
+      // The notes of changes reach their time.
+      const stores = await shape.openStores()
+      const regions = Array.from({ length: 100 }, (_, region) => region)
+      while (((await stores.feed?.hot.purgeOld(regions, Date.now() + 8 * DAY_MS, 1_000)) ?? 0) > 0);
+      await stores.close()
+      const { status, error } = await shape.run('viewer', 'erase', TEXT, '--compact')
+      expect(status, error).toBe(0)
+      for (const viewer of erased) expect(await findEverywhere(shape, viewer)).toEqual([])
+    })
   })
 }

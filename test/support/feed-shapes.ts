@@ -13,7 +13,7 @@ import { service } from '../../harness/deployment/services.ts'
 
 const QUIET_MAX_MS = 60_000
 const QUICK = { flushAgeMaxMs: 50, sweepAfterMs: 1_000, sweepEveryMs: 200 }
-const SETTINGS = { feed: { ...QUICK, countsWindowMs: 50 }, thumbup: { ...QUICK, windowMs: 50 } }
+const SETTINGS = { history: QUICK, feed: { ...QUICK, countsWindowMs: 50 }, thumbup: { ...QUICK, windowMs: 50 } }
 const silent = { debug() {}, info() {}, warn() {}, error() {} }
 
 export type FeedShape = {
@@ -29,6 +29,8 @@ export type FeedShape = {
   openStores(): Promise<OpenStores>
   /** Resolves when everything is persisted and counted. */
   settled(): Promise<void>
+  /** Ends the processes of Tidemark, and leaves their data. Embedded only. */
+  stop?(): Promise<void>
   remove(): Promise<void>
 }
 
@@ -45,6 +47,9 @@ export async function embeddedShape(settings: Settings = {}): Promise<FeedShape>
     run: (...args) => runCommand(folder, [...args, ...flags]),
     openStores: () => openStores(readSettings({ config: flags[1], data: flags[3] }), systemClock, silent),
     settled: () => settled(started.url),
+    async stop() {
+      await started.stop()
+    },
     async remove() {
       await started.stop()
       remove()

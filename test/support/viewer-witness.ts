@@ -1,11 +1,11 @@
 /**
- * Looks for the bytes of an id, as text and as a packed integer, in everything that a deployment stores. It reads servers and files without
- * Tidemark's adapters, and returns where the id is, apart from the places that the report of the erasure leaves to time.
+ * Looks for the bytes of an id, as text and as a packed integer, in everything that a deployment stores: entries, rows and messages of all
+ * stores, and the bytes of all files, such as data files, logs, journals, exports and reports. It knows nothing of Tidemark's adapters.
  */
 import { Redis } from 'ioredis'
 import { Kafka, logLevel } from 'kafkajs'
 import { open } from 'lmdb'
-import { readdirSync, statSync } from 'node:fs'
+import { readFileSync, readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { createConnection } from 'mysql2/promise'
 import type { ErasureReport } from '../../cli/privacy/report.ts'
@@ -15,18 +15,58 @@ import type { FeedShape } from './feed-shapes.ts'
 
 type Found = string[]
 
-export async function witness(shape: FeedShape, viewer: string, report: ErasureReport): Promise<Found> {
+/** Files that keep bytes of removed entries, and the words of the report about them. A topic is named in its folder. */
+const KEPT_BYTES: readonly [path: RegExp, what: string][] = [
+  [/^redis\/(?:appendonlydir\/|dump\.rdb$)/, 'append-only file and snapshots of Redis'],
+  [/^mariadb\/data\/binlog\.\d+$/, 'binary log of MySQL'],
+  [/^mariadb\/data\/(?:ib_logfile|undo|ibdata|tidemark\/.*\.ibd$)/, 'redo log, undo log and free space in the data files of MySQL'],
+  [/\.mdb$/, 'free pages'],
+]
+
+/** All places that have the id. */
+export async function findEverywhere(shape: FeedShape, viewer: string): Promise<Found> {
   const needles = [Buffer.from(viewer), packedIdOf(viewer)]
   const has = (bytes: Uint8Array | null): boolean => bytes !== null && needles.some((needle) => Buffer.from(bytes).includes(needle))
-  const expires = (name: string): boolean => report.expires.some(({ what }) => what.includes(name))
-  const found = await inFiles(shape.folder, has)
+  const found = [...(await inFiles(shape.folder, has)), ...inBytes(shape.folder, has)]
   if (shape.servers !== undefined) found.push(...(await inServers(shape.servers, has)))
-  return found.filter((place) => {
-    if (place.startsWith('topic ')) return !expires(place)
-    if (/^hot-feed-changes|^tm:feed:changes/.test(place)) return !expires('notes of changes')
-    if (place.startsWith('tm:first:')) return !expires('day flags')
-    return true
+  return found
+}
+
+/** The places that have the id although the report of the erasure does not leave them to time. */
+export async function witness(shape: FeedShape, viewer: string, report: ErasureReport): Promise<Found> {
+  const expires = (words: string): boolean => report.expires.some(({ what }) => what.includes(words))
+  return (await findEverywhere(shape, viewer)).filter((place) => {
+    const words = wordsFor(place)
+    return words === undefined || !expires(words)
   })
+}
+
+function wordsFor(place: string): string | undefined {
+  if (place.startsWith('topic ')) return place
+  if (/^hot-feed-changes|^tm:feed:changes/.test(place)) return 'notes of changes'
+  if (place.startsWith('tm:first:')) return 'day flags'
+  if (!place.startsWith('file ')) return undefined
+  const path = place.slice('file '.length)
+  const topic = /^kafka\/data\/(.+)-\d+\/\d+\.log$/.exec(path)?.[1]
+  return topic === undefined ? KEPT_BYTES.find(([pattern]) => pattern.test(path))?.[1] : `topic ${topic}`
+}
+
+/** The bytes of every file below the folder. */
+function inBytes(folder: string, has: (bytes: Uint8Array) => boolean): Found {
+  return readdirSync(folder, { recursive: true, encoding: 'utf8' }).flatMap((entry) => {
+    const bytes = bytesOf(join(folder, entry))
+    return has(bytes) ? [`file ${entry}`] : []
+  })
+}
+
+/** Servers remove files meanwhile. */
+function bytesOf(path: string): Buffer {
+  try {
+    return statSync(path).isFile() ? readFileSync(path) : Buffer.alloc(0)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return Buffer.alloc(0)
+    throw error
+  }
 }
 
 /** The tables of every LMDB file below the folder. */
@@ -39,7 +79,7 @@ async function inFiles(folder: string, has: (bytes: Uint8Array) => boolean): Pro
     try {
       for (const name of [...root.getKeys()].map((key) => String(key))) {
         const table = root.openDB({ name, encoding: 'binary', keyEncoding: 'binary' })
-        for (const { key, value } of table.getRange({})) if (has(key as Buffer) || has(value as Buffer)) found.push(name)
+        for (const { key, value } of table.getRange({})) if (has(key as Buffer) || has(value as Buffer)) found.push(name.replace(/\0$/, ''))
       }
     } finally {
       await root.close()
