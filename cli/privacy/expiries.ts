@@ -1,6 +1,6 @@
 /**
  * What an erasure leaves to time: bytes that no command reaches, each with the moment at which they are gone at the latest. Topics carry
- * keys and transitions, never the content of a post or a position.
+ * keys and transitions, never a post, and positions only with `history.progressTopic`.
  */
 import type { Config } from '../../config/config.ts'
 import { hasFeed } from '../../config/feed.ts'
