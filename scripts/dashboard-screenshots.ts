@@ -1,7 +1,7 @@
 /**
  * `npm run screenshots:dashboards` writes docs/images/dashboard-*.png: the dashboards of ops/grafana with data of a real deployment in a real
- * Prometheus. After a light load of some minutes, Redis is killed and started again. The pictures differ from run to run, so no check
- * compares them.
+ * Prometheus. Under a light load, processes and servers are killed and started again, one after the other. The pictures differ from run to
+ * run, so no check compares them.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { startDrill, type Drill } from '../harness/alerts/drill.ts'
@@ -12,11 +12,13 @@ import { takeDashboards } from './dashboards/pictures.ts'
 
 const SPEED = 20
 const SCRAPE_MS = 2_000
-const LOAD_MS = 150_000
+const FAULTS = ['gateway', 'job', 'redis', 'kafka', 'mariadb']
+const LOAD_MS = 60_000
 const FAULT_MAX_MS = 60_000
 /** The alerts end, and the stores catch up. */
 const AFTER_MS = 45_000
-const SHOWN_SECONDS = 210
+/** Before the first fault. */
+const SHOWN_SECONDS = 30
 
 const site = await startSite()
 const load = startLoad(site.deployment.gateways.map(({ url }) => url))
@@ -24,11 +26,11 @@ let drill: Drill | undefined
 try {
   drill = await startDrill(site.deployment, { speed: SPEED, everyMs: SCRAPE_MS })
   await sleep(LOAD_MS)
-  const { redis } = faultsOf(site)
-  if (redis !== undefined) await drill.run(redis, FAULT_MAX_MS)
+  const begun = Math.floor(Date.now() / 1_000)
+  for (const [key, fault] of Object.entries(faultsOf(site))) if (FAULTS.includes(key)) await drill.run(fault, FAULT_MAX_MS)
   await sleep(AFTER_MS)
   const to = Math.floor(Date.now() / 1_000)
-  await takeDashboards(drill.prometheus, { span: { from: to - SHOWN_SECONDS, to, step: 1 }, scrapeSeconds: SCRAPE_MS / 1_000 })
+  await takeDashboards(drill.prometheus, { span: { from: begun - SHOWN_SECONDS, to, step: 1 }, scrapeSeconds: SCRAPE_MS / 1_000 })
 } finally {
   await load.stop()
   await drill?.stop()

@@ -37,7 +37,7 @@ function addChart(section: HTMLElement, unit: string, series: readonly Series[])
       cursor: { show: false },
       scales: { y: { range: (_, __, most) => [0, most > 0 ? most * 1.1 : 1] } },
       axes: [
-        { ...axis, space: 60, incrs: [60, 120, 300], values: (_, ticks) => ticks.map(clock) },
+        { ...axis, size: 24, space: 60, incrs: [60, 120, 300], values: (_, ticks) => ticks.map(clock) },
         { ...axis, size: 62, space: 28, values: (_, ticks) => ticks.map(format) },
       ],
       series: [{}, ...series.map((__, at) => ({ stroke: colours[at % colours.length] as string, width: 1.5, points: { show: false } }))],

@@ -1,0 +1,50 @@
+/** The documents about alerts agree with the shipped rules and with the recorded drill. */
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { parse } from 'yaml'
+import { faultsOf } from '../../harness/alerts/faults.ts'
+import type { Site } from '../../harness/alerts/site.ts'
+
+const ROOT = join(import.meta.dirname, '..', '..')
+const read = (...path: string[]): string => readFileSync(join(ROOT, ...path), 'utf8')
+
+type Rule = { alert?: string; annotations: { runbook: string } }
+const { groups } = parse(read('ops', 'prometheus', 'tidemark.rules.yaml')) as { groups: { rules: Rule[] }[] }
+const RUNBOOKS = new Map(
+  groups.flatMap(({ rules }) =>
+    rules.flatMap(({ alert, annotations }) => (alert === undefined ? [] : [[alert, annotations.runbook.replace('docs/operating/', '')]])),
+  ) as [string, string][],
+)
+
+const PAGE = read('docs', 'operating', 'alerts.md')
+const RESULTS =
+  read('bench', 'RESULTS.md')
+    .split(/^## /m)
+    .find((section) => section.startsWith('Alerts\n')) ?? ''
+/** `fault: alert`, and seconds. */
+const RECORDED = [...RESULTS.matchAll(/^\| (?<fault>[^|]+): (?<alert>Tidemark\w+) \| (?<seconds>[\d.]+) \| s \|/gm)].map(
+  ({ groups: cells }) => cells as { fault: string; alert: string; seconds: string },
+)
+
+/** No part of a site runs here: the faults are listed, not injected. */
+function drilled(): string[] {
+  const nothing = { gateways: [], markJobs: [], feedJobs: [], whole: [], links: [], servers: {} }
+  const { whole: _, ...faults } = faultsOf({ deployment: nothing, cache: { nodes: [] }, manifests: '' } as unknown as Site)
+  return Object.values(faults).flatMap(({ name, alerts }) => alerts.map((alert) => `${name}: ${alert}`))
+}
+
+test('the recorded drill has every fault with every alert of it', () => {
+  expect(RECORDED.map(({ fault, alert }) => `${fault}: ${alert}`).toSorted()).toEqual(drilled().toSorted())
+})
+
+test('the page of operators has the seconds of the recorded drill, and the runbook of each alert', () => {
+  for (const { fault, alert, seconds } of RECORDED)
+    expect(PAGE).toContain(`| [\`${alert}\`](${RUNBOOKS.get(alert)}) | ${fault} | ${Math.round(Number(seconds))} |`)
+})
+
+test('the page of operators has every alert of the rules, and no other', () => {
+  const named = [...PAGE.matchAll(/\[`(?<alert>Tidemark\w+)`\]\((?<runbook>[^)]+)\)/g)].map(({ groups: link }) => link ?? {})
+  expect([...new Set(named.map(({ alert }) => alert))].toSorted()).toEqual([...RUNBOOKS.keys()].toSorted())
+  for (const { alert = '', runbook } of named) expect(runbook).toBe(RUNBOOKS.get(alert))
+})
