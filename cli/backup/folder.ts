@@ -2,9 +2,11 @@
  * The folder of a backup:
  *
  *     backup.json              the manifest with the checksum of each file, written last: its presence says that the backup is complete
- *     tidemark.mdb             the stores
- *     business-2/tidemark.mdb  the stores of business 2, if it has its own
- *     live/, erasures/         versions of the live configuration, and reports of erasures
+ *     tidemark.mdb             embedded: the stores
+ *     business-2/tidemark.mdb  embedded: the stores of business 2, if it has its own
+ *     live/, erasures/         embedded: versions of the live configuration, and reports of erasures
+ *     keys.jsonl               distributed: keys of Redis that have no rows
+ *     rows/                    distributed: rows that only Redis has, as an export
  */
 import { createHash } from 'node:crypto'
 import { createReadStream, existsSync, readFileSync } from 'node:fs'
@@ -25,7 +27,7 @@ const manifestSchema = z.object({
   format: z.literal(FORMAT),
   shape: z.enum(['embedded', 'distributed']),
   regions: count,
-  /** Milliseconds since the epoch. Every write that was acknowledged before is in the backup. */
+  /** Milliseconds since the epoch. Every write that was acknowledged before is in the backup. The distributed shape: also the point in MySQL. */
   startedAt: count,
   files: z.array(file),
 })

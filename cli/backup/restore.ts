@@ -3,6 +3,7 @@ import { TidemarkError } from '../../core/errors.ts'
 import { readSettingsInEffect } from '../process/live-config.ts'
 import type { Flags } from '../process/settings.ts'
 import type { Config } from '../../config/config.ts'
+import { restoreDistributed } from './distributed.ts'
 import { restoreEmbedded } from './embedded.ts'
 import { readBackup, type Backup } from './folder.ts'
 
@@ -10,7 +11,8 @@ export async function restore(folder: string, flags: Flags, print: (line: string
   const backup = readBackup(folder)
   const config = await readSettingsInEffect(flags)
   requireSame(config, backup)
-  await restoreEmbedded(config, backup, folder)
+  if (backup.shape === 'embedded') await restoreEmbedded(config, backup, folder)
+  else await restoreDistributed(config, backup, folder, flags, print)
   print(`restored all files of ${folder}`)
   print(`the stores have every write that was acknowledged before ${new Date(backup.startedAt).toISOString()}`)
 }

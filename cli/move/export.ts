@@ -19,7 +19,7 @@ import type { Form } from './forms.ts'
 import { FORMAT, prepareFolder, readManifest, writeFileOf, writeManifest, type Manifest, type Selection } from './folder.ts'
 import { makePace, type Pace } from './pace.ts'
 import { KINDS, type Kind, type Row } from './rows.ts'
-import { sourceOf, type Walk } from './source.ts'
+import { sourceOf, type Source, type Walk } from './source.ts'
 import { walksOf } from './walks.ts'
 
 export type ExportFlags = Flags & {
@@ -42,14 +42,24 @@ export async function exportData(flags: ExportFlags, print: (line: string) => vo
   requireDataFolder(config)
   const stores = await openStores(config, systemClock, makeLog())
   try {
-    const manifest = await beginExport(flags, config, selection, print)
-    const walks = walksOf(sourceOf(stores, config, selection, systemClock.now()))
-    await runWalks(flags.out, manifest, walks, makePace(systemClock, flags.rate))
-    await writeManifest(flags.out, manifest, true)
-    for (const line of summaryOf(flags.out, manifest)) print(line)
+    const source = sourceOf(stores, config, selection, systemClock.now())
+    await writeExport(flags, source, walksOf(source), print)
   } finally {
     await stores.close()
   }
+}
+
+/** Writes the rows of these walks. */
+export async function writeExport(
+  flags: Pick<ExportFlags, 'out' | 'form' | 'rate'>,
+  { config, selection }: Source,
+  walks: readonly Walk[],
+  print: (line: string) => void,
+): Promise<void> {
+  const manifest = await beginExport(flags, config, selection, print)
+  await runWalks(flags.out, manifest, walks, makePace(systemClock, flags.rate))
+  await writeManifest(flags.out, manifest, true)
+  for (const line of summaryOf(flags.out, manifest)) print(line)
 }
 
 function selectionOf(config: Config, { business, viewer, since }: ExportFlags): Selection {

@@ -27,8 +27,13 @@ export async function persistWaiting({ hot, records, timelineCap, regions, now }
   }
 }
 
-export async function putProgressRows({ hot, records, timelineCap, now }: HistoryTarget, rows: readonly ProgressRow[]): Promise<void> {
-  await records.putProgress(rows)
+export async function putProgressRows(target: HistoryTarget, rows: readonly ProgressRow[]): Promise<void> {
+  await target.records.putProgress(rows)
+  await putHotProgress(target, rows)
+}
+
+/** For rows that the record store has. */
+export async function putHotProgress({ hot, timelineCap, now }: HistoryTarget, rows: readonly ProgressRow[]): Promise<void> {
   const live = rows.filter(({ record }) => !record.deleted)
   const writes = live.map(({ key, record }) => ({ ...key, record, decisive: true, base: record }))
   const outcomes = await hot.putProgress(writes, { now: now(), timelineCap })

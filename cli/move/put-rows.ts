@@ -10,7 +10,7 @@ import { ringOf } from '../../config/feed-existence.ts'
 import { FOLLOW_BUSINESS, postBusinessOf } from '../../config/feed.ts'
 import { makeBusinesses, type Businesses } from '../../config/businesses.ts'
 import type { Clock } from '../../core/clock.ts'
-import type { BusinessNumber } from '../../core/domain.ts'
+import type { BusinessNumber, ProgressRow } from '../../core/domain.ts'
 import type { PostTally } from '../../subgraphs/feed/counters/post-tally.ts'
 import { withTally } from '../../subgraphs/feed/counters/post-tally.ts'
 import { USERS } from '../../subgraphs/feed/model/post-events.ts'
@@ -70,13 +70,10 @@ const PUTS: Record<Kind, Put> = {
       }),
     ),
   ),
-  progress: put<'progress'>(({ history, businesses }, rows) =>
+  progress: put<'progress'>((target, rows) =>
     putProgressRows(
-      history,
-      rows.map(({ viewer, business, id, ...record }) => ({
-        key: { viewer, business: businesses.byName(business).number, oid: id },
-        record,
-      })),
+      target.history,
+      rows.map((row) => progressRowOf(target, row)),
     ),
   ),
   owner: put<'owner'>(async (target, rows) => {
@@ -119,6 +116,10 @@ const PUTS: Record<Kind, Put> = {
       rows.map((row) => ({ ...row, business: USERS })),
     ),
   ),
+}
+
+export function progressRowOf({ businesses }: Target, { viewer, business, id, ...record }: RowOf<'progress'>): ProgressRow {
+  return { key: { viewer, business: businesses.byName(business).number, oid: id }, record }
 }
 
 export function postOf({ source, audience, ...post }: RowOf<'post'>): Post {

@@ -23,9 +23,8 @@ const PAGE_ROWS = 1_000
 
 /** In the order of the kinds, unpersisted changes first. */
 export function walksOf(source: Source): Walk[] {
-  const { stores, selected, selection, config } = source
-  const posts = postBusinessOf(config)
-  const hasFeed = stores.feed !== undefined && posts !== undefined && selected.includes(posts)
+  const { stores, selected, selection } = source
+  const hasFeed = exportsFeed(source)
   const walks = [
     ...unpersistedWalks(source, hasFeed),
     settingsWalk(source),
@@ -41,6 +40,16 @@ export function walksOf(source: Source): Walk[] {
     ...(hasFeed ? [userCountWalk(source)] : []),
   ]
   return walks.map((walk) => sinceFilter(walk, selection.since))
+}
+
+/** Only what the record stores do not have yet. */
+export function hotWalksOf(source: Source): Walk[] {
+  return [...unpersistedWalks(source, exportsFeed(source)), stagedPlays(source)]
+}
+
+function exportsFeed({ stores, selected, config }: Source): boolean {
+  const posts = postBusinessOf(config)
+  return stores.feed !== undefined && posts !== undefined && selected.includes(posts)
 }
 
 /** Reads page after page until one is empty. `rowOf`: undefined for a row that is left out. */

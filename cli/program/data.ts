@@ -64,7 +64,7 @@ export function addData(program: Command): void {
 function addBackups(program: Command): void {
   program
     .command('backup')
-    .description('Copy the stores into a folder, with checksums. May run beside the service')
+    .description('Copy the embedded stores into a folder, or what only Redis has, with checksums. May run beside the service')
     .requiredOption('--out <folder>', 'the folder: new or empty')
     .option(...DATA)
     .option(...CONFIG)
@@ -72,7 +72,7 @@ function addBackups(program: Command): void {
 
   program
     .command('restore')
-    .description('Put a backup into empty stores. No process may run on them')
+    .description('Put a backup into empty stores: a data folder, or Redis, which is also filled from MySQL. No process may run on them')
     .argument('<folder>', 'folder of `backup`')
     .option(...DATA)
     .option(...CONFIG)
