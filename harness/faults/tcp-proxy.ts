@@ -7,6 +7,7 @@
  * It can also be slow: each chunk of an answer is late.
  */
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
 
 export type Cut = 'broken' | 'silent'
 
@@ -47,14 +48,24 @@ export async function makeTcpProxy(targetPort: number): Promise<TcpProxy> {
     sockets.add(from)
     from.setNoDelay(true)
     if (state === 'silent') from.pause()
+    /** Late chunks that are still here. A stream keeps its order: none passes them, also after `slow(0)`. */
+    let waiting = Promise.resolve()
+    let late = 0
+    const writeLate = async (chunk: Buffer, before: Promise<void>, due: Promise<unknown>): Promise<void> => {
+      await Promise.all([before, due])
+      late -= 1
+      to.write(chunk)
+    }
     from.on('data', (chunk) => {
       if (!isAnswer) sent += 1
       if (answerLost !== undefined && isAnswer) {
         cut('broken')
         answerLost()
         answerLost = undefined
-      } else if (isAnswer && lateMs > 0) setTimeout(() => to.write(chunk), lateMs)
-      else if (!to.write(chunk)) from.pause()
+      } else if (isAnswer && (lateMs > 0 || late > 0)) {
+        late += 1
+        waiting = writeLate(chunk, waiting, sleep(lateMs))
+      } else if (!to.write(chunk)) from.pause()
     })
     to.on('drain', () => {
       if (state !== 'silent') from.resume()
