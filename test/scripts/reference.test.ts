@@ -136,7 +136,7 @@ describe('command line', () => {
 
 describe('topics', () => {
   test('a topic without a description is an error, and so is a description of a topic that is gone', () => {
-    const topics = wantedTopics({ topicPrefix: 'tidemark' })
+    const topics = wantedTopics({ topicPrefix: 'tidemark', progress: true })
     expect(() => topicTable([...topics, { topic: 'tidemark.planted', partitions: 1, config: {} }])).toThrow(
       'the topic "tidemark.planted" has no description',
     )
