@@ -19,7 +19,7 @@ export type Businesses<B = HistoryBusiness> = {
   byNumber(number: BusinessNumber): B | undefined
 }
 
-/** `given`: the businesses, or a function that returns those of the moment, the same list until they change. */
+/** `given`: the businesses, or a function that returns the current list. It returns the same list until they change. */
 export function makeBusinesses<B extends HistoryBusiness>(given: readonly B[] | (() => readonly B[])): Businesses<B> {
   const now = followed(typeof given === 'function' ? given : () => given, (all) => ({
     all,
@@ -59,7 +59,7 @@ export function followed<T, R>(read: () => T, make: (value: T) => R): () => R {
   }
 }
 
-/** The settings of the businesses that are in the graph. Another value than these needs no new graph. */
+/** The settings of the businesses that are in the graph. A change of other settings needs no new graph. */
 export function graphOf(businesses: readonly BusinessConfig[]): unknown {
   return businesses.map(({ number, name, entity, thumbup: { enabled, deleted } }) => ({ number, name, entity, enabled, deleted }))
 }

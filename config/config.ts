@@ -44,7 +44,7 @@ const businessSchema = z
       .boolean()
       .default(true)
       .describe(
-        'Whether the business takes writes. If not, reports, likes, dislikes, plays, served subjects and posts are refused with `BUSINESS_DISABLED`. Reads, deletions and undone marks work.',
+        'Whether the business takes writes. If not, reports, likes, dislikes, plays, served subjects and posts are refused with `BUSINESS_DISABLED`. Reads, deletions and undoing marks still work.',
       ),
     conflict: z
       .enum(CONFLICT_RULES)

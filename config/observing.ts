@@ -10,7 +10,7 @@ export const adminSchema = z
   .strict()
   .optional()
   .describe(
-    'A listener of its own for metrics, health checks and the console. The listener of the API then serves health checks only. A job has one listener, that of `host` and `port`.',
+    'A separate listener for metrics, health checks and the console. The listener of the API then serves health checks only. A job has one listener, that of `host` and `port`.',
   )
 
 export const LOG_LEVELS = ['debug', 'info', 'warn', 'error'] as const

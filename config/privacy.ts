@@ -14,7 +14,7 @@ export const privacySchema = z
       .string()
       .optional()
       .describe(
-        'An Ed25519 private key in PEM form, which signs reports in place of `secret`. Everybody with the public key can then check a report. Set `secret` too, for the digest of the id.',
+        'An Ed25519 private key in PEM form, which signs reports in place of `secret`. Anyone with the public key can then verify a report. Set `secret` too, for the digest of the id.',
       ),
   })
   .strict()

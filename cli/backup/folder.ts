@@ -39,7 +39,7 @@ export type BackupFile = z.infer<typeof file>
 export function readBackup(folder: string): Backup {
   const path = join(folder, MANIFEST)
   if (!existsSync(path)) {
-    const reason = existsSync(folder) ? 'has no backup.json, so it is no backup, or one that was interrupted' : 'does not exist'
+    const reason = existsSync(folder) ? 'has no backup.json, so it is not a backup, or the backup was interrupted' : 'does not exist'
     throw new TidemarkError('CONFIG_INVALID', `${folder} ${reason}: name the folder of a complete "tidemark backup"`)
   }
   const content = jsonOf(path)

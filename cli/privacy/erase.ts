@@ -50,7 +50,7 @@ export async function eraseViewer(viewer: ViewerId, flags: EraseFlags, print: Pr
   checkId(viewer, 'the id of the viewer')
   requireUsableKey(config.privacy)
   if (flags.verify === true && flags.compact === true)
-    throw new TidemarkError('CONFIG_INVALID', '--verify only looks, and --compact changes the files: give one of them')
+    throw new TidemarkError('CONFIG_INVALID', '--verify changes nothing, and --compact rewrites files: give only one of them')
   requireDataFolder(config)
   if (flags.verify === true) return verify(viewer, config, unread, flags, print)
   const folders = flags.compact === true ? await foldersOf(config) : []
@@ -200,7 +200,7 @@ async function report(
   if (left > 0) {
     throw new TidemarkError(
       'ERASURE_INCOMPLETE',
-      `${left} entries of the viewer are stored: the viewer still writes, or something waits for a job. Erase again later`,
+      `${left} entries of the viewer are stored: the viewer still writes, or a change waits for a job. Run the command again later`,
     )
   }
 }

@@ -78,7 +78,7 @@ async function* linesOf(file: string): AsyncGenerator<{ text: string; line: Line
     if (typeof line !== 'object' || line === null || Array.isArray(line)) {
       throw new TidemarkError(
         'CONFIG_INVALID',
-        `${file}: line ${number} is no JSON object, so this is no export that can be changed: delete it, and make the export again`,
+        `${file}: line ${number} is not a JSON object, so this export cannot be changed: delete it, and make the export again`,
       )
     }
     yield { text, line: line as Line }

@@ -56,7 +56,7 @@ async function readRows(folder: string, form: Form, { name, kind }: ExportFile):
     if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Line
     throw new TidemarkError(
       'DATA_DAMAGED',
-      `${path}: line ${line} is no JSON object, so this export cannot be changed: delete it, and make the export again`,
+      `${path}: line ${line} is not a JSON object, so this export cannot be changed: delete it, and make the export again`,
     )
   })
   return { bytes, rows }

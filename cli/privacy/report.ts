@@ -68,7 +68,7 @@ export function reportOf(text: string, path: string): ErasureReport {
   } catch {
     // The sentence below covers both.
   }
-  throw new TidemarkError('CONFIG_INVALID', `${path} is no report of an erasure: name a file that \`viewer erase --report\` wrote`)
+  throw new TidemarkError('CONFIG_INVALID', `${path} is not a report of an erasure: name a file that \`viewer erase --report\` wrote`)
 }
 
 /** Called before the erasure, so that no erasure ends without its report. */
@@ -88,7 +88,7 @@ function ed25519Of(pem: string): KeyObject {
   } catch (error) {
     throw new TidemarkError(
       'CONFIG_INVALID',
-      'privacy.privateKey is no private key in PEM form: make one with `openssl genpkey -algorithm ed25519`',
+      'privacy.privateKey is not a private key in PEM form: make one with `openssl genpkey -algorithm ed25519`',
       {
         cause: error,
       },

@@ -17,7 +17,7 @@ export function addData(program: Command): void {
 
   program
     .command('events')
-    .description('Print the rewards of a day as JSONL, oldest first, from the embedded stores. May run beside the service')
+    .description('Print reward events as JSONL, oldest first, from the embedded stores. May run beside the service')
     .option(
       '--after <cursor>',
       'continue after the event with this cursor (default: from the oldest event that is kept). Ends with CURSOR_EXPIRED if events after it are no longer kept',
@@ -64,7 +64,7 @@ export function addData(program: Command): void {
 function addBackups(program: Command): void {
   program
     .command('backup')
-    .description('Copy the embedded stores into a folder, or what only Redis has, with checksums. May run beside the service')
+    .description('Copy the embedded stores into a folder, or the data that only Redis has, with checksums. May run beside the service')
     .requiredOption('--out <folder>', 'the folder: new or empty')
     .option(...DATA)
     .option(...CONFIG)
@@ -134,8 +134,8 @@ function addMoves(program: Command): void {
     .argument('<what>', 'export or erase')
     .argument('<id>', "the viewer's id")
     .option('--out <file>', 'write the export to this file')
-    .option('--verify', 'erase nothing, and look for what is left')
-    .option('--compact', 'also write the data files again without free pages. No process may use the data folder')
+    .option('--verify', 'erase nothing, and count the data that is left')
+    .option('--compact', 'also rewrite the data files without free pages. No process may use the data folder')
     .option('--report <file>', 'write the report of the erasure to this file; with --verify, check this report')
     .option('--exports <paths...>', 'files and folders of exports, from which the viewer is erased too')
     .option(...DATA)

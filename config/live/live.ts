@@ -40,7 +40,7 @@ export function liveSetting(
   }
 }
 
-/** A section that the version leaves as it is stays the same object, so that parts see that nothing changed. */
+/** A section that the version does not change stays the same object, so parts can detect that nothing changed. */
 function withEqualSections(before: Config, after: Config): Config {
   const kept = Object.entries(before).filter(([name, section]) => isDeepStrictEqual(section, after[name as keyof Config]))
   return Object.freeze({ ...after, ...Object.fromEntries(kept) })

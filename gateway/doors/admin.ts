@@ -68,7 +68,7 @@ export function makeAdmin(
     async listen() {
       try {
         const url = await app.listen({ host, port })
-        collaborators.log.info({ url }, 'metrics, health and the console have a listener of their own')
+        collaborators.log.info({ url }, 'metrics, health and the console have a separate listener')
       } catch (error) {
         throw listenErrorOf(error, { host, port }, 'server.admin')
       }

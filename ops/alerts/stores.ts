@@ -68,7 +68,7 @@ export const STORE_ALERTS: readonly Alert[] = [
     name: 'TidemarkReadsRefused',
     severity: 'ticket',
     afterMinutes: 5,
-    summary: '{{ $labels.instance }} refuses reads of the record store that had no turn in time.',
+    summary: '{{ $labels.instance }} refuses reads of the record store that waited too long.',
     expr: ({ range }) => anyOf(READS_REFUSED.map((metric) => `sum by (instance) (rate(${metric}[${range(5)}])) > 0`)),
   },
 ]

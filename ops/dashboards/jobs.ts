@@ -52,7 +52,7 @@ export const HISTORY: Dashboard = {
         }),
         panel(
           'Flushes',
-          'Messages per second; direct and left ones occur while the log is down.',
+          'Messages per second. Direct flushes, and keys left to the sweeper, occur while the log is down.',
           'wps',
           perSecond('tidemark_flush_messages_total', 'messages'),
           perSecond('tidemark_flushes_direct_total', 'direct'),

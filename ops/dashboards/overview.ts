@@ -5,7 +5,7 @@ import { panel, perSecond, quantiles } from './panels.ts'
 export const OVERVIEW: Dashboard = {
   id: 'overview',
   title: 'overview',
-  about: 'Is Tidemark well? Alerts, service levels, traffic, and what waits.',
+  about: 'Is Tidemark healthy? Alerts, service levels, traffic, and backlogs.',
   sections: [
     {
       title: 'Service levels',

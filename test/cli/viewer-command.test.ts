@@ -75,11 +75,11 @@ test('wrong calls are refused with a sentence', async () => {
     ['forget', '7', {}, /"forget" is not a command of viewer/],
     ['export', '7', { verify: true }, /--verify belongs to viewer erase/],
     ['erase', '7', { out: 'x' }, /--out names the file of an export/],
-    ['erase', '7', { verify: true, compact: true }, /--verify only looks/],
+    ['erase', '7', { verify: true, compact: true }, /--verify changes nothing/],
     ['erase', '7', { exports: [join(folder, 'missing')] }, /--exports .* does not exist/],
-    ['erase', '7', { exports: [notJson] }, /line 1 is no JSON object.*make the export again/],
+    ['erase', '7', { exports: [notJson] }, /line 1 is not a JSON object.*make the export again/],
     ['erase', '7', { verify: true, report: join(folder, 'missing') }, /--report .* cannot be read/],
-    ['erase', '7', { verify: true, report: flags.config }, /is no report of an erasure/],
+    ['erase', '7', { verify: true, report: flags.config }, /is not a report of an erasure/],
   ]
   for (const [what, id, more, sentence] of wrong) await expect(viewer(what, id, { ...flags, ...more }, print)).rejects.toThrow(sentence)
 })
@@ -156,7 +156,7 @@ test('a report is signed, and a changed one, one of another viewer, and one of a
     await expect(viewer('erase', ID, { ...flags, verify: true, report }, print)).rejects.toThrow(/has no signature/)
   }
   configure({ privacy: { privateKey: 'no key' } })
-  await expect(viewer('erase', ID, flags, print)).rejects.toThrow(/privacy.privateKey is no private key/)
+  await expect(viewer('erase', ID, flags, print)).rejects.toThrow(/privacy.privateKey is not a private key/)
   configure({})
 })
 
