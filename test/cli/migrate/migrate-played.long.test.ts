@@ -245,7 +245,7 @@ describe.skipIf(!isHere)('tidemark migrate-played', { timeout: 600_000 }, () => 
         `CONFIG_INVALID: --from names 127.0.0.1:${port}, and existence.legacy.urls, from which the job reads, ${new URL(redis.url).host}: leave`,
       ],
       [['--users', users, '--from', 'localhost'], 'CONFIG_INVALID: existence.legacy.urls.0'],
-      [['--users', users, '--rate', 'many'], "option '--rate <number>' argument 'many' is invalid. give a whole number"],
+      [['--users', users, '--rate', 'many'], "option '--rate <number>' argument 'many' is invalid: give a whole number"],
       [['--users', users, '--key', 'p:{viewer}:{business}'], 'CONFIG_INVALID: --key "p:{viewer}:{business}" is not existence.legacy.key'],
       [['--users', users, '--business', 'vidoe'], 'BUSINESS_UNKNOWN: business "vidoe" is not configured'],
       [['--users', users, '--business', 'comic'], 'CONFIG_INVALID: business "comic" is not one of existence.legacy.businesses'],
