@@ -40,7 +40,7 @@ function addChart(section: HTMLElement, unit: string, series: readonly Series[])
         { ...axis, size: 24, space: 60, incrs: [60, 120, 300], values: (_, ticks) => ticks.map(clock) },
         { ...axis, size: 62, space: 28, values: (_, ticks) => ticks.map(format) },
       ],
-      series: [{}, ...series.map((__, at) => ({ stroke: colours[at % colours.length] as string, width: 1.5, points: { show: false } }))],
+      series: [{}, ...series.map((__, at) => ({ stroke: colours[at % colours.length], width: 1.5, points: { show: false } }))],
     },
     [[...times], ...series.map(({ values }) => [...values])],
     section,
@@ -63,7 +63,7 @@ for (const panel of panels) {
   panel.series.forEach(({ legend }, at) => {
     const item = add(list, 'li', legend)
     const line = document.createElement('i')
-    line.style.background = colours[at % colours.length] as string
+    line.style.background = colours[at % colours.length]
     item.prepend(line)
   })
 }
