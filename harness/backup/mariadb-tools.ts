@@ -21,7 +21,7 @@ export async function mariadbToolsAreHere(): Promise<boolean> {
     await ensurePrograms('backups', TOOLS, ['mariadb-client'])
     return true
   } catch (error) {
-    if (process.env['CI'] === 'true') throw error
+    if (process.env['CI'] === 'true' && process.platform === 'linux') throw error
     return false
   }
 }

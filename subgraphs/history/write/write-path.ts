@@ -63,6 +63,8 @@ export type WritePath = {
   drain(): Promise<void>
 }
 
+const UNSENT_PAUSE_MS = 5_000
+
 /** `onDown` is called when a breaker opens, `onError` for background steps that fail. */
 export function makeWritePath(
   clock: Clock,
@@ -77,11 +79,20 @@ export function makeWritePath(
   const guarded = guardStores(clock, stores, options.guard, onDown)
   const { hot, log, records, breakers } = guarded
   let unsent = 0
+  let unsentAt = Number.NEGATIVE_INFINITY
   async function publish(events: readonly ProgressEvent[]): Promise<void> {
-    await stores.progressEvents?.append(events).catch((error: unknown) => {
+    // A log that is down delays one step in this time, and not every step of a job.
+    if (clock.now() - unsentAt < UNSENT_PAUSE_MS) {
       unsent += events.length
+      return
+    }
+    try {
+      await stores.progressEvents?.append(events)
+    } catch (error) {
+      unsent += events.length
+      unsentAt = clock.now()
       onError(error)
-    })
+    }
   }
   const persistWith = (publish: PublishProgress | undefined) => (keys: readonly FlushedKey[]) =>
     persistKeys({ ...stores, publish }, keys, { timelineCap, purgeRowsMax, rules })
