@@ -32,12 +32,16 @@ export async function copyKeys(
 
 async function readCopies(connection: Connection, keys: readonly string[]): Promise<KeyCopy[]> {
   const answers = await connection.send(keys.flatMap((key) => ['dump', 'pexpiretime'].map((name) => ({ name, args: [key] }))))
-  return keys.flatMap((key, at) => {
-    const bytes = answers[2 * at] as Buffer | null
-    // It expired, or was removed.
-    if (bytes === null) return []
-    return [{ key, expiresAt: Math.max(0, Number(answers[2 * at + 1])), bytes: bytes.toString('base64') }]
-  })
+  return keys.flatMap((key, at) => copyOf(key, answers[2 * at] as Buffer | null, Number(answers[2 * at + 1])) ?? [])
+}
+
+/**
+ * The copy of a key by the answers of DUMP and PEXPIRETIME; undefined if the key expired before either command, or was removed. PEXPIRETIME
+ * gives -1 for a key without expiry, and -2 for a missing key.
+ */
+export function copyOf(key: string, bytes: Buffer | null, expiryTime: number): KeyCopy | undefined {
+  if (bytes === null || expiryTime === -2) return undefined
+  return { key, expiresAt: Math.max(0, expiryTime), bytes: bytes.toString('base64') }
 }
 
 /** A copy that has expired is left out by Redis. */

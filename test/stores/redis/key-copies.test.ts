@@ -2,10 +2,18 @@
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { service } from '../../../harness/deployment/services.ts'
-import { copyKeys, findKey, putKeys, type KeyCopy } from '../../../stores/redis/key-copies.ts'
+import { copyKeys, copyOf, findKey, putKeys, type KeyCopy } from '../../../stores/redis/key-copies.ts'
 
 const url = await service('redis')
 const PREFIX = 'copies*'
+
+test('a key that expires between the two commands of its copy is not copied as a key without expiry', () => {
+  const bytes = Buffer.from('value')
+  expect(copyOf('key', bytes, -2)).toBeUndefined()
+  expect(copyOf('key', null, -2)).toBeUndefined()
+  expect(copyOf('key', bytes, -1)).toMatchObject({ expiresAt: 0 })
+  expect(copyOf('key', bytes, 1_790_000_000_000)).toMatchObject({ expiresAt: 1_790_000_000_000 })
+})
 
 describe.skipIf(url === undefined)('copies of keys', () => {
   const options = { urls: [url as string], prefix: PREFIX }
