@@ -9,6 +9,7 @@ import type { Flags } from '../process/settings.ts'
 import { backupDistributed } from './distributed.ts'
 import { backupEmbedded } from './embedded.ts'
 import { makeBackup } from './folder.ts'
+import { countJournaled, describeJournaled } from './journaled.ts'
 
 export type BackupFlags = Flags & { out: string }
 
@@ -19,11 +20,14 @@ export async function backup(flags: BackupFlags, print: (line: string) => void):
   const startedAt = systemClock.now()
   const { regions, redis } = config.stores
   const shape = redis === undefined ? 'embedded' : 'distributed'
-  const copy = () => (redis === undefined ? backupEmbedded(config, out) : backupDistributed(config, out, startedAt))
+  const journaled = redis === undefined ? 0 : await countJournaled(config)
+  const copy = () => (redis === undefined ? backupEmbedded(config, out) : backupDistributed(config, out, startedAt, print))
   const { files } = await makeBackup(out, async () => ({ shape, regions, startedAt, files: await copy() }))
   const bytes = files.reduce((sum, file) => sum + file.bytes, 0)
   print(`${files.length} ${files.length === 1 ? 'file' : 'files'} with ${bytes} bytes in ${out}`)
   const point = new Date(startedAt).toISOString()
-  if (redis === undefined) print(`the backup has every write that was acknowledged before ${point}`)
-  else print(`with MySQL of ${new Date().toISOString()} or later, it has every write that was acknowledged before ${point}`)
+  if (redis === undefined) return print(`the backup has every write that was acknowledged before ${point}`)
+  const later = new Date().toISOString()
+  print(`with MySQL of ${later} or later, it has every write that was acknowledged before ${point}, except journaled ones`)
+  print(describeJournaled(config, journaled))
 }

@@ -42,12 +42,18 @@ const STREAM = 'backup'
 /** Keys of Redis that no row has. Names are without the prefix; `docs/reference/topics-and-tables.md` lists them. */
 const ONLY_KEYS = /^(?::(?:issued|first|feed:key|counters:events):|:\{live-|\{[^}]*\}(?:r$|y))/s
 
-export async function backupDistributed(config: Config, out: string, startedAt: number): Promise<BackupFile[]> {
+export async function backupDistributed(
+  config: Config,
+  out: string,
+  startedAt: number,
+  print: (line: string) => void,
+): Promise<BackupFile[]> {
   const stores = await openStores(config, systemClock, makeLog())
   try {
     await copyOnlyKeys(config, join(out, KEYS))
     const source = sourceOf(stores, config, { since: 0 }, startedAt)
-    await writeExport({ out: join(out, ROWS), form: 'jsonl' }, source, hotWalksOf(source), () => {})
+    const { leftOut } = await writeExport({ out: join(out, ROWS), form: 'jsonl' }, source, hotWalksOf(source), () => {})
+    if (leftOut > 0) print(`${leftOut} rows of businesses that are not configured are left out`)
     for (const records of recordsOf(stores)) await records.applyMarks([], [{ stream: STREAM, partition: 0, offset: startedAt }])
   } finally {
     await stores.close()

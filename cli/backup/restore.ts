@@ -13,8 +13,11 @@ export async function restore(folder: string, flags: Flags, print: (line: string
   requireSame(config, backup)
   if (backup.shape === 'embedded') await restoreEmbedded(config, backup, folder)
   else await restoreDistributed(config, backup, folder, flags, print)
+  const begun = new Date(backup.startedAt).toISOString()
   print(`restored all files of ${folder}`)
-  print(`the stores have every write that was acknowledged before ${new Date(backup.startedAt).toISOString()}`)
+  print(`the stores have every write that was acknowledged before ${begun}${backup.shape === 'embedded' ? '' : ', except journaled ones'}`)
+  // MySQL may be later, but the copies of keys have the data of viewers who were erased since the backup began.
+  if (backup.shape === 'distributed') print(`erase again each viewer who was erased after ${begun}, when the backup began`)
 }
 
 function requireSame({ stores }: Config, { shape, regions }: Backup): void {

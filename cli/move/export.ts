@@ -49,17 +49,18 @@ export async function exportData(flags: ExportFlags, print: (line: string) => vo
   }
 }
 
-/** Writes the rows of these walks. */
+/** Writes the rows of these walks, and returns the complete manifest. */
 export async function writeExport(
   flags: Pick<ExportFlags, 'out' | 'form' | 'rate'>,
   { config, selection }: Source,
   walks: readonly Walk[],
   print: (line: string) => void,
-): Promise<void> {
+): Promise<Manifest> {
   const manifest = await beginExport(flags, config, selection, print)
   await runWalks(flags.out, manifest, walks, makePace(systemClock, flags.rate))
   await writeManifest(flags.out, manifest, true)
   for (const line of summaryOf(flags.out, manifest)) print(line)
+  return manifest
 }
 
 function selectionOf(config: Config, { business, viewer, since }: ExportFlags): Selection {

@@ -22,14 +22,16 @@ async function* pagesOfPlays(source: Source): AsyncGenerator<Page> {
       const viewers = viewer === undefined ? await viewersOf(source, slot, shards) : [viewer]
       for (const some of chunked(viewers, VIEWERS_AT_ONCE)) {
         const plays = await hot.readStaged(slot, some)
-        const rows = plays.flatMap((own, at) =>
+        const found = plays.flatMap((own, at) =>
           own.flatMap(({ business, oid, playedAt }) => {
             // An entry of a migration lists the viewer and is no play.
-            const name = isListing({ business }) ? undefined : selectedName(source, business)
-            return name === undefined ? [] : [{ viewer: some[at] as ViewerId, business: name, id: oid, playedAt }]
+            if (isListing({ business })) return []
+            const name = selectedName(source, business)
+            return [name === undefined ? undefined : { viewer: some[at] as ViewerId, business: name, id: oid, playedAt }]
           }),
         )
-        if (rows.length > 0) yield { rows, after: undefined, leftOut: 0 }
+        const rows = found.filter((row) => row !== undefined)
+        if (found.length > 0) yield { rows, after: undefined, leftOut: found.length - rows.length }
       }
     }
   }

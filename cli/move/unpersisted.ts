@@ -1,6 +1,6 @@
 /**
  * The changes that only the hot stores have, as rows of an export. Each walk reads the dirty keys of a region and their contents. It cannot
- * be continued: an interrupted walk begins again, and rows may be exported twice.
+ * be continued: an interrupted walk begins again, and rows may be exported twice. `undefined` is a row of a business that is left out.
  */
 import { FOLLOW_BUSINESS } from '../../config/feed.ts'
 import type { BusinessNumber, Subject, ViewerId } from '../../core/domain.ts'
@@ -32,12 +32,17 @@ export function unpersistedWalks(source: Source, hasFeed: boolean): Walk[] {
   ].map((each, at) => ({ ...each, name: `unpersisted ${at} ${each.kind}` }))
 }
 
-function walk(kind: Walk['kind'], read: () => AsyncGenerator<Row[]>): Walk {
+type Found = (Row | undefined)[]
+
+function walk(kind: Walk['kind'], read: () => AsyncGenerator<Found>): Walk {
   return {
     name: kind,
     kind,
     async *pages(): AsyncGenerator<Page> {
-      for await (const rows of read()) if (rows.length > 0) yield { rows, after: undefined, leftOut: 0 }
+      for await (const found of read()) {
+        const rows = found.filter((row) => row !== undefined)
+        if (found.length > 0) yield { rows, after: undefined, leftOut: found.length - rows.length }
+      }
     },
   }
 }
@@ -71,18 +76,19 @@ async function* dirtySettings(source: Source): AsyncGenerator<Row[]> {
   }
 }
 
-async function* dirtyProgress(source: Source): AsyncGenerator<Row[]> {
+async function* dirtyProgress(source: Source): AsyncGenerator<Found> {
   for await (const keys of dirtyKeys(source, false)) {
     const found = await source.stores.hot.readDirtyProgress(keys)
-    yield found.flatMap(({ key, record }) => (record === undefined ? [] : (progressRow(source, key, record) ?? [])))
+    yield found.flatMap(({ key, record }) => (record === undefined ? [] : [progressRow(source, key, record)]))
   }
 }
 
-async function* dirtyMarks(source: Source, { hot }: MarkStores): AsyncGenerator<Row[]> {
+async function* dirtyMarks(source: Source, { hot }: MarkStores): AsyncGenerator<Found> {
   for await (const found of markPages(source, hot)) {
     yield found.flatMap(({ key: { viewer, business, oid }, record }) => {
-      const name = business === FOLLOW_BUSINESS ? undefined : selectedName(source, business)
-      return record === undefined || name === undefined ? [] : [{ viewer, business: name, id: oid, ...record }]
+      if (record === undefined || business === FOLLOW_BUSINESS) return []
+      const name = selectedName(source, business)
+      return [name === undefined ? undefined : { viewer, business: name, id: oid, ...record }]
     })
   }
 }
@@ -133,12 +139,12 @@ async function* dirtyWords(source: Source): AsyncGenerator<Row[]> {
   }
 }
 
-async function* dirtyCounts(source: Source): AsyncGenerator<Row[]> {
-  for await (const rows of countPages(source, (business) => selectedName(source, business) !== undefined)) {
-    yield rows.map(({ subject, counts, version }) => ({
-      business: selectedName(source, subject.business) as string,
-      ...{ id: subject.oid, counts: { ...counts }, version },
-    }))
+async function* dirtyCounts(source: Source): AsyncGenerator<Found> {
+  for await (const rows of countPages(source, (business) => business !== USERS)) {
+    yield rows.map(({ subject, counts, version }) => {
+      const name = selectedName(source, subject.business)
+      return name === undefined ? undefined : { business: name, id: subject.oid, counts: { ...counts }, version }
+    })
   }
 }
 

@@ -48,6 +48,8 @@ describe.skipIf(!isHere)('a distributed deployment', { timeout: 240_000 }, () =>
       const before: Acknowledged[] = [...traffic.acknowledged]
       const made = await run('backup', '--out', out)
       expect(made).toMatchObject({ status: 0, error: '', out: expect.stringContaining('or later, it has every write') })
+      expect(made.out).toContain('no write waits in the journals of this machine')
+      const begun = /acknowledged before (?<begun>[\d\-T:.Z]+)/.exec(made.out)?.groups?.['begun']
       await traffic.stop()
       expect(traffic.failures).toEqual([])
       await like('first')
@@ -70,6 +72,7 @@ describe.skipIf(!isHere)('a distributed deployment', { timeout: 240_000 }, () =>
       const restored = await run('restore', out)
       expect(restored).toMatchObject({ status: 0, error: '' })
       expect(restored.out).not.toMatch(/[1-9]\d* (missing|different)/)
+      expect(restored.out).toContain(`erase again each viewer who was erased after ${begun}`)
 
       await Promise.all(deployment.roles.map((role) => role.start()))
       expect(await missingAt(url, before)).toEqual([])
