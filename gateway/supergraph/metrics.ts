@@ -1,8 +1,10 @@
 /** The metrics of the supergraph. */
 import { Counter, Gauge, type Registry } from '@prometheus-io/client'
 
+const RESULTS = ['swapped', 'unchanged', 'failed'] as const
+
 export type SupergraphMetrics = {
-  countReload(result: 'swapped' | 'unchanged' | 'failed'): void
+  countReload(result: (typeof RESULTS)[number]): void
   /** The supergraph with this hash now serves. */
   serve(hash: string): void
 }
@@ -16,6 +18,8 @@ export function makeSupergraphMetrics(registry: Registry, engines: () => number)
     labelNames: ['result'],
     registers,
   })
+  // increase() of a series that begins at 1 is 0, so the first failure would not be seen.
+  for (const result of RESULTS) reloads.inc({ result }, 0)
   const info = new Gauge({
     name: 'tidemark_supergraph_info',
     help: 'The supergraph that serves, by the start of the SHA-256 of its SDL; the value is the number of processes.',

@@ -172,8 +172,11 @@ export const CASES: readonly RuleCase[] = [
   },
   {
     ...{ name: 'TidemarkGraphNotReloaded', severity: 'ticket', silentAt: 2, firesAt: 5 },
-    fault: { 'tidemark_supergraph_reloads_total{result="failed", instance="a"}': '0 0 0 1x20' },
-    healthy: { 'tidemark_supergraph_reloads_total{result="swapped", instance="a"}': '0+1x20' },
+    fault: { 'tidemark_supergraph_reloads_total{result="failed", instance="a"}': '0x3 1x20' },
+    healthy: {
+      'tidemark_supergraph_reloads_total{result="failed", instance="a"}': '0x20',
+      'tidemark_supergraph_reloads_total{result="swapped", instance="a"}': '0+1x20',
+    },
   },
   {
     ...{ name: 'TidemarkConfigRefused', severity: 'ticket', silentAt: 0, firesAt: 3 },

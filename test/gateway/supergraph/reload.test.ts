@@ -52,6 +52,7 @@ describe('reasons for a reload', () => {
 describe('a graph that cannot serve', () => {
   test('the old graph still serves, one error is logged for repeated failures, and metrics count them', async () => {
     const { url, supergraph, partner, logged, registry } = await begin('url')
+    expect(await registry.metrics()).toContain('tidemark_supergraph_reloads_total{result="failed"} 0')
     const { hash } = supergraph.current()
     partner.become(BROKEN)
     expect([await supergraph.reload('poll'), await supergraph.reload('poll')]).toEqual(['failed', 'failed'])
