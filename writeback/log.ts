@@ -30,7 +30,7 @@ export type ConsumerHooks = {
   parked?(reason: string, where?: Record<string, string | number>): void
 }
 
-/** A reward and its number in the log. Numbers have no gaps and grow with each append. */
+/** A reward and its number in the log. Numbers grow with each append. An erasure of a viewer removes rewards, and leaves gaps. */
 export type LoggedReward = { readonly number: number; readonly reward: RewardEvent }
 
 export interface Log {
@@ -39,10 +39,11 @@ export interface Log {
   /** Durable when it resolves. At least once: consumers drop repeated ids. */
   appendRewards(events: readonly RewardEvent[]): Promise<void>
   /**
-   * The kept rewards after this number, at most `limit`, in order of appending, and the number of the last one that was ever appended (0:
-   * none). Absent if consumers read the rewards from the servers of the log.
+   * The kept rewards after this number, at most `limit`, in order of appending. `last` is the number of the last reward that was ever
+   * appended (0: none). All rewards up to `trimmed` were removed because the log keeps only the newest (0: none). Absent if consumers read
+   * the rewards from the servers of the log.
    */
-  readRewards?(after: number, limit: number): Promise<{ rewards: LoggedReward[]; last: number }>
+  readRewards?(after: number, limit: number): Promise<{ rewards: LoggedReward[]; last: number; trimmed: number }>
   /** Starts consuming flushes as a member of the persisting group. */
   consumeFlushes(hooks: ConsumerHooks): Promise<LogConsumer>
   /** Flush messages appended and not yet committed by the persisting group. */

@@ -9,7 +9,7 @@ import type { Log } from './log.ts'
 
 export type RewardEventPage = {
   events: { cursor: string; reward: RewardEvent }[]
-  /** Events after the cursor that were removed before they were read. 0 without a cursor. */
+  /** Events after the cursor that were trimmed before they were read. Events of erased viewers do not count. 0 without a cursor. */
   missedCount: number
   hasNextPage: boolean
 }
@@ -20,12 +20,11 @@ export async function readRewardEvents(log: Pick<Log, 'readRewards'>, cursor: st
     throw new TidemarkError('REWARDS_IN_TOPIC', 'the reward events of this deployment are in the Kafka topic ".rewards": read them there')
   }
   const after = cursor === undefined ? 0 : numberOf(cursor)
-  const { rewards, last } = await log.readRewards(after, first + 1)
+  const { rewards, last, trimmed } = await log.readRewards(after, first + 1)
   if (after > last) throw wrongCursor(cursor ?? '', 'is ahead of all events')
-  const missed = (rewards[0]?.number ?? last + 1) - after - 1
   return {
     events: rewards.slice(0, first).map(({ number, reward }) => ({ cursor: number.toString(36), reward })),
-    missedCount: cursor === undefined ? 0 : missed,
+    missedCount: cursor === undefined ? 0 : Math.max(0, trimmed - after),
     hasNextPage: rewards.length > first,
   }
 }

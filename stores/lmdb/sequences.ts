@@ -23,6 +23,15 @@ export function lastNumber(counters: Bytes, name: string): number {
   return counters.getBinaryFast(Buffer.from(name))?.readDoubleBE(0) ?? 0
 }
 
+/** The highest number that `appendAll` has trimmed; 0 if there is none. To be called in a transaction. */
+export function trimmedNumber(counters: Bytes, name: string): number {
+  return lastNumber(counters, trimmedOf(name))
+}
+
+function trimmedOf(name: string): string {
+  return `${name}-trimmed`
+}
+
 /** Appends the values and keeps at most the newest `keep`. Returns the last one's number. To be called in a transaction. */
 export function appendAll(
   table: Bytes,
@@ -34,10 +43,17 @@ export function appendAll(
   const counter = Buffer.from(name)
   const last = lastNumber(counters, name)
   for (const [index, value] of values.entries()) void table.put(sequenceKey(last + 1 + index), Buffer.from(value))
-  const next = Buffer.allocUnsafe(KEY_BYTES)
-  next.writeDoubleBE(last + values.length)
-  void counters.put(counter, next)
+  void counters.put(counter, encodeNumber(last + values.length))
   const oldest = last + values.length - keep + 1
-  if (oldest > 1) for (const key of [...table.getKeys({ end: sequenceKey(oldest) })]) void table.remove(key)
+  if (oldest > 1) {
+    for (const key of [...table.getKeys({ end: sequenceKey(oldest) })]) void table.remove(key)
+    void counters.put(Buffer.from(trimmedOf(name)), encodeNumber(oldest - 1))
+  }
   return last + values.length
+}
+
+function encodeNumber(number: number): Buffer {
+  const bytes = Buffer.allocUnsafe(KEY_BYTES)
+  bytes.writeDoubleBE(number)
+  return bytes
 }

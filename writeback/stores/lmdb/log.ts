@@ -13,7 +13,7 @@ import { failingAs } from '../../../stores/lmdb/failures.ts'
 import { consume, type ConsumerOptions, type RunningConsumer } from './log-consumer.ts'
 import { openLogTables } from './log-tables.ts'
 import { countEntries } from '../../../stores/lmdb/scan.ts'
-import { appendAll, lastNumber, sequenceKey, sequenceOf } from '../../../stores/lmdb/sequences.ts'
+import { appendAll, lastNumber, sequenceKey, sequenceOf, trimmedNumber } from '../../../stores/lmdb/sequences.ts'
 import { decodeReward, encodeFlush, encodeReward } from '../../flush-codec.ts'
 import type { Stream } from '../../../core/log-consumer.ts'
 
@@ -32,6 +32,7 @@ export function openLmdbLog(environment: Environment, clock: Clock, options: Lmd
   const tables = openLogTables(environment, options.stream)
   const consumerOptions: ConsumerOptions = { ...CONSUMER_DEFAULTS, ...options }
   const consumers = new Set<RunningConsumer>()
+  const rewardsMax = options.rewardsMax ?? REWARDS_MAX
   const calling = <T>(task: () => T | Promise<T>): Promise<T> => failingAs('LOG_UNAVAILABLE', environment.folder, task)
   /** Consumers of this process take turns: the next begins when the one before has left. */
   let turn: Promise<unknown> = Promise.resolve()
@@ -46,7 +47,7 @@ export function openLmdbLog(environment: Environment, clock: Clock, options: Lmd
   async function appendRewards(events: readonly RewardEvent[]): Promise<void> {
     if (events.length === 0) return
     const values = events.map(encodeReward)
-    await environment.write(() => appendAll(tables.rewards, tables.counters, 'rewards', values, options.rewardsMax ?? REWARDS_MAX))
+    await environment.write(() => appendAll(tables.rewards, tables.counters, 'rewards', values, rewardsMax))
   }
 
   return {
@@ -54,7 +55,12 @@ export function openLmdbLog(environment: Environment, clock: Clock, options: Lmd
     appendRewards: (events) => calling(() => appendRewards(events)),
     readRewards: (after, limit) =>
       calling(() =>
-        environment.read(() => ({ rewards: listRewards(environment, after, limit), last: lastNumber(tables.counters, 'rewards') })),
+        environment.read(() => {
+          const last = lastNumber(tables.counters, 'rewards')
+          // A log that an earlier version trimmed has no stored number.
+          const trimmed = Math.max(trimmedNumber(tables.counters, 'rewards'), last - rewardsMax, 0)
+          return { rewards: listRewards(environment, after, limit), last, trimmed }
+        }),
       ),
     consumeFlushes: (hooks) =>
       calling(() => {

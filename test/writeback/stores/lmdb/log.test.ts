@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { systemClock, type Clock } from '../../../../core/clock.ts'
 import { openEnvironment, type Environment } from '../../../../stores/lmdb/environment.ts'
 import { openLogTables } from '../../../../writeback/stores/lmdb/log-tables.ts'
+import { openLogTraces } from '../../../../writeback/stores/lmdb/traces.ts'
 import { openLmdbLog } from '../../../../writeback/stores/lmdb/log.ts'
 import { appendAll } from '../../../../stores/lmdb/sequences.ts'
 import type { Log } from '../../../../writeback/log.ts'
@@ -140,6 +141,22 @@ describe('the log on LMDB', () => {
     await until('the second owns all', () => second.ownedRegions().length === 4)
     expect(first.ownedRegions()).toEqual([])
     await second.stop()
+  })
+
+  it('a consumer that continues before an erased reward misses nothing, and a trimmed reward still counts as missed', async () => {
+    const log = openLmdbLog(environment, systemClock, { rewardsMax: 4 })
+    await log.appendRewards(['1', '7', '7', '2'].map((viewer) => rewardOf(viewer, 1, 1)))
+    await openLogTraces(environment, 'history').erase('7', 0)
+    const page = async (cursor: string) => {
+      const { events, missedCount } = await readRewardEvents(log, cursor, 9)
+      return { viewers: events.map(({ reward }) => reward.viewer), missedCount }
+    }
+    expect(await page('1')).toEqual({ viewers: ['2'], missedCount: 0 })
+    await openLogTraces(environment, 'history').erase('2', 0)
+    expect(await page('1')).toEqual({ viewers: [], missedCount: 0 })
+    await log.appendRewards(['3', '4'].map((viewer) => rewardOf(viewer, 1, 1)))
+    expect(await page('2')).toEqual({ viewers: ['3', '4'], missedCount: 0 })
+    expect(await page('1')).toEqual({ viewers: ['3', '4'], missedCount: 1 })
   })
 
   it('keeps the newest rewards, with continuous numbers', async () => {
