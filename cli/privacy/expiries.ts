@@ -5,6 +5,7 @@
 import type { Config } from '../../config/config.ts'
 import { hasFeed } from '../../config/feed.ts'
 import { readRetentions } from '../../stores/kafka/retention.ts'
+import { DAY_FLAG_MAX_MS } from '../../subgraphs/feed-existence/stores/redis/day-flags.ts'
 import { kafkaConnection, type StoreLogger } from '../stores/servers.ts'
 import type { Expiry } from './report.ts'
 
@@ -43,7 +44,7 @@ export async function expiriesOf(config: Config, logger: StoreLogger, { now, isC
       keptMs === undefined ? open(`topic ${topic}, which keeps messages without limit: set retention.ms`) : after(`topic ${topic}`, keptMs),
     ),
     after('lists of likers in the count cache, of subjects whose like was undone before', DAY_MS),
-    after('day flags in the hot store of feed existence', 2 * DAY_MS),
+    after('day flags in the hot store of feed existence', DAY_FLAG_MAX_MS),
     after('counts of the rate limits', DAY_MS),
     ...common,
     open('append-only file and snapshots of Redis, until the next rewrite: BGREWRITEAOF and BGSAVE'),

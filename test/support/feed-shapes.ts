@@ -34,7 +34,7 @@ export type FeedShape = {
   remove(): Promise<void>
 }
 
-type Settings = { feed?: Record<string, unknown> }
+type Settings = { feed?: Record<string, unknown>; rewards?: Record<string, unknown> }
 
 export async function embeddedShape(settings: Settings = {}): Promise<FeedShape> {
   const { folder, remove } = makeServiceFolder()
@@ -86,8 +86,8 @@ export async function distributedIsHere(): Promise<boolean> {
   return !servers.includes(undefined) && (await memcachedIsHere())
 }
 
-function withQuick({ feed }: Settings) {
-  return { ...SETTINGS, feed: { ...SETTINGS.feed, ...feed } }
+function withQuick({ feed, ...more }: Settings) {
+  return { ...SETTINGS, ...more, feed: { ...SETTINGS.feed, ...feed } }
 }
 
 const WAITING =

@@ -6,7 +6,7 @@
  * Ids have passed `checkId`; `playedAt` is a whole number from 0 to PLAYED_AT_MAX, `slot` one from 0 to SLOTS_MAX - 1.
  *
  * A day flag records that a viewer has played, or was served, something of a business on a day. Claiming a day twice changes nothing. Flags
- * are kept for two days.
+ * are kept for three days after the last claim of the day.
  *
  * Every adapter passes `test/contracts/feed-existence/hot-store.ts`. Failures surface as `HOT_STORE_UNAVAILABLE` (a `PartOutage` for a
  * store in parts) or `STORE_FULL`. Every call may be repeated; a repetition changes nothing.

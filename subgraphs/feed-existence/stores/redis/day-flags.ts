@@ -14,6 +14,14 @@ import { fmix32 } from '../../filter/hash.ts'
 /** `bit` or `member`, in the form of `first-of-day.lua`. */
 export type FlagPlace = { page: string; place: string }
 
+const HOUR_MS = 3_600_000
+/** A page expires this long after its last claim: `first-of-day.lua`. */
+const KEPT_MS = 72 * HOUR_MS
+/** Viewers of a page claim a day until its next day ends. If the clocks go back, that is 49 hours after the day began. */
+const CLAIMED_MS = 49 * HOUR_MS
+/** A flag may exist for this time after its claim. Later claims of other viewers on the same page extend it. */
+export const DAY_FLAG_MAX_MS = CLAIMED_MS + KEPT_MS
+
 const PAGE_BITS = 1_024
 const SETS = 1_000
 

@@ -1,6 +1,6 @@
 /**
  * The traces of a viewer in the hot store of feed existence on Redis: served subjects, staged plays, places in the ring, pending rewards.
- * Day flags have no key of a viewer. Redis expires them after two days.
+ * Day flags have no key of a viewer. Redis expires them: `DAY_FLAG_MAX_MS`.
  */
 import type { BusinessNumber } from '../../../../core/domain.ts'
 import type { Traces } from '../../../../core/erasure/traces.ts'

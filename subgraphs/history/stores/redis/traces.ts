@@ -1,4 +1,7 @@
-/** The traces of a viewer in the hot store of history on Redis: contents, timelines, settings, marks, tombstones and pending rewards. */
+/**
+ * The traces of a viewer in the hot store of history on Redis: contents, timelines, settings, the claimed day, marks,
+ * tombstones and pending rewards.
+ */
 import type { BusinessNumber } from '../../../../core/domain.ts'
 import type { Traces } from '../../../../core/erasure/traces.ts'
 import { packedIdOf } from '../../../../core/keys.ts'
@@ -24,7 +27,7 @@ export function openHistoryTraces(
       layout.contents(region, viewer, business),
       layout.timeline(region, viewer, business),
     ])
-    return [layout.settings(region, viewer), ...ofBusinesses]
+    return [layout.settings(region, viewer), layout.claimedDay(region, viewer), ...ofBusinesses]
   }
 
   const find = (set: (region: number) => string, viewer: string): Promise<Buffer[]> =>
