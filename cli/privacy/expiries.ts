@@ -30,6 +30,7 @@ export async function expiriesOf(config: Config, logger: StoreLogger, { now, isC
     after('filters in the memory of processes', existence.cacheTtlMs),
     ...(hasFeed(config) ? [after('notes of changes in the hot store of the feed', feed.keepMs + feed.purgeEveryMs)] : []),
     open('backups that were made before: erase again after one is restored'),
+    open('keys and marks of businesses that are no longer configured: configure the business again, and erase again'),
     open('answers in the caches of clients and proxies'),
   ]
   if (redis === undefined || kafka === undefined) {
