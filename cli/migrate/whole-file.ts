@@ -5,19 +5,35 @@
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { createWriteStream } from 'node:fs'
-import { chmod, realpath, rename, rm, stat } from 'node:fs/promises'
+import { access, chmod, constants, realpath, rename, rm, stat } from 'node:fs/promises'
+import { dirname } from 'node:path'
 import type { Writable } from 'node:stream'
 import { finished } from 'node:stream/promises'
 import { TidemarkError } from '../../core/errors.ts'
 
+const OTHER_OUT = 'name another file with --out'
+
 /** The size of the file in bytes; 0 if it does not exist. Throws CONFIG_INVALID. */
 export async function bytesIn(path: string): Promise<number> {
-  return explained(path, async () => (await statOf(path))?.size ?? 0)
+  return explained(path, OTHER_OUT, async () => (await statOf(path))?.size ?? 0)
 }
 
-/** Throws the error of `write`, STORE_FULL, and CONFIG_INVALID if the file cannot be written. The old file is unchanged then. */
-export async function writeWholeFile<T>(path: string, write: (out: Writable) => Promise<T>): Promise<T> {
-  return explained(path, async () => {
+/** Throws CONFIG_INVALID, with this advice, if the file could not be written. Writes nothing. */
+export async function checkWritable(path: string, advice: string): Promise<void> {
+  await explained(path, advice, async () => {
+    const before = await statOf(path)
+    if (before?.isDirectory() === true) throw new TidemarkError('CONFIG_INVALID', `${path} is a folder: ${advice}`)
+    const isReplaced = before === undefined || before.isFile()
+    await access(isReplaced ? dirname(before === undefined ? path : await realpath(path)) : path, constants.W_OK)
+  })
+}
+
+/**
+ * Throws the error of `write`, STORE_FULL, and CONFIG_INVALID, with this advice, if the file cannot be written. The old file is unchanged
+ * then. Only the owner can read a new file, since it has data of viewers.
+ */
+export async function writeWholeFile<T>(path: string, write: (out: Writable) => Promise<T>, advice = OTHER_OUT): Promise<T> {
+  return explained(path, advice, async () => {
     const before = await statOf(path)
     if (before !== undefined && !before.isFile()) return writeTo(path, 'w', write)
     // For a link, replace the file behind it.
@@ -44,7 +60,7 @@ async function statOf(path: string) {
 }
 
 async function writeTo<T>(path: string, flags: string, write: (out: Writable) => Promise<T>): Promise<T> {
-  const file = createWriteStream(path, { flags, flush: flags === 'wx' })
+  const file = createWriteStream(path, { flags, mode: 0o600, flush: flags === 'wx' })
   const closed = finished(file)
   // The first failure is thrown below. This one must not end the process as an unhandled rejection.
   closed.catch(() => undefined)
@@ -61,7 +77,7 @@ async function writeTo<T>(path: string, flags: string, write: (out: Writable) =>
 }
 
 /** Throws STORE_FULL and CONFIG_INVALID in place of errors of the file system. */
-async function explained<T>(path: string, act: () => Promise<T>): Promise<T> {
+export async function explained<T>(path: string, advice: string, act: () => Promise<T>): Promise<T> {
   try {
     return await act()
   } catch (error) {
@@ -71,6 +87,6 @@ async function explained<T>(path: string, act: () => Promise<T>): Promise<T> {
       throw new TidemarkError('STORE_FULL', `${path} has no room (${error.message}): free space, and run the command again`, {
         cause: error,
       })
-    throw new TidemarkError('CONFIG_INVALID', `${path} cannot be written: ${error.message}; name another file with --out`, { cause: error })
+    throw new TidemarkError('CONFIG_INVALID', `${path} cannot be written: ${error.message}; ${advice}`, { cause: error })
   }
 }

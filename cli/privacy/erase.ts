@@ -5,8 +5,9 @@
  * The report is kept in `erasures/` of the data folder, or where `--report` says, also if the erasure is incomplete. It is written before the
  * command ends with an error. The time in its name keeps the proof of an earlier erasure of the same viewer.
  */
-import { mkdirSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { readFileSync } from 'node:fs'
+import { mkdir } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Registry } from '@prometheus-io/client'
 import { systemClock } from '../../core/clock.ts'
@@ -25,7 +26,7 @@ import { drainSteps, openParts } from '../process/subgraphs.ts'
 import { openErasurePlaces, type ErasurePlace } from '../stores/erasure.ts'
 import { openStores, viewJournals } from '../stores/history.ts'
 import { tenantsOf } from '../stores/thumbup.ts'
-import { writeWholeFile } from '../migrate/whole-file.ts'
+import { checkWritable, explained, writeWholeFile } from '../migrate/whole-file.ts'
 import { countInPlaces, eraseInPasses, type PassOptions, type PlaceErased } from './erasure.ts'
 import { expiriesOf } from './expiries.ts'
 import { openHeldExports } from './held-exports.ts'
@@ -43,6 +44,7 @@ const SETTLE_MS = { distributed: 1_500, embedded: 300 }
 const PASSES_MAX = 6
 const ONLY_WRITES = { serves: false, persists: false, journals: false }
 const FOLDER = 'erasures'
+const OTHER_REPORT = 'name another file with --report'
 type Print = (line: string) => void
 
 export async function eraseViewer(viewer: ViewerId, flags: EraseFlags, print: Print): Promise<void> {
@@ -57,9 +59,10 @@ export async function eraseViewer(viewer: ViewerId, flags: EraseFlags, print: Pr
   // Before anything is erased: the copy replaces files that no process may have open.
   for (const folder of folders) lockDataFolder(folder).release()
   const startedAt = systemClock.now()
+  const path = await openReportPath(viewer, config, flags, startedAt)
   const places = await withPlaces(config, unread, flags, (all) => eraseInPasses(systemClock, viewer, all, passesOf(config)))
   const compaction = await compactAll(folders)
-  await report(viewer, config, flags, { startedAt, places, isCompacted: flags.compact === true && compaction === undefined }, print)
+  await report(viewer, config, flags, path, { startedAt, places, isCompacted: flags.compact === true && compaction === undefined }, print)
   if (compaction !== undefined) throw compaction
 }
 
@@ -168,6 +171,7 @@ async function report(
   viewer: ViewerId,
   config: Config,
   flags: EraseFlags,
+  path: string,
   { startedAt, places, isCompacted }: { startedAt: number; places: readonly PlaceErased[]; isCompacted: boolean },
   print: Print,
 ): Promise<void> {
@@ -189,10 +193,9 @@ async function report(
     places,
     expires,
   }
-  const path = flags.report ?? keptPath(config, made)
   const text = JSON.stringify(signReport(made, config.privacy), undefined, 2)
-  await writeWholeFile(path, async (out) => void out.write(`${text}\n`))
   printReport(made, print)
+  await writeWholeFile(path, async (out) => void out.write(`${text}\n`), OTHER_REPORT)
   print(`report          ${path}`)
   requireAnswers(viewer, places)
   if (unknown !== undefined) throw unknown
@@ -229,10 +232,14 @@ function isComplete(places: readonly PlaceErased[]): boolean {
   return places.every(({ failure, left }) => failure === undefined && left === 0)
 }
 
-function keptPath({ stores }: Config, { viewer, startedAt }: ErasureReport): string {
-  const folder = join(stores.data, FOLDER)
-  mkdirSync(folder, { recursive: true, mode: 0o700 })
-  return join(folder, `${viewer.replace(/^.*:/, '').slice(0, 32)}-${startedAt.replaceAll(/[-:.]/g, '')}.json`)
+/** Before anything is erased: an erasure without a report has no proof. Throws CONFIG_INVALID. */
+async function openReportPath(viewer: ViewerId, { stores, privacy }: Config, flags: EraseFlags, startedAt: number): Promise<string> {
+  const digest = digestOf(viewer, privacy).replace(/^.*:/, '').slice(0, 32)
+  const time = new Date(startedAt).toISOString().replaceAll(/[-:.]/g, '')
+  const path = flags.report ?? join(stores.data, FOLDER, `${digest}-${time}.json`)
+  if (flags.report === undefined) await explained(path, OTHER_REPORT, () => mkdir(dirname(path), { recursive: true, mode: 0o700 }))
+  await checkWritable(path, OTHER_REPORT)
+  return path
 }
 
 /** The folders with data files: the stores of the embedded shape, and the journals. */

@@ -73,7 +73,7 @@ async function noteFailure(into: PlaceErased, work: () => Promise<void>): Promis
   try {
     await work()
   } catch (error) {
-    if (!isTidemarkError(error)) throw error
-    into.failure = { code: error.code, message: error.message }
+    // The other places are erased anyway, and the report names this one.
+    into.failure = isTidemarkError(error) ? { code: error.code, message: error.message } : { code: 'INTERNAL', message: String(error) }
   }
 }

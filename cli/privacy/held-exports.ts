@@ -6,27 +6,34 @@ import { createReadStream } from 'node:fs'
 import { readdir, rm, stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { createInterface } from 'node:readline'
+import type { Writable } from 'node:stream'
 import type { ViewerId } from '../../core/domain.ts'
 import { TidemarkError } from '../../core/errors.ts'
-import { writeWholeFile } from '../migrate/whole-file.ts'
+import { explained, writeWholeFile } from '../migrate/whole-file.ts'
 import type { ErasurePlace } from '../stores/erasure.ts'
-import { LIST, listedIn, openHeldFolder } from './held-folder.ts'
+import { HELD_ADVICE, LIST, listedIn, openHeldFolder } from './held-folder.ts'
 import { without, type Line } from './held-lines.ts'
 
 /** `path`: a file, or a folder with exports. Throws CONFIG_INVALID for a file of another form, also within the folder, and DATA_DAMAGED. */
-export async function openHeldExports(path: string): Promise<ErasurePlace[]> {
+export function openHeldExports(path: string): Promise<ErasurePlace[]> {
+  return explained(path, HELD_ADVICE, () => open(path))
+}
+
+async function open(path: string): Promise<ErasurePlace[]> {
   const files = (await filesIn(path)).map((file) => ({
     name: `export: ${file}`,
-    async erase(viewer: ViewerId) {
-      const found = await countLines(file, viewer)
-      if (found === 0) return 0
-      if (await isAbout(file, viewer)) await rm(file)
-      else await writeWithout(file, viewer)
-      return found
-    },
-    count: (viewer: ViewerId) => countLines(file, viewer),
+    erase: (viewer: ViewerId) => explained(file, HELD_ADVICE, () => eraseLines(file, viewer)),
+    count: (viewer: ViewerId) => explained(file, HELD_ADVICE, () => countLines(file, viewer)),
   }))
   return [...files, ...(await openHeldFolder(path))]
+}
+
+async function eraseLines(file: string, viewer: ViewerId): Promise<number> {
+  const found = await countLines(file, viewer)
+  if (found === 0) return 0
+  if (await isAbout(file, viewer)) await rm(file)
+  else await writeWithout(file, viewer)
+  return found
 }
 
 async function filesIn(path: string): Promise<string[]> {
@@ -98,7 +105,7 @@ async function isAbout(file: string, viewer: ViewerId): Promise<boolean> {
 }
 
 async function writeWithout(file: string, viewer: ViewerId): Promise<void> {
-  await writeWholeFile(file, async (out) => {
+  const write = async (out: Writable): Promise<void> => {
     let lines = 0
     for await (const { text, line } of linesOf(file)) {
       const rest = line['kind'] === 'end' ? { ...line, lines } : without(line, viewer, kindOf(file, line))
@@ -106,7 +113,8 @@ async function writeWithout(file: string, viewer: ViewerId): Promise<void> {
       if (rest !== undefined && !out.write(`${rest === line ? text : JSON.stringify(rest)}\n`))
         await new Promise((resolve) => out.once('drain', resolve))
     }
-  })
+  }
+  await writeWholeFile(file, write, HELD_ADVICE)
 }
 
 /** The files of `export` have the kind in their names. */

@@ -10,6 +10,7 @@ import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { ViewerId } from '../../core/domain.ts'
 import { TidemarkError } from '../../core/errors.ts'
+import { explained } from '../migrate/whole-file.ts'
 import { decodeRows, encodeRows } from '../move/encoding.ts'
 import { readManifest, sha256Of, writeFileOf, writeManifest, type ExportFile, type Manifest } from '../move/folder.ts'
 import type { Form } from '../move/forms.ts'
@@ -19,6 +20,7 @@ import { without, type Line } from './held-lines.ts'
 
 /** The list of the files of `export`. */
 export const LIST = 'export.json'
+export const HELD_ADVICE = 'make the file and its folder writable, and run the command again'
 
 /** Throws DATA_DAMAGED for a list or a file that cannot be read: it could keep rows of the viewer, and the report would be COMPLETE. */
 export async function openHeldFolder(folder: string): Promise<ErasurePlace[]> {
@@ -27,15 +29,17 @@ export async function openHeldFolder(folder: string): Promise<ErasurePlace[]> {
   const { form, files } = manifest
   for (const file of files) await readRows(folder, form, file)
   const places = files.map((file): ErasurePlace => {
-    const name = `export: ${join(folder, file.name)}`
+    const path = join(folder, file.name)
     return {
-      name,
-      erase: (viewer) => eraseRows(folder, form, file, viewer),
-      count: async (viewer) => (await find(folder, form, file, viewer)).found,
+      name: `export: ${path}`,
+      erase: (viewer) => explained(path, HELD_ADVICE, () => eraseRows(folder, form, file, viewer)),
+      count: (viewer) => explained(path, HELD_ADVICE, async () => (await find(folder, form, file, viewer)).found),
     }
   })
   const count = (viewer: ViewerId) => Promise.resolve(Number(names(manifestOf(folder), viewer)))
-  return [...places, { name: `export: ${join(folder, LIST)}`, erase: (viewer) => eraseFromList(folder, viewer), count }]
+  const list = join(folder, LIST)
+  const eraseList = (viewer: ViewerId) => explained(list, HELD_ADVICE, () => eraseFromList(folder, viewer))
+  return [...places, { name: `export: ${list}`, erase: eraseList, count }]
 }
 
 /** The names of the files that the list of the folder has. */

@@ -134,6 +134,30 @@ test('an erasure whose files cannot be compacted leaves an incomplete report tha
   await viewer('erase', ID, { ...flags, verify: true }, print)
 })
 
+test('a report that cannot be written stops the command before anything is erased', async () => {
+  await watch(ID, 1)
+  for (const report of [join(folder, 'nowhere', 'report.json'), folder])
+    await expect(viewer('erase', ID, { ...flags, report }, print)).rejects.toThrow(/name another file with --report$/)
+  await expect(viewer('erase', ID, { ...flags, verify: true }, print)).rejects.toThrow(codeOf('ERASURE_INCOMPLETE'))
+})
+
+test.skipIf(!mayMount)('a held export on a read-only disk leaves an incomplete report', async () => {
+  await watch(ID, 1)
+  const [disk, report] = [join(folder, 'read-only'), join(folder, 'read-only.json')]
+  mkdirSync(disk)
+  execFileSync('mount', ['-t', 'tmpfs', 'tmpfs', disk])
+  try {
+    writeFileSync(join(disk, 'held.jsonl'), `${JSON.stringify({ kind: 'viewer', viewer: ID })}\n`)
+    execFileSync('mount', ['-o', 'remount,ro', disk])
+    const exports = [join(disk, 'held.jsonl')]
+    await expect(viewer('erase', ID, { ...flags, report, exports }, print)).rejects.toThrow(codeOf('CONFIG_INVALID'))
+    expect(JSON.parse(readFileSync(report, 'utf8'))).toMatchObject({ status: 'INCOMPLETE' })
+  } finally {
+    execFileSync('umount', [disk])
+  }
+  await viewer('erase', ID, { ...flags, verify: true }, print)
+})
+
 test('a report is signed, and a changed one, one of another viewer, and one of another key are refused', async () => {
   const { privateKey } = generateKeyPairSync('ed25519')
   const report = join(folder, 'signed.json')

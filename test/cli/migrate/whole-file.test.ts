@@ -56,6 +56,12 @@ test('a file keeps its permissions, and a link its target', async () => {
   expect(readdirSync(folder).toSorted()).toEqual(['link', 'out'])
 })
 
+test('only the owner can read a new file', async () => {
+  const path = join(folder, 'out')
+  await writeWholeFile(path, text)
+  expect(statSync(path).mode & 0o777).toBe(0o600)
+})
+
 test('a pipe is written to, and stays a pipe', async () => {
   const path = join(folder, 'pipe')
   execFileSync('mkfifo', [path])
