@@ -15,6 +15,17 @@ function waits(subgraph: string, waiting: string, moved: string, { range, second
   return labelled(`max(${waiting}) / sum(rate(${moved}[${range(10)}])) > ${seconds(limit)}`, 'subgraph', subgraph)
 }
 
+/**
+ * Messages wait longer than `limit`, and the lag was above its earlier maximum for ten minutes. It finds a stuck partition among others that
+ * move, and messages of many plays: plays are counted, and messages wait.
+ */
+function grows(subgraph: string, waiting: string, moved: string, { range, seconds }: Span, limit: number): string {
+  const wait = `max(${waiting}) / sum(rate(${moved}[${range(10)}])) > ${seconds(limit)}`
+  // The windows share no sample.
+  const grown = `min(min_over_time(${waiting}[${range(10)}])) > max(max_over_time(${waiting}[${range(10)}] offset ${range(11)}))`
+  return labelled(`${wait} and ${grown}`, 'subgraph', subgraph)
+}
+
 export const WRITE_BACK_ALERTS: readonly Alert[] = [
   {
     name: 'TidemarkLogBehind',
@@ -26,11 +37,8 @@ export const WRITE_BACK_ALERTS: readonly Alert[] = [
         waits('history', 'tidemark_log_lag_messages', 'tidemark_flush_messages_total', span, 300),
         waits('thumbup', 'tidemark_marks_log_lag_messages', 'tidemark_marks_flush_messages_total', span, 300),
         waits('feed', 'tidemark_feed_log_lag_messages', 'tidemark_feed_flush_messages_total', span, 300),
-        labelled(
-          `min(min_over_time(tidemark_plays_log_lag_messages[${span.range(10)}])) > 0 and sum(rate(tidemark_plays_staged_total[${span.range(10)}])) == 0`,
-          'subgraph',
-          'feed-existence',
-        ),
+        waits('feed-existence', 'tidemark_plays_log_lag_messages', 'tidemark_plays_staged_total', span, 300),
+        grows('feed-existence', 'tidemark_plays_log_lag_messages', 'tidemark_plays_staged_total', span, 60),
       ]),
   },
   {

@@ -1,5 +1,5 @@
 /**
- * One case per alert: series of its fault, and series of a deployment that is well, often just below the limit. Values are written as
+ * One or more cases per alert: series of its fault, and series of a deployment that is well, often just below the limit. Values are written as
  * promtool reads them: `0+10x60` begins at 0 and grows by 10 in each of 60 minutes.
  */
 export type RuleCase = {
@@ -114,6 +114,24 @@ export const CASES: readonly RuleCase[] = [
     ...{ name: 'TidemarkLogBehind', severity: 'page', silentAt: 5, firesAt: 20 },
     fault: { 'tidemark_log_lag_messages{instance="a"}': '0+50x40', 'tidemark_flush_messages_total{instance="b"}': '0+60x40' },
     healthy: { 'tidemark_log_lag_messages{instance="a"}': '200x40', 'tidemark_flush_messages_total{instance="b"}': '0+60x40' },
+  },
+  {
+    // The job stages half of the plays that arrive.
+    ...{ name: 'TidemarkLogBehind', severity: 'page', silentAt: 5, firesAt: 20 },
+    fault: { 'tidemark_plays_log_lag_messages{instance="a"}': '0+60x40', 'tidemark_plays_staged_total{instance="a"}': '0+60x40' },
+    healthy: { 'tidemark_plays_log_lag_messages{instance="a"}': '200x40', 'tidemark_plays_staged_total{instance="a"}': '0+60x40' },
+  },
+  {
+    // One of seven partitions is stuck. At 28 minutes, the wait is below the limit of the first condition.
+    ...{ name: 'TidemarkLogBehind', severity: 'page', silentAt: 15, firesAt: 28 },
+    fault: { 'tidemark_plays_log_lag_messages{instance="a"}': '0+10x40', 'tidemark_plays_staged_total{instance="a"}': '0+60x40' },
+    healthy: { 'tidemark_plays_log_lag_messages{instance="a"}': '0+1x40', 'tidemark_plays_staged_total{instance="a"}': '0+60x40' },
+  },
+  {
+    // No play is staged.
+    ...{ name: 'TidemarkLogBehind', severity: 'page', silentAt: 4, firesAt: 20 },
+    fault: { 'tidemark_plays_log_lag_messages{instance="a"}': '3x40', 'tidemark_plays_staged_total{instance="a"}': '9x40' },
+    healthy: { 'tidemark_plays_log_lag_messages{instance="a"}': '0x40', 'tidemark_plays_staged_total{instance="a"}': '9x40' },
   },
   {
     ...{ name: 'TidemarkWritesNotPersisted', severity: 'page', silentAt: 5, firesAt: 20 },
