@@ -17,6 +17,7 @@ import type { ViewerId } from '../../core/domain.ts'
 import { isTidemarkError, TidemarkError } from '../../core/errors.ts'
 import { checkId } from '../../core/keys.ts'
 import { compactFolder } from '../../stores/lmdb/compact.ts'
+import { STATEMENT_TIMEOUT_MS, WAIT_TIMEOUT_MS } from '../../stores/mysql/database.ts'
 import { lockDataFolder } from '../../stores/lmdb/folder-lock.ts'
 import { requireDataFolder } from '../process/data-folder.ts'
 import { configInEffect, fixedConfig } from '../process/live-config.ts'
@@ -39,8 +40,10 @@ export type EraseFlags = Flags & {
   exports?: string[]
 }
 
-/** A persist step that has read contents ends within this time: on servers, and in a data folder. */
+/** A persist step that has read contents usually ends within this time: on servers, and in a data folder. */
 const SETTLE_MS = { distributed: 1_500, embedded: 300 }
+/** On servers, a persist step that has read contents may wait this long for MySQL, and write them then. */
+const SLOW_STEP_MS = WAIT_TIMEOUT_MS + STATEMENT_TIMEOUT_MS + 5_000
 const PASSES_MAX = 6
 const ONLY_WRITES = { serves: false, persists: false, journals: false }
 const FOLDER = 'erasures'
@@ -60,7 +63,7 @@ export async function eraseViewer(viewer: ViewerId, flags: EraseFlags, print: Pr
   for (const folder of folders) lockDataFolder(folder).release()
   const startedAt = systemClock.now()
   const path = await openReportPath(viewer, config, flags, startedAt)
-  const places = await withPlaces(config, unread, flags, (all) => eraseInPasses(systemClock, viewer, all, passesOf(config)))
+  const places = await withPlaces(config, unread, flags, (all) => eraseInPasses(systemClock, viewer, all, passesOf(config, print)))
   const compaction = await compactAll(folders)
   await report(viewer, config, flags, path, { startedAt, places, isCompacted: flags.compact === true && compaction === undefined }, print)
   if (compaction !== undefined) throw compaction
@@ -91,9 +94,15 @@ async function readConfig(flags: EraseFlags): Promise<{ config: Config; unread: 
   }
 }
 
-function passesOf(config: Config): PassOptions {
+function passesOf(config: Config, print: Print): PassOptions {
   // A timer of the clock would not keep the process alive.
-  return { passesMax: PASSES_MAX, settle: () => sleep(SETTLE_MS[shapeOf(config)]) }
+  const common = { passesMax: PASSES_MAX, settle: () => sleep(SETTLE_MS[shapeOf(config)]) }
+  if (shapeOf(config) === 'embedded') return common
+  const settleSlow = async (): Promise<void> => {
+    print(`waiting         ${SLOW_STEP_MS / 1_000} seconds, for jobs that read data before the erasure`)
+    await sleep(SLOW_STEP_MS)
+  }
+  return { ...common, settleSlow }
 }
 
 function shapeOf({ stores }: Config): ErasureReport['shape'] {

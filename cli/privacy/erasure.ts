@@ -1,6 +1,7 @@
 /**
  * The erasure of a viewer in passes. A pass asks every place in order. The passes end when one finds nothing, and there are two at least: a
- * job may have read contents before the first pass removed them, and write them after it. Between two passes such a step ends.
+ * job may have read contents before the first pass removed them, and write them after it. Between two passes such a step ends. A slow
+ * step of the distributed shape ends before the last pass.
  *
  * A place that fails is left out of the later passes. The erasure is then incomplete, and may be repeated: each pass begins anyway at the
  * beginning, and finds what is left.
@@ -24,13 +25,18 @@ export type PassOptions = {
   passesMax: number
   /** Waits between two passes. */
   settle(): Promise<void>
+  /**
+   * Waits once more, before a last pass, for a step that began before the erasure and is slow. Not called if a place failed, since the
+   * erasure is incomplete anyway.
+   */
+  settleSlow?(): Promise<void>
 }
 
 export async function eraseInPasses(
   clock: Clock,
   viewer: ViewerId,
   places: readonly ErasurePlace[],
-  { passesMax, settle }: PassOptions,
+  { passesMax, settle, settleSlow }: PassOptions,
 ): Promise<PlaceErased[]> {
   const erased = places.map(({ name }): PlaceErased => ({ place: name, removed: 0, left: undefined }))
   const each = async (ask: (place: ErasurePlace, into: PlaceErased) => Promise<void>): Promise<void> => {
@@ -40,15 +46,23 @@ export async function eraseInPasses(
     }
   }
 
-  for (let pass = 1, before = 0; pass <= passesMax; pass++) {
-    if (pass > 1) await settle()
+  const erasePass = (): Promise<void> => {
     const upTo = clock.now()
-    await each(async (place, into) => {
+    return each(async (place, into) => {
       into.removed += await place.erase(viewer, upTo)
     })
+  }
+
+  for (let pass = 1, before = 0; pass <= passesMax; pass++) {
+    if (pass > 1) await settle()
+    await erasePass()
     const removed = erased.reduce((sum, each) => sum + each.removed, 0)
     if (pass > 1 && removed === before) break
     before = removed
+  }
+  if (settleSlow !== undefined && erased.every(({ failure }) => failure === undefined)) {
+    await settleSlow()
+    await erasePass()
   }
   await each(async (place, into) => {
     into.left = await place.count(viewer)

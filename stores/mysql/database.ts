@@ -44,6 +44,10 @@ export type Row = readonly Cell[]
 /** The rows of a query, the number of rows that a change affected, and the number that an insert was assigned (0 if none). */
 export type Answer = { rows: Row[]; affected: number; insertedNumber: number }
 
+/** Milliseconds for a statement, and for the wait for a connection before it, by default. */
+export const STATEMENT_TIMEOUT_MS = 30_000
+export const WAIT_TIMEOUT_MS = 10_000
+
 export type Session = { send(sql: string, timeoutMs?: number): Promise<Answer> }
 
 export type Database = Session & {
@@ -62,8 +66,8 @@ export const CLOSE_MAX_MS = 5_000
 export function openDatabase(clock: Clock, options: MysqlOptions): Database {
   const address = parseUrl(options)
   const server = `${address.host}:${address.port}/${address.database}`
-  const statementTimeoutMs = options.statementTimeoutMs ?? 30_000
-  const waitTimeoutMs = options.waitTimeoutMs ?? 10_000
+  const statementTimeoutMs = options.statementTimeoutMs ?? STATEMENT_TIMEOUT_MS
+  const waitTimeoutMs = options.waitTimeoutMs ?? WAIT_TIMEOUT_MS
   const connectionsMax = options.connectionsMax ?? 8
   const pool = createPool({ ...address, ...connectionSettings(options), connectionLimit: connectionsMax })
   const prepared = new WeakSet<PoolConnection>()

@@ -92,7 +92,7 @@ for (const { name, open, isHere } of shapes) {
       [TEXT, 'other-of-text'],
       [INTEGER, '42'],
     ] as const) {
-      test(`all data of ${viewer} is exported, and none is left anywhere after the erasure`, { timeout: 180_000 }, async () => {
+      test(`all data of ${viewer} is exported, and none is left anywhere after the erasure`, { timeout: 400_000 }, async () => {
         await live(viewer, other)
         const file = join(shape.folder, `of-${other}.jsonl`)
         const exported = await shape.run('viewer', 'export', viewer, '--out', file)
@@ -169,7 +169,7 @@ for (const { name, open, isHere } of shapes) {
       expect(await witness(shape, viewer, JSON.parse(readFileSync(report, 'utf8')) as ErasureReport)).toEqual([])
     }
 
-    test('an erasure ends although the viewer writes, and has everything from before it', { timeout: 180_000 }, async () => {
+    test('an erasure ends although the viewer writes, and has everything from before it', { timeout: 400_000 }, async () => {
       const viewer = 'viewer-who-never-stops-writing'
       await live(viewer, 'other-of-writer')
       const stopWriting = startWriting(viewer)
@@ -192,6 +192,7 @@ for (const { name, open, isHere } of shapes) {
     ] as const) {
       test.skipIf(name.includes('embedded'))(
         `with ${store} down an erasure says so while the viewer writes, and its repetition finishes it`,
+        { timeout: 400_000 },
         async () => {
           const viewer = `viewer-while-${store}-is-down`
           await live(viewer, `other-while-${store}`)

@@ -69,7 +69,8 @@ export async function distributedShape(settings: Settings = {}): Promise<FeedSha
     folder: deployment.servers.folder,
     servers: deployment.servers,
     flags,
-    run: (...args) => runCommand(deployment.servers.folder, [...args, ...flags]),
+    // An erasure waits for slow steps of jobs.
+    run: (...args) => runCommand(deployment.servers.folder, [...args, ...flags], { maxMs: 180_000 }),
     openStores: () => deployment.openStores(),
     async settled() {
       await waitUntilConverged(deployment, QUIET_MAX_MS)
