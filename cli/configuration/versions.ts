@@ -118,7 +118,8 @@ async function change(
 async function storedVersion(settings: Settings, version: string): Promise<StoredVersion> {
   const versions = await withLiveSource(settings, (source) => source.history())
   const found = versions.find((each) => String(each.version) === version)
-  if (found !== undefined) return found
+  if (found !== undefined && isPlainObject(found.value)) return found
+  if (found !== undefined) throw new TidemarkError('CONFIG_INVALID', `version ${version} of ${LIVE_NAME} cannot be read: name another one`)
   throw new TidemarkError('CONFIG_INVALID', `${LIVE_NAME} has no version ${version}: see \`tidemark config history\``)
 }
 
@@ -140,6 +141,7 @@ function readDocument(file: string): Document {
 function expectedOf(expect: string | undefined, file: string): number {
   const text = expect ?? /^# version (\d+)$/m.exec(readFileSync(file, 'utf8'))?.[1]
   if (text !== undefined && /^\d{1,15}$/.test(text)) return Number(text)
+  if (expect !== undefined) throw new TidemarkError('CONFIG_INVALID', `--expect ${expect} is not a version: give its number`)
   const sentence = `config set needs the version that ${file} replaces: begin with the output of \`tidemark config get\`, or give --expect`
   throw new TidemarkError('CONFIG_INVALID', sentence)
 }

@@ -7,11 +7,11 @@
  * version that is not higher than their own. Two writers of a first version may have different times. Each therefore prepares a whole
  * folder and renames it, which fails if the folder has a version.
  */
-import { linkSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { linkSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import type { LiveSetting } from '../../config/live/live-setting.ts'
 import type { Clock } from '../../core/clock.ts'
-import { TidemarkError } from '../../core/errors.ts'
+import { TidemarkError, isTidemarkError } from '../../core/errors.ts'
 import { followSource, VERSIONS_KEPT, type LiveSource, type LiveValue, type StoredVersion, type Versioned } from '../../core/live-value.ts'
 
 const POLL_MS = 250
@@ -36,7 +36,7 @@ export function openVersionFolder<T>(setting: LiveSetting<T>, folder: string, cl
     },
 
     async history() {
-      return versionsIn(folder).map((version): StoredVersion => ({ version, ...readStored(folder, version) }))
+      return versionsIn(folder).map((version): StoredVersion => ({ version, ...readStoredOrNothing(folder, version) }))
     },
   }
 }
@@ -49,8 +49,17 @@ export async function followVersionFolder<T>(
   clock: Clock,
   report: (sentence: string) => void,
 ): Promise<LiveValue<T>> {
-  const read = async ({ version }: Versioned<T>): Promise<Versioned<T> | undefined> =>
-    (versionsIn(folder).at(0) ?? 0) > version ? readNewest(setting, folder) : undefined
+  const read = async ({ version }: Versioned<T>): Promise<Versioned<T> | undefined> => {
+    if ((versionsIn(folder).at(0) ?? 0) <= version) return undefined
+    try {
+      return readNewest(setting, folder)
+    } catch (error) {
+      // A process that starts has no last valid value yet. The next poll reports the newest one.
+      const older = version === 0 ? newestValid(setting, folder) : undefined
+      if (older === undefined) throw error
+      return older
+    }
+  }
   const live = followSource<T>({ name: setting.name, first: { value: first, version: 0 }, read, pollMs: POLL_MS }, clock, report)
   await live.wake()
   return live
@@ -60,6 +69,17 @@ function readNewest<T>(setting: LiveSetting<T>, folder: string): Versioned<T> | 
   const [version] = versionsIn(folder)
   if (version === undefined) return undefined
   return { value: setting.parse(readStored(folder, version).value, `version ${version}`), version }
+}
+
+function newestValid<T>(setting: LiveSetting<T>, folder: string): Versioned<T> | undefined {
+  for (const version of versionsIn(folder)) {
+    try {
+      return { value: setting.parse(readStored(folder, version).value, `version ${version}`), version }
+    } catch (error) {
+      if (!isTidemarkError(error)) throw error
+    }
+  }
+  return undefined
 }
 
 /** Newest first. */
@@ -80,6 +100,16 @@ function readStored(folder: string, version: number): Stored {
   } catch (error) {
     const sentence = `${fileOf(folder, version)} cannot be read (${(error as Error).message}): set the value again`
     throw new TidemarkError('CONFIG_INVALID', sentence, { cause: error })
+  }
+}
+
+/** For an operator, who replaces a version that cannot be read. */
+function readStoredOrNothing(folder: string, version: number): Stored {
+  try {
+    return readStored(folder, version)
+  } catch (error) {
+    if (!isTidemarkError(error)) throw error
+    return { at: statSync(fileOf(folder, version)).mtimeMs, value: undefined, note: 'cannot be read' }
   }
 }
 

@@ -33,7 +33,7 @@ export function liveSetting(
         throw new TidemarkError('CONFIG_INVALID', `${place} is not a mapping: write settings as in tidemark.yaml`)
       }
       const config = makeConfig(withVersion(sources, document, place), moreMistakes)
-      const mistakes = [...restartMistakes(document), ...leavingMistakes(before(), config)]
+      const mistakes = [...twiceMistakes(document), ...restartMistakes(document), ...leavingMistakes(before(), config)]
       if (mistakes.length > 0) throw new TidemarkError('CONFIG_INVALID', mistakes.join('\n'))
       return { document, config: withEqualSections(before(), config) }
     },
@@ -86,6 +86,13 @@ export function leavesOf(value: unknown, path = ''): [string, unknown][] {
 /** A business has its number as its place, so that entries keep their paths when others come and go. */
 function numberOf(entry: unknown): number | undefined {
   return isPlainObject(entry) && typeof entry['number'] === 'number' ? entry['number'] : undefined
+}
+
+function twiceMistakes(document: Document): string[] {
+  const entries: unknown[] = Array.isArray(document['businesses']) ? document['businesses'] : []
+  const numbers = entries.flatMap((entry) => numberOf(entry) ?? [])
+  const repeated = new Set(numbers.filter((number, at) => numbers.indexOf(number) < at))
+  return [...repeated].map((number) => `businesses: number ${number} occurs twice: keep one entry`)
 }
 
 function restartMistakes(document: Document): string[] {

@@ -86,6 +86,15 @@ describe('a live version', () => {
     [{ cache: { ttlMs: 5_000 } }, /^cache\.ttlMs cannot change while processes run: set it in tidemark\.yaml, and restart the processes$/],
     [{ history: { retentionDays: 5 } }, /^history\.retentionDays cannot change while/],
     [{ thumbup: { windowMs: 60_000, sweepAfterMs: 70_000 } }, /^thumbup\.sweepAfterMs \(70000\) must exceed/],
+    [
+      {
+        businesses: [
+          { number: 1, enabled: false },
+          { number: 1, enabled: true },
+        ],
+      },
+      /^businesses: number 1 occurs twice: keep one entry$/,
+    ],
     [{ server: { port: 1 } }, /^server\.port cannot change while processes run/],
     [{ businesses: [{ number: 1, thumbup: { deleted: true } }] }, /^businesses\.thumbup\.deleted cannot change while/],
     [{ businesses: [{ number: 1, counters: { view: 32 } }] }, /^businesses\.counters\.view cannot change while/],

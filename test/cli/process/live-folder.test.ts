@@ -88,3 +88,17 @@ test('the folder keeps the last versions with their notes', async () => {
     version - VERSIONS_KEPT + 1,
   ])
 })
+
+test('a half-written newest version is in the history, can be replaced, and a process that starts has the version before', async () => {
+  const { version } = await open().change({ colour: 'green' }, 0)
+  writeFileSync(join(folder, `${version + 1}.json`), '{"at":1')
+  await expect(open().read()).rejects.toMatchObject({ code: 'CONFIG_INVALID' })
+  const sentences: string[] = []
+  live = await followVersionFolder(setting, { colour: 'red' }, folder, systemClock, (sentence) => sentences.push(sentence))
+  expect(live.current()).toEqual({ value: { colour: 'green' }, version })
+  await until('the problem is reported', () => live?.problem() !== undefined)
+  expect(sentences).toEqual([expect.stringContaining('cannot be read')])
+  expect(await open().history()).toMatchObject([{ version: version + 1, note: 'cannot be read' }, { version }])
+  await open().change({ colour: 'blue' }, version + 1)
+  await until('the next version', () => live?.current().value.colour === 'blue')
+})
