@@ -1,5 +1,6 @@
-/** The section `privacy`: the keys of reports of erasures. A part of config.ts. */
+/** The section `privacy`: the keys of reports of erasures, and the wait of an erasure. A part of config.ts. */
 import { z } from 'zod'
+import { count } from './values.ts'
 
 export const privacySchema = z
   .object({
@@ -15,6 +16,11 @@ export const privacySchema = z
       .optional()
       .describe(
         'An Ed25519 private key in PEM form, which signs reports in place of `secret`. Anyone with the public key can then verify a report. Set `secret` too, for the digest of the id.',
+      ),
+    settleMs: count(0, 1_800_000)
+      .default(45_000)
+      .describe(
+        'On servers, an erasure waits this long before its last pass: a job may still write data that it read before. The default is the longest wait of a job for MySQL: 10 s for a connection, 30 s for a statement and 5 s for a lock.',
       ),
   })
   .strict()

@@ -17,7 +17,6 @@ import type { ViewerId } from '../../core/domain.ts'
 import { isTidemarkError, TidemarkError } from '../../core/errors.ts'
 import { checkId } from '../../core/keys.ts'
 import { compactFolder } from '../../stores/lmdb/compact.ts'
-import { STATEMENT_TIMEOUT_MS, WAIT_TIMEOUT_MS } from '../../stores/mysql/database.ts'
 import { lockDataFolder } from '../../stores/lmdb/folder-lock.ts'
 import { requireDataFolder } from '../process/data-folder.ts'
 import { configInEffect, fixedConfig } from '../process/live-config.ts'
@@ -42,8 +41,6 @@ export type EraseFlags = Flags & {
 
 /** A persist step that has read contents usually ends within this time: on servers, and in a data folder. */
 const SETTLE_MS = { distributed: 1_500, embedded: 300 }
-/** On servers, a persist step that has read contents may wait this long for MySQL, and write them then. */
-const SLOW_STEP_MS = WAIT_TIMEOUT_MS + STATEMENT_TIMEOUT_MS + 5_000
 const PASSES_MAX = 6
 const ONLY_WRITES = { serves: false, persists: false, journals: false }
 const FOLDER = 'erasures'
@@ -99,8 +96,8 @@ function passesOf(config: Config, print: Print): PassOptions {
   const common = { passesMax: PASSES_MAX, settle: () => sleep(SETTLE_MS[shapeOf(config)]) }
   if (shapeOf(config) === 'embedded') return common
   const settleSlow = async (): Promise<void> => {
-    print(`waiting         ${SLOW_STEP_MS / 1_000} seconds, for jobs that read data before the erasure`)
-    await sleep(SLOW_STEP_MS)
+    print(`waiting         ${config.privacy.settleMs / 1_000} seconds, for jobs that read data before the erasure`)
+    await sleep(config.privacy.settleMs)
   }
   return { ...common, settleSlow }
 }

@@ -53,6 +53,7 @@ export type DeploymentSettings = {
   limits?: Record<string, unknown>
   live?: Record<string, unknown>
   persisted?: Record<string, unknown>
+  privacy?: Record<string, unknown>
   businesses?: readonly Record<string, unknown>[]
   stores?: { regions?: number; redis?: Record<string, unknown>; allow?: readonly string[] }
 }

@@ -13,7 +13,12 @@ import { service } from '../../harness/deployment/services.ts'
 
 const QUIET_MAX_MS = 60_000
 const QUICK = { flushAgeMaxMs: 50, sweepAfterMs: 1_000, sweepEveryMs: 200 }
-const SETTINGS = { history: QUICK, feed: { ...QUICK, countsWindowMs: 50 }, thumbup: { ...QUICK, windowMs: 50 } }
+const SETTINGS = {
+  privacy: { settleMs: 1_000 },
+  history: QUICK,
+  feed: { ...QUICK, countsWindowMs: 50 },
+  thumbup: { ...QUICK, windowMs: 50 },
+}
 const silent = { debug() {}, info() {}, warn() {}, error() {} }
 
 export type FeedShape = {
