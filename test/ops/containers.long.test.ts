@@ -165,8 +165,9 @@ describe.skipIf(!areHere)('the deployment files', () => {
       )
       running.push(again)
       await again.healthy()
-      // The proxy asks twice a second.
-      await sleep(1_500)
+      await until('the proxy sends reports to the restarted gateway', async () =>
+        /^tidemark_reports_total\{[^}]*\} [1-9]/m.test(await (await fetch(`${again.url}/metrics`)).text()),
+      )
       expect(await second.stop()).toBe(0)
       stopped = true
       for (const count of await Promise.all(lanes)) expect(count).toBeGreaterThan(10)
