@@ -1,5 +1,5 @@
 /**
- * The report of an erasure: what was removed from which place, what is left, and what expires when. It has a digest in place of the id of
+ * The report of an erasure: the removed entries of each place, the rest, and the time at which each of those expires. It has a digest in place of the id of
  * the viewer. Only with `privacy.secret` is the digest safe from guessing.
  *
  * The signature covers the JSON of the report without `signature`, written without blanks, in the order of its keys. Ed25519 with

@@ -67,14 +67,18 @@ export async function followVersionFolder<T>(
 
 function readNewest<T>(setting: LiveSetting<T>, folder: string): Versioned<T> | undefined {
   const [version] = versionsIn(folder)
-  if (version === undefined) return undefined
+  return version === undefined ? undefined : readVersion(setting, folder, version)
+}
+
+/** Throws CONFIG_INVALID. */
+function readVersion<T>(setting: LiveSetting<T>, folder: string, version: number): Versioned<T> {
   return { value: setting.parse(readStored(folder, version).value, `version ${version}`), version }
 }
 
 function newestValid<T>(setting: LiveSetting<T>, folder: string): Versioned<T> | undefined {
   for (const version of versionsIn(folder)) {
     try {
-      return { value: setting.parse(readStored(folder, version).value, `version ${version}`), version }
+      return readVersion(setting, folder, version)
     } catch (error) {
       if (!isTidemarkError(error)) throw error
     }

@@ -1,4 +1,4 @@
-/** One dashboard per subgraph: what its requests do, what its job does, and its stores. */
+/** One dashboard per subgraph: its requests, its job, and its stores. */
 import { RATE, type Dashboard } from './dashboard.ts'
 import { panel, perSecond, processPanels, storePanels } from './panels.ts'
 

@@ -1,32 +1,21 @@
 /** Removes and counts the rows of one viewer on MySQL, for `core/erasure/traces.ts`. A statement that loses against another one is sent again. */
-import { sleep, type Clock } from '../../core/clock.ts'
+import type { Clock } from '../../core/clock.ts'
 import type { ViewerId } from '../../core/domain.ts'
 import type { Traces } from '../../core/erasure/traces.ts'
 import type { Random } from '../../core/random.ts'
+import { makeContendedChange } from './contended.ts'
 import type { Database } from './database.ts'
-import { isContention } from './failures.ts'
 import { idLiteral, numberLiteral } from './literals.ts'
 
 /** `condition`: the rows of the viewer, whose packed id it gets as a literal. `version`: the column that orders writes, if there is one. */
 export type TracedRows = { table: string; condition(viewer: string): string; version?: string }
 
 const ROWS_PER_STATEMENT = 5_000
-const TRIES_MAX = 8
-const RETRY_MS = 10
 /** A version is milliseconds times this number, plus a count. */
 const VERSION_UNIT = 1_024
 
 export function makeMysqlTraces(database: Database, clock: Clock, random: Random, all: readonly TracedRows[]): Traces {
-  async function change(sql: string): Promise<number> {
-    for (let tries = 1; ; tries += 1) {
-      try {
-        return (await database.send(sql)).affected
-      } catch (error) {
-        if (!isContention(error) || tries >= TRIES_MAX) throw error
-        await sleep(clock, RETRY_MS * 2 ** tries * random())
-      }
-    }
-  }
+  const change = makeContendedChange(database, clock, random)
 
   return {
     async erase(viewer: ViewerId, upTo: number) {

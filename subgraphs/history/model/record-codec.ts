@@ -15,7 +15,11 @@ export function encodeProgress(record: ProgressRecord): Uint8Array {
 }
 
 export function decodeProgress(bytes: Uint8Array): ProgressRecord {
-  const message = tidemark.Progress.decode(bytes)
+  return progressOf(tidemark.Progress.decode(bytes))
+}
+
+/** A decoded message, also as a part of another one. */
+export function progressOf(message: tidemark.Progress): ProgressRecord {
   return {
     viewedAt: plainNumber(message.viewedAt),
     since: plainNumber(message.since),
@@ -34,7 +38,11 @@ export function encodeSettings(settings: ViewerSettings): Uint8Array {
 }
 
 export function decodeSettings(bytes: Uint8Array): ViewerSettings {
-  const message = tidemark.Settings.decode(bytes)
+  return settingsOf(tidemark.Settings.decode(bytes))
+}
+
+/** A decoded message, also as a part of another one. */
+export function settingsOf(message: tidemark.Settings): ViewerSettings {
   const clearedAt: Record<number, number> = {}
   for (const [business, moment] of Object.entries(message.clearedAt)) clearedAt[Number(business)] = plainNumber(moment)
   return { paused: message.paused, clearedAt, version: plainNumber(message.version) }

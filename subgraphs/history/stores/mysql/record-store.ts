@@ -11,7 +11,7 @@
  * would be better for that index and for `purgeExpired` (a DATETIME of the last write, `TTL = written_at + INTERVAL 90 DAY`): its nodes
  * then scan and delete expired rows by themselves, each in its own key range.
  */
-import { type Clock, sleep, systemClock } from '../../../../core/clock.ts'
+import { type Clock, systemClock } from '../../../../core/clock.ts'
 import type { ProgressRecord, TimelineEntry, ViewerId } from '../../../../core/domain.ts'
 import { comparePlaces } from '../../model/places.ts'
 import { type Random, systemRandom } from '../../../../core/random.ts'
@@ -21,7 +21,7 @@ import type { Database, Row } from '../../../../stores/mysql/database.ts'
 import { makeProgressPut } from './put.ts'
 import { byOrder } from '../../../../stores/mysql/tuples.ts'
 import { chunked } from '../../../../stores/chunks.ts'
-import { isContention } from '../../../../stores/mysql/failures.ts'
+import { makeContendedChange } from '../../../../stores/mysql/contended.ts'
 import { packedHex } from '../../../../stores/mysql/literals.ts'
 import { recordOf, settingsLiterals, settingsOf } from './rows.ts'
 import {
@@ -51,8 +51,6 @@ const KEYS_MAX = 128
 const PAGES_MAX = 16
 /** Rows of the expiring hour that one purge step examines. The remaining rows wait until the hour is over. */
 const HOUR_ROWS_MAX = 20_000
-const TRIES_MAX = 8
-const RETRY_MS = 10
 /** Counts are for operators, who can wait. */
 const COUNT_TIMEOUT_MS = 600_000
 const HOUR_MS = 3_600_000
@@ -76,18 +74,7 @@ export async function openMysqlRecordStore(
 function makeRecordStore(database: Database, window: WriteWindow, clock: Clock, random: Random): MysqlRecordStore {
   let retries = 0
 
-  /** Sends a change, and sends it again after a moment if another statement held its rows. */
-  async function change(sql: string): Promise<number> {
-    for (let tries = 1; ; tries += 1) {
-      try {
-        return (await database.send(sql)).affected
-      } catch (error) {
-        if (!isContention(error) || tries >= TRIES_MAX) throw error
-        retries += 1
-        await sleep(clock, RETRY_MS * 2 ** tries * random())
-      }
-    }
-  }
+  const change = makeContendedChange(database, clock, random, () => void (retries += 1))
 
   const put = makeProgressPut(window, change)
   return {
