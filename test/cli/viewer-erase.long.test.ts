@@ -185,21 +185,21 @@ for (const { name, open, isHere } of shapes) {
       await eraseTheRest(viewer, join(shape.folder, 'report-of-writer.json'))
     })
 
-    for (const [store, code] of [
-      ['mariadb', 'RECORD_STORE_UNAVAILABLE'],
-      ['redis', 'HOT_STORE_UNAVAILABLE'],
-      ['kafka', 'LOG_UNAVAILABLE'],
-    ] as const) {
-      test.skipIf(name.includes('embedded'))(
-        `with ${store} down an erasure says so while the viewer writes, and its repetition finishes it`,
-        { timeout: 400_000 },
-        async () => {
-          const viewer = `viewer-while-${store}-is-down`
-          await live(viewer, `other-while-${store}`)
-          const server = shape.servers?.[store]
-          const report = join(shape.folder, `report-while-${store}.json`)
-          const stopWriting = startWriting(viewer)
-          try {
+    test.skipIf(name.includes('embedded'))(
+      'with a store down an erasure says so while the viewer writes, and its repetition finishes it',
+      { timeout: 400_000 },
+      async () => {
+        const viewer = 'viewer-while-stores-are-down'
+        await live(viewer, 'other-while-stores-are-down')
+        const report = join(shape.folder, 'report-while-down.json')
+        const stopWriting = startWriting(viewer)
+        try {
+          for (const [store, code] of [
+            ['mariadb', 'RECORD_STORE_UNAVAILABLE'],
+            ['redis', 'HOT_STORE_UNAVAILABLE'],
+            ['kafka', 'LOG_UNAVAILABLE'],
+          ] as const) {
+            const server = shape.servers?.[store]
             await server?.kill()
             const failed = await shape.run('viewer', 'erase', viewer, '--report', report)
             expect({ status: failed.status, error: failed.error }).toEqual({
@@ -209,14 +209,14 @@ for (const { name, open, isHere } of shapes) {
             expect((JSON.parse(readFileSync(report, 'utf8')) as ErasureReport).status).toBe('INCOMPLETE')
             if (store !== 'kafka') expect((await shape.run('viewer', 'erase', viewer, '--verify')).error).toContain(`${code}: `)
             await server?.start()
-            await shape.run('viewer', 'erase', viewer)
-          } finally {
-            await stopWriting()
           }
-          await eraseTheRest(viewer, report)
-        },
-      )
-    }
+          await shape.run('viewer', 'erase', viewer)
+        } finally {
+          await stopWriting()
+        }
+        await eraseTheRest(viewer, report)
+      },
+    )
 
     test.skipIf(!name.includes('embedded'))('after --compact no file of the stopped service has an erased id', async () => {
       await shape.stop?.()

@@ -4,6 +4,7 @@
  */
 import { mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { isDeepStrictEqual } from 'node:util'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { runCommand, type Ended } from '../../../harness/deployment/command.ts'
 import { startDeployment, type Deployment } from '../../../harness/deployment/deployment.ts'
@@ -192,10 +193,16 @@ describe('the embedded shape with workers', () => {
 
   test('the metrics of the workers name one version, that of all of them', async () => {
     const version = await set(shape, { history: { flushAgeMaxMs: 30_000 } })
-    const text = await (await fetch(`${shape.origins[0]}/metrics`)).text()
-    expect([...text.matchAll(/^tidemark_config_version\{hash="[0-9a-f]{8}"\} (\d+)$/gm)].map((match) => Number(match[1]))).toEqual([
-      version,
-    ])
+    let text = ''
+    // Not every worker has answered at `/health/ready`.
+    await until('the metrics name one version', async () => {
+      text = await (await fetch(`${shape.origins[0]}/metrics`)).text()
+      const versions = text.matchAll(/^tidemark_config_version\{hash="[0-9a-f]{8}"\} (\d+)$/gm)
+      return isDeepStrictEqual(
+        Array.from(versions, (match) => Number(match[1])),
+        [version],
+      )
+    })
     expect(text).toMatch(/^tidemark_config_refused 0$/m)
   })
 
