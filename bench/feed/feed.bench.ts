@@ -154,5 +154,5 @@ async function measurePages(
 }
 
 function pagesOf(rounds: PageRounds | undefined): number {
-  return [...(rounds?.low ?? []), ...(rounds?.full ?? [])].reduce((sum, { requests }) => sum + requests, 0)
+  return [...(rounds?.low ?? []), ...(rounds?.full ?? []), ...(rounds?.steady ?? [])].reduce((sum, { requests }) => sum + requests, 0)
 }

@@ -1,6 +1,7 @@
 /**
- * The same pages from several services in turn: one request in flight (the latency of a page), then as many as keep the service busy. CPU
- * time is that of the service's process and of its servers, from /proc.
+ * The same pages from several services in turn: one request in flight (the latency of a page), then as many as keep the service busy, then
+ * an open-loop load at half of that rate. With the service busy on a shared machine, a latency is mostly a time in the queue, so the
+ * targets are for the first and the last. CPU time is that of the service's process and of its servers, from /proc.
  */
 import { seededRandom } from '../../core/random.ts'
 import type { ViewerId } from '../../core/domain.ts'
@@ -8,6 +9,7 @@ import { makeZipf } from '../../harness/samples/zipf.ts'
 import { cpuSeconds } from '../support/cpu.ts'
 import { runLoad, type LoadReport } from '../support/load.ts'
 import type { Measure } from '../support/report.ts'
+import { runOpenLoop, type Timed } from './open-loop.ts'
 
 /** Requests in flight at the full load. */
 export const FULL = 4
@@ -28,13 +30,16 @@ export type PageService = {
 }
 
 type Full = LoadReport & { serviceMs: number; serversMs: number }
-export type PageRounds = { low: LoadReport[]; full: Full[] }
+type Steady = { perSecond: number; requests: number; p50Ms: number; p99Ms: number }
+/** `steady` is empty for services without targets. */
+export type PageRounds = { low: LoadReport[]; full: Full[]; steady: Steady[] }
 
 export type PageLoad = { rounds: number; seconds: number }
 
 /** Viewers ask by Zipf's law. */
 export function makePageLoad(viewers: readonly ViewerId[]) {
   const draw = makeZipf(seededRandom(3), viewers.length, 0.9)
+  const random = seededRandom(5)
 
   async function load({ url, body, check }: PageService, connections: number, seconds: number): Promise<LoadReport> {
     return runLoad({
@@ -56,6 +61,19 @@ export function makePageLoad(viewers: readonly ViewerId[]) {
     return { ...report, serviceMs: perPage(0), serversMs: perPage(1) }
   }
 
+  /** Independent requests: the gaps between them are exponential. Throws if an answer is not a whole page. */
+  async function steady({ url, body, check }: PageService, perSecond: number, seconds: number): Promise<Steady> {
+    const requests: Timed[] = []
+    for (let atMs = 0; atMs < seconds * 1_000; atMs += (-Math.log(1 - random()) * 1_000) / perSecond)
+      requests.push({ atMs, viewer: viewers[draw()] as string, body })
+    const answered = await runOpenLoop(url, requests, check)
+    const failed = answered.find(({ failure }) => failure !== undefined)
+    if (failed !== undefined) throw new Error(failed.failure)
+    const ms = answered.map((each) => each.ms).toSorted((a, b) => a - b)
+    const at = (share: number): number => ms[Math.min(ms.length - 1, Math.floor(share * ms.length))] ?? Number.NaN
+    return { perSecond, requests: answered.length, p50Ms: at(0.5), p99Ms: at(0.99) }
+  }
+
   return {
     load,
     /** Each viewer asks once, and then by Zipf's law. */
@@ -73,12 +91,14 @@ export function makePageLoad(viewers: readonly ViewerId[]) {
       { rounds, seconds }: PageLoad,
       progress: (text: string) => void,
     ): Promise<Map<PageService, PageRounds>> {
-      const measured = new Map<PageService, PageRounds>(services.map((service) => [service, { low: [], full: [] }]))
+      const measured = new Map<PageService, PageRounds>(services.map((service) => [service, { low: [], full: [], steady: [] }]))
       for (let round = 1; round <= rounds; round++) {
         progress(`pages: round ${round} of ${rounds}`)
-        for (const [service, { low, full: loaded }] of measured) {
+        for (const [service, { low, full: loaded, steady: even }] of measured) {
           low.push(await load(service, 1, seconds))
-          loaded.push(await full(service, seconds))
+          const busy = await full(service, seconds)
+          loaded.push(busy)
+          if (service.p99MaxMs !== undefined) even.push(await steady(service, busy.perSecond / 2, seconds))
         }
       }
       return measured
@@ -87,14 +107,20 @@ export function makePageLoad(viewers: readonly ViewerId[]) {
 }
 
 export function pageMeasures(measured: ReadonlyMap<PageService, PageRounds>): Measure[] {
-  return [...measured].flatMap(([{ name, p99MaxMs }, { low, full }]): Measure[] => {
+  return [...measured].flatMap(([{ name, p99MaxMs }, { low, full, steady }]): Measure[] => {
     const target = p99MaxMs === undefined ? {} : { target: p99MaxMs, atMost: true }
+    const atHalf: Measure[] = [
+      { metric: `${name}: pages, half of that rate, open loop`, value: medianOf(steady, 'perSecond'), unit: 'per second' },
+      { metric: `${name}: page p50, half of that rate`, value: medianOf(steady, 'p50Ms'), unit: 'ms' },
+      { metric: `${name}: page p99, half of that rate`, value: medianOf(steady, 'p99Ms'), unit: 'ms', ...target },
+    ]
     return [
       { metric: `${name}: page p50, one in flight`, value: medianOf(low, 'p50Ms'), unit: 'ms' },
       { metric: `${name}: page p99, one in flight`, value: medianOf(low, 'p99Ms'), unit: 'ms', ...target },
       { metric: `${name}: pages, ${FULL} in flight`, value: medianOf(full, 'perSecond'), unit: 'per second' },
       { metric: `${name}: page p50, ${FULL} in flight`, value: medianOf(full, 'p50Ms'), unit: 'ms' },
-      { metric: `${name}: page p99, ${FULL} in flight`, value: medianOf(full, 'p99Ms'), unit: 'ms', ...target },
+      { metric: `${name}: page p99, ${FULL} in flight`, value: medianOf(full, 'p99Ms'), unit: 'ms' },
+      ...(steady.length > 0 ? atHalf : []),
       { metric: `${name}: CPU of the service`, value: medianOf(full, 'serviceMs'), unit: 'ms per page' },
       { metric: `${name}: CPU of its servers`, value: medianOf(full, 'serversMs'), unit: 'ms per page' },
     ]
