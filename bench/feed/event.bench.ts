@@ -13,6 +13,7 @@ import type { CacheLayout } from '../../config/cache.ts'
 import { startMemcachedNodes, type MemcachedNode } from '../../harness/deployment/memcached-nodes.ts'
 import { makeSocialGraph } from '../../harness/samples/social/graph.ts'
 import { makeTraffic, type Visit } from '../../harness/samples/social/traffic.ts'
+import { quantileOf } from '../support/quantile.ts'
 import type { BenchOptions, Measure } from '../support/report.ts'
 import { makeDataset, type Dataset } from './dataset.ts'
 import { runOpenLoop, type Answered, type Timed } from './open-loop.ts'
@@ -179,11 +180,10 @@ function measuresOf(
       .filter(({ atMs }) => atMs >= from && atMs < untilMs)
       .map(({ ms }) => ms)
       .sort((a, b) => a - b)
-    const quantile = (part: number): number => times[Math.min(times.length - 1, Math.floor(times.length * part))] ?? Number.NaN
     return [
       { metric: `${name}: visits`, value: times.length / ((untilMs - from) / 1_000), unit: 'per second' },
-      { metric: `${name}: p50`, value: quantile(0.5), unit: 'ms' },
-      { metric: `${name}: p99`, value: quantile(0.99), unit: 'ms' },
+      { metric: `${name}: p50`, value: quantileOf(times, 0.5), unit: 'ms' },
+      { metric: `${name}: p99`, value: quantileOf(times, 0.99), unit: 'ms' },
       { metric: `${name}: hottest node, of all lookups`, value: shares[at]?.hottest ?? Number.NaN, unit: '' },
       { metric: `${name}: hottest node`, value: shares[at]?.perSecond ?? Number.NaN, unit: 'lookups per second' },
     ]

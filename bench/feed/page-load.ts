@@ -8,6 +8,7 @@ import type { ViewerId } from '../../core/domain.ts'
 import { makeZipf } from '../../harness/samples/zipf.ts'
 import { cpuSeconds } from '../support/cpu.ts'
 import { runLoad, type LoadReport } from '../support/load.ts'
+import { quantileOf } from '../support/quantile.ts'
 import type { Measure } from '../support/report.ts'
 import { runOpenLoop, type Timed } from './open-loop.ts'
 
@@ -70,8 +71,7 @@ export function makePageLoad(viewers: readonly ViewerId[]) {
     const failed = answered.find(({ failure }) => failure !== undefined)
     if (failed !== undefined) throw new Error(failed.failure)
     const ms = answered.map((each) => each.ms).toSorted((a, b) => a - b)
-    const at = (share: number): number => ms[Math.min(ms.length - 1, Math.floor(share * ms.length))] ?? Number.NaN
-    return { perSecond, requests: answered.length, p50Ms: at(0.5), p99Ms: at(0.99) }
+    return { perSecond, requests: answered.length, p50Ms: quantileOf(ms, 0.5), p99Ms: quantileOf(ms, 0.99) }
   }
 
   return {

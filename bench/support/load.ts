@@ -3,6 +3,7 @@
  * needed part of HTTP/1.1 over bare sockets. That keeps it cheap, because it shares the machine's cores with the service.
  */
 import { connect, type Socket } from 'node:net'
+import { quantileOf } from './quantile.ts'
 
 export type LoadOptions = {
   url: string
@@ -29,7 +30,7 @@ export async function runLoad(options: LoadOptions): Promise<LoadReport> {
   await Promise.all(Array.from({ length: options.connections }, () => runConnection(options, until, latencies)))
   const seconds = (performance.now() - begun) / 1_000
   latencies.sort((a, b) => a - b)
-  const at = (quantile: number) => latencies[Math.min(latencies.length - 1, Math.floor(latencies.length * quantile))] ?? 0
+  const at = (share: number): number => quantileOf(latencies, share)
   return { requests: latencies.length, seconds, perSecond: latencies.length / seconds, p50Ms: at(0.5), p95Ms: at(0.95), p99Ms: at(0.99) }
 }
 
