@@ -1,0 +1,218 @@
+/**
+ * Does a call cost the same for many viewers as for few? Both shapes are filled with viewers who have one report and one like each, step by
+ * step. At each size, viewers who were added in the last step ask for their history, like and report through the gateway. The hot store knows
+ * nothing of them at their first call. The cost is the CPU time of all processes, from the first call until everything is persisted.
+ *
+ *     npm run bench -- growth [--quick] [--only embedded|distributed] [--json]
+ *
+ * 10 thousand to 10 million viewers; with --quick, 2,000 and 10,000.
+ */
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { makeConfig } from '../../config/config.ts'
+import { openStores, type OpenStores } from '../../cli/stores/history.ts'
+import { systemClock } from '../../core/clock.ts'
+import { OWN_SERVERS } from '../../harness/deployment/own-servers.ts'
+import { startDeployment, waitUntilConverged } from '../../harness/deployment/deployment.ts'
+import { makeServiceFolder, startService } from '../../harness/deployment/service.ts'
+import { runningPid } from '../../scripts/servers/processes.ts'
+import { cpuSeconds } from '../support/cpu.ts'
+import { runLoad } from '../support/load.ts'
+import type { BenchOptions, Measure } from '../support/report.ts'
+
+const SIZES = { quick: [2_000, 10_000], full: [10_000, 100_000, 1_000_000, 10_000_000] }
+/** With the round that warms up, each viewer of the smallest size is asked for once. */
+const CALLS = { quick: 1_000, full: 2_500 }
+const ROUNDS = { quick: 1, full: 3 }
+const CONNECTIONS = 8
+/** Of the cost at the smallest size. */
+const GROWTH_MAX = 1.2
+const ROWS_AT_ONCE = 4_000
+const SUBJECTS = 5_000
+const STEP = 7_919
+const VIEWED_AT = 1_780_000_000_000
+const QUIET_MAX_MS = 120_000
+const QUICK = { flushAgeMaxMs: 500, sweepAfterMs: 2_000 }
+const SETTINGS = { history: QUICK, thumbup: { ...QUICK, windowMs: 200 } }
+const silent = { debug() {}, info() {}, warn() {}, error() {} }
+
+const CALLS_BY_NAME = {
+  page: () => ({ query: '{ viewerHistory(first: 20) { edges { viewedAt node { id viewerProgress { position } } } } }', variables: {} }),
+  mark: (id: string) => ({
+    query: 'mutation ($input: SetMarkInput!) { setMark(input: $input) { outcome userErrors { code } } }',
+    variables: { input: { business: 'video', id, mark: 'LIKE' } },
+  }),
+  report: (id: string) => ({
+    query: 'mutation ($input: ReportProgressInput!) { reportProgress(input: $input) { outcome userErrors { code } } }',
+    variables: { input: { business: 'video', id, position: 60_000, duration: 120_000 } },
+  }),
+}
+type CallName = keyof typeof CALLS_BY_NAME
+
+type Shape = {
+  name: string
+  /** The service is not running meanwhile on the embedded shape. */
+  fill(from: number, to: number): Promise<void>
+  start(): Promise<{ url: string; pids: readonly number[]; settled(): Promise<void>; stop(): Promise<void> }>
+  remove(): Promise<void>
+}
+
+export async function bench({ quick, only, progress }: BenchOptions): Promise<Measure[]> {
+  const size = quick ? 'quick' : 'full'
+  const measures: Measure[] = []
+  for (const [name, open] of Object.entries({ embedded: openEmbedded, distributed: openDistributed })) {
+    if (only !== undefined && only !== name) continue
+    const shape = await open()
+    try {
+      measures.push(...(await measureShape(shape, size, progress)))
+    } finally {
+      await shape.remove()
+    }
+  }
+  return measures
+}
+
+async function measureShape(shape: Shape, size: 'quick' | 'full', progress: (text: string) => void): Promise<Measure[]> {
+  const measures: Measure[] = []
+  const first = new Map<CallName, number>()
+  let filled = 0
+  for (const viewers of SIZES[size]) {
+    const begun = performance.now()
+    await shape.fill(filled, viewers)
+    progress(`${shape.name}: ${viewers} viewers after ${((performance.now() - begun) / 1_000).toFixed(0)} s`)
+    const viewerAt = inSteps(filled, viewers)
+    filled = viewers
+    const service = await shape.start()
+    try {
+      for (const name of Object.keys(CALLS_BY_NAME) as CallName[]) {
+        const rounds: { cpuUs: number; p50Ms: number }[] = []
+        // The first round warms the process up.
+        for (let round = 0; round <= ROUNDS[size]; round++)
+          rounds.push(await costOf(service, name, viewerAt, round * CALLS[size], CALLS[size]))
+        const counted = rounds.slice(1).toSorted((a, b) => a.cpuUs - b.cpuUs)
+        const { cpuUs, p50Ms } = counted[counted.length >> 1] ?? { cpuUs: Number.NaN, p50Ms: Number.NaN }
+        if (!first.has(name)) first.set(name, cpuUs)
+        const title = `${shape.name}, ${viewers} viewers: ${name}`
+        measures.push(
+          { metric: `${title}, CPU`, value: cpuUs, unit: 'µs' },
+          {
+            metric: `${title}, CPU : the smallest size`,
+            value: cpuUs / (first.get(name) as number),
+            unit: 'ratio',
+            target: GROWTH_MAX,
+            atMost: true,
+          },
+          { metric: `${title}, p50`, value: p50Ms, unit: 'ms' },
+        )
+        progress(`${title}: ${counted.map((each) => each.cpuUs.toFixed(0)).join(', ')} µs of CPU`)
+      }
+    } finally {
+      await service.stop()
+    }
+  }
+  return measures
+}
+
+/** The viewer of a call. Neighbours in this order are far apart in the stores, and as the step is prime, none comes twice. */
+function inSteps(from: number, to: number): (call: number) => string {
+  return (call) => String(from + ((call * STEP) % (to - from)))
+}
+
+async function costOf(
+  { url, pids, settled }: Awaited<ReturnType<Shape['start']>>,
+  name: CallName,
+  viewerAt: (call: number) => string,
+  from: number,
+  calls: number,
+): Promise<{ cpuUs: number; p50Ms: number }> {
+  const all = (): number => pids.reduce((sum, pid) => sum + cpuSeconds(pid), 0)
+  let next = from
+  const before = all()
+  const { p50Ms } = await runLoad({
+    url,
+    connections: CONNECTIONS,
+    durationMs: 600_000,
+    body: () => (next < from + calls ? JSON.stringify(CALLS_BY_NAME[name](String((next * STEP) % SUBJECTS))) : undefined),
+    headers: () => ({ 'x-viewer-id': viewerAt(next++) }),
+    check(answer) {
+      if (/"errors"|"degraded"|"code"|"edges":\[\]/.test(answer))
+        throw new Error(`a call was not answered as it should be: ${answer.slice(0, 300)}`)
+    },
+  })
+  await settled()
+  return { cpuUs: ((all() - before) * 1_000_000) / calls, p50Ms }
+}
+
+async function fill({ records, marks }: OpenStores, from: number, to: number): Promise<void> {
+  for (let at = from; at < to; at += ROWS_AT_ONCE) {
+    const viewers = Array.from({ length: Math.min(ROWS_AT_ONCE, to - at) }, (_, place) => at + place)
+    const likes = viewers.map((viewer) => ({
+      key: { viewer: String(viewer), business: 1, oid: String((viewer * 7) % SUBJECTS) },
+      record: { mark: 'LIKE' as const, markedAt: VIEWED_AT, version: (VIEWED_AT + viewer) * 1_024 },
+    }))
+    const rows = viewers.map((viewer) => {
+      const resume = { position: 60_000, duration: 120_000, device: 'phone', finished: false }
+      const key = { viewer: String(viewer), business: 1, oid: String((viewer * 7) % SUBJECTS) }
+      return { key, record: { viewedAt: VIEWED_AT, since: 0, rank: 2 ** 42 + VIEWED_AT, version: 1, ...resume, deleted: false } }
+    })
+    await Promise.all([records.putProgress(rows), marks.records.applyMarks(likes, [])])
+  }
+}
+
+function openEmbedded(): Promise<Shape> {
+  const { folder, remove } = makeServiceFolder()
+  return Promise.resolve({
+    name: 'embedded',
+    async fill(from, to) {
+      const config = makeConfig([{ name: 'bench', values: { ...SETTINGS, stores: { data: join(folder, 'data') } } }])
+      const stores = await openStores(config, systemClock, silent)
+      await fill(stores, from, to)
+      await stores.close()
+    },
+    async start() {
+      const service = await startService({ folder, settings: SETTINGS })
+      return {
+        url: service.url,
+        pids: [service.pid],
+        settled: () => settled(service.url),
+        stop: async () => void (await service.stop()),
+      }
+    },
+    remove: () => Promise.resolve(remove()),
+  })
+}
+
+async function openDistributed(): Promise<Shape> {
+  const deployment = await startDeployment({ markJobs: 1, settings: SETTINGS })
+  const { folder } = deployment.servers
+  const [gateway] = deployment.gateways
+  if (gateway === undefined) throw new Error('the deployment has no gateway')
+  const servers = OWN_SERVERS.map((name) => join(folder, name)).filter((each) => existsSync(each))
+  return {
+    name: 'distributed',
+    async fill(from, to) {
+      const stores = await deployment.openStores()
+      await fill(stores, from, to)
+      await stores.close()
+    },
+    start: () =>
+      Promise.resolve({
+        url: gateway.url,
+        pids: [...deployment.roles.map((role) => role.pid() as number), ...servers.map((each) => runningPid(each) as number)],
+        settled: async () => void (await waitUntilConverged(deployment, QUIET_MAX_MS)),
+        stop: () => Promise.resolve(),
+      }),
+    remove: () => deployment.remove(),
+  }
+}
+
+const WAITING = /^tidemark_(?:dirty_keys|dirty_marks|marks_log_lag_messages|log_lag_messages)(?:\{.*\})? (\S+)$/gm
+
+async function settled(url: string): Promise<void> {
+  for (const end = Date.now() + QUIET_MAX_MS; ; await sleep(100)) {
+    const waiting = [...(await (await fetch(new URL('/metrics', url))).text()).matchAll(WAITING)]
+    if (waiting.length > 0 && waiting.every(([, count]) => count === '0')) return
+    if (Date.now() > end) throw new Error(`left to persist: ${waiting.map(([line]) => line).join(', ')}`)
+  }
+}
