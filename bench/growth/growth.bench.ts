@@ -1,7 +1,7 @@
 /**
  * Does a call cost the same for many viewers as for few? Both shapes are filled with viewers who have one report and one like each, step by
  * step. At each size, viewers who were added in the last step ask for their history, like and report through the gateway. The hot store knows
- * nothing of them at their first call. The cost is the CPU time of all processes, from the first call until everything is persisted.
+ * nothing of their likes at the first call. The cost is the CPU time of all processes, from the first call until everything is persisted.
  *
  *     npm run bench -- growth [--quick] [--only embedded|distributed] [--json]
  *
@@ -16,6 +16,7 @@ import { systemClock } from '../../core/clock.ts'
 import { OWN_SERVERS } from '../../harness/deployment/own-servers.ts'
 import { startDeployment, waitUntilConverged } from '../../harness/deployment/deployment.ts'
 import { makeServiceFolder, startService } from '../../harness/deployment/service.ts'
+import { persistKeys } from '../../subgraphs/history/persist/persist.ts'
 import { runningPid } from '../../scripts/servers/processes.ts'
 import { cpuSeconds } from '../support/cpu.ts'
 import { runLoad } from '../support/load.ts'
@@ -144,19 +145,27 @@ async function costOf(
   return { cpuUs: ((all() - before) * 1_000_000) / calls, p50Ms }
 }
 
-async function fill({ records, marks }: OpenStores, from: number, to: number): Promise<void> {
+/** As the service and its jobs write: history through the hot store. Likes go to the record store alone. */
+async function fill({ hot, records, marks }: OpenStores, from: number, to: number): Promise<void> {
   for (let at = from; at < to; at += ROWS_AT_ONCE) {
-    const viewers = Array.from({ length: Math.min(ROWS_AT_ONCE, to - at) }, (_, place) => at + place)
-    const likes = viewers.map((viewer) => ({
-      key: { viewer: String(viewer), business: 1, oid: String((viewer * 7) % SUBJECTS) },
-      record: { mark: 'LIKE' as const, markedAt: VIEWED_AT, version: (VIEWED_AT + viewer) * 1_024 },
-    }))
-    const rows = viewers.map((viewer) => {
-      const resume = { position: 60_000, duration: 120_000, device: 'phone', finished: false }
-      const key = { viewer: String(viewer), business: 1, oid: String((viewer * 7) % SUBJECTS) }
-      return { key, record: { viewedAt: VIEWED_AT, since: 0, rank: 2 ** 42 + VIEWED_AT, version: 1, ...resume, deleted: false } }
+    const keys = Array.from({ length: Math.min(ROWS_AT_ONCE, to - at) }, (_, place) => {
+      const viewer = at + place
+      return { viewer: String(viewer), business: 1, oid: String((viewer * 7) % SUBJECTS) }
     })
-    await Promise.all([records.putProgress(rows), marks.records.applyMarks(likes, [])])
+    const writes = keys.map((key, place) => {
+      const viewedAt = VIEWED_AT + at + place
+      const resume = { position: 60_000, duration: 120_000, device: 'phone', finished: false, deleted: false }
+      return { ...key, record: { viewedAt, since: 0, rank: 2 ** 42 + viewedAt, version: 0, ...resume }, decisive: true }
+    })
+    const likes = keys.map((key, place) => ({
+      key,
+      record: { mark: 'LIKE' as const, markedAt: VIEWED_AT, version: (VIEWED_AT + at + place) * 1_024 },
+    }))
+    await hot.putProgress(writes, { now: Date.now(), timelineCap: 1_000 })
+    await Promise.all([
+      persistKeys({ hot, records }, keys, { timelineCap: 1_000, purgeRowsMax: 1_000 }),
+      marks.records.applyMarks(likes, []),
+    ])
   }
 }
 
