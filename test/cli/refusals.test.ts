@@ -81,3 +81,9 @@ test.each([
   const error = `CONFIG_INVALID: ${mistake}: add --help to see arguments and options\n`
   expect(await run(...args)).toEqual({ status: 1, out: '', error })
 })
+
+test('a mistake in the arguments of reconcile ends with status 3, since 1 says that a count differs', async () => {
+  for (const wrong of [['--busines', 'video'], ['--business'], ['video'], ['--business', 'film']])
+    expect(await run('reconcile', ...wrong)).toMatchObject({ status: 3, out: '', error: expect.stringMatching(/^\w+: .*\n$/) })
+  expect(await run('reconcile', '--help')).toMatchObject({ status: 0, error: '' })
+})
