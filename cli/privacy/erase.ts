@@ -6,7 +6,6 @@
  * command ends with an error. The time in its name keeps the proof of an earlier erasure of the same viewer.
  */
 import { readFileSync } from 'node:fs'
-import { mkdir } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Registry } from '@prometheus-io/client'
@@ -18,6 +17,7 @@ import { isTidemarkError, TidemarkError } from '../../core/errors.ts'
 import { checkId } from '../../core/keys.ts'
 import { compactFolder } from '../../stores/lmdb/compact.ts'
 import { lockDataFolder } from '../../stores/lmdb/folder-lock.ts'
+import { makeFolder } from '../../stores/lmdb/make-folder.ts'
 import { requireDataFolder } from '../process/data-folder.ts'
 import { configInEffect, fixedConfig } from '../process/live-config.ts'
 import { makeLog } from '../process/log.ts'
@@ -243,7 +243,7 @@ async function openReportPath(viewer: ViewerId, { stores, privacy }: Config, fla
   const digest = digestOf(viewer, privacy).replace(/^.*:/, '').slice(0, 32)
   const time = new Date(startedAt).toISOString().replaceAll(/[-:.]/g, '')
   const path = flags.report ?? join(stores.data, FOLDER, `${digest}-${time}.json`)
-  if (flags.report === undefined) await explained(path, OTHER_REPORT, () => mkdir(dirname(path), { recursive: true, mode: 0o700 }))
+  if (flags.report === undefined) await explained(path, OTHER_REPORT, async () => makeFolder(dirname(path), 0o700))
   await checkWritable(path, OTHER_REPORT)
   return path
 }

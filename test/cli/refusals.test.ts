@@ -60,10 +60,12 @@ test('a missing supergraph and missing manifests are reported together with inva
   expect(await run('doctor')).toMatchObject({ status: 0 })
 })
 
-test('persist --out with a folder and sample --skew without a number are refused with a sentence', async () => {
+test('persist --out with a folder, or in one that nobody can make, and sample --skew without a number are refused with a sentence', async () => {
   writeFileSync(join(folder, 'a.graphql'), 'query Own { viewerHistory(first: 1) { edges { node { id } } } }')
   const persisted = await run('persist', '.', '--out', '.')
   expect(persisted).toMatchObject({ status: 1, error: expect.stringMatching(/^CONFIG_INVALID: .*correct --out\n$/) })
+  const nowhere = await runCommand(folder, ['persist', '.', '--out', '/proc/tidemark/out.json'], { maxMs: 20_000 })
+  expect(nowhere).toMatchObject({ status: 1, error: expect.stringMatching(/^CONFIG_INVALID: .*correct --out\n$/) })
   expect(await run('sample', '--skew', 'x')).toMatchObject({
     status: 1,
     error: "CONFIG_INVALID: option '--skew <number>' argument 'x' is invalid: give a number from 0 to 100\n",
