@@ -168,10 +168,18 @@ function checkReport(viewer: ViewerId, { privacy }: Config, path: string, print:
   const hasKey = privacy.secret !== undefined || privacy.privateKey !== undefined
   if (hasKey && found.signature === undefined)
     throw new TidemarkError('CONFIG_INVALID', `${path} has no signature: the report was changed, or was written without the configured key`)
-  if (found.signature !== undefined && !isGenuine(found, privacy))
+  if (found.signature === undefined) {
+    print(`report of ${found.endedAt}: ${found.status}, without a signature`)
+    return print(`UNPROVEN        ${path} has no signature, so changes of it cannot be detected. ${HOW_TO_SIGN}`)
+  }
+  if (!hasKey) throw new TidemarkError('CONFIG_INVALID', `the signature of ${path} cannot be checked without its key: ${SET_KEY}`)
+  if (!isGenuine(found, privacy))
     throw new TidemarkError('CONFIG_INVALID', `the signature of ${path} is wrong: the report was changed, or was signed with another key`)
-  print(`report of ${found.endedAt}: ${found.status}, ${found.signature === undefined ? 'without a signature' : 'the signature is right'}`)
+  print(`report of ${found.endedAt}: ${found.status}, the signature is right`)
 }
+
+const SET_KEY = 'set privacy.secret or privacy.privateKey to the key of the erasure'
+const HOW_TO_SIGN = 'Set privacy.secret or privacy.privateKey to sign later reports'
 
 async function report(
   viewer: ViewerId,
