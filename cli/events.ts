@@ -21,6 +21,7 @@ import { openStores } from './stores/history.ts'
 export type EventsFlags = Flags & { after?: string; follow?: boolean }
 
 const PAGE = 1_000
+const FROM_A_LINE = 'give --after the cursor of a printed line, or leave it out to begin with the oldest event that is kept'
 const LOOK_EVERY_MS = 200
 
 /** Ends after the last event, or, if it follows, when `signal` is aborted. Throws CURSOR_INVALID and CURSOR_EXPIRED. */
@@ -38,7 +39,7 @@ export async function events(flags: EventsFlags, print: (line: string) => void, 
   let cursor = flags.after
   try {
     while (!signal.aborted) {
-      const page = await readRewardEvents(stores.log, cursor, PAGE)
+      const page = await readRewardEvents(stores.log, cursor, PAGE, FROM_A_LINE)
       if (page.missedCount > 0) throw expired(cursor ?? '', page.missedCount)
       for (const each of page.events) print(JSON.stringify({ cursor: each.cursor, ...shownReward(each.reward, businesses) }))
       cursor = page.events.at(-1)?.cursor ?? cursor

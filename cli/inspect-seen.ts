@@ -1,11 +1,12 @@
 /**
  * The part of `tidemark inspect viewer` for feed existence: seen subjects in words, and filters as files. It reads past every cache.
  */
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Businesses } from '../config/businesses.ts'
 import type { ViewerId } from '../core/domain.ts'
 import { TidemarkError, isTidemarkError } from '../core/errors.ts'
+import { makeFolder } from '../stores/lmdb/make-folder.ts'
 import type { SeenStores } from '../subgraphs/feed-existence/stores/guarded.ts'
 import { LISTED, MARK_MONTH, decodeMark, isMark, listedBusiness, lostPlaysOf } from '../subgraphs/feed-existence/migration/progress.ts'
 import { measureFilter } from '../subgraphs/feed-existence/filter/filter.ts'
@@ -52,7 +53,7 @@ export async function writeFilters(
   for (const { month, filter } of filters) {
     const path = join(folder, `${monthText(month)}.filter`)
     try {
-      mkdirSync(folder, { recursive: true })
+      makeFolder(folder)
       writeFileSync(path, filter)
     } catch (error) {
       const message = `--filters ${folder} cannot be written to (${(error as Error).message}): name another folder`

@@ -19,6 +19,7 @@ import { counterSchemasOf } from '../subgraphs/feed/counters/schemas.ts'
 import type { FeedHotStore } from '../subgraphs/feed/stores/hot-store.ts'
 import { readSettingsInEffect } from './process/live-config.ts'
 import { makeLog } from './process/log.ts'
+import type { Reconciled } from './program/reconcile-status.ts'
 import { openStores } from './stores/history.ts'
 import { openFeedRecords } from './stores/feed.ts'
 import { businessOf } from './business-of.ts'
@@ -27,26 +28,6 @@ import type { Flags } from './process/settings.ts'
 
 /** Drifting subjects and owners of one business that are printed. All of them are counted. */
 const PRINTED_MAX = 100
-
-/** The result of a recount. */
-export type Reconciled = {
-  /** Subjects and owners whose counts differ. */
-  drifting: number
-  /** Businesses whose record store does not answer. */
-  unchecked: number
-  /** Subjects and owners, or whole businesses, that are damaged or cannot be counted for another reason. */
-  unreadable: number
-}
-
-/** Exit status if the recount failed, for all businesses or for some. */
-export const FAILED = 3
-
-/** The exit status. A store that does not answer is not a difference, and damaged data needs another action than an outage. */
-export function exitStatus({ drifting, unchecked, unreadable }: Reconciled): 0 | 1 | 2 | typeof FAILED {
-  if (drifting > 0) return 1
-  if (unreadable > 0) return FAILED
-  return unchecked > 0 ? 2 : 0
-}
 
 /** A business that cannot be recounted does not stop the others. */
 export async function reconcile(

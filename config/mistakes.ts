@@ -13,6 +13,11 @@ export type ConfigSource = {
   places?: Readonly<Record<string, string>>
   /** Settings that could not be read. Their values are absent. */
   mistakes?: readonly UnreadSetting[]
+  /**
+   * For a source whose list of businesses has those of other sources too: for each entry of the list, its place among the entries that the
+   * source has itself. Mistakes then name a business by its number, since the reader does not see the whole list.
+   */
+  ownBusinesses?: readonly (number | undefined)[]
 }
 
 /** `path` of the setting, such as "auth.secret"; empty for all settings. */
@@ -25,20 +30,27 @@ const SECRET = /(^|\.)(password|secret|publicKey|privateKey|key|cert|ca|url|urls
 const SHOWN_MAX = 60
 const BUSINESS_NAME = /^[a-z][a-z0-9-]{0,31}$/
 
+/** Earlier settings, and where they moved. `docs/operating/upgrade.md` has the values. */
+const MOVED: Readonly<Record<string, string>> = {
+  'existence.rewards': 'it moved to rewards.firstPlay and rewards.firstIssue, see docs/operating/upgrade.md for their values',
+}
+
 /** `merged` are the validated values. A later source of `sources` wins. */
 export function mistakesOf(issues: readonly ZodIssue[], merged: unknown, sources: readonly ConfigSource[]): string[] {
+  const own = sources.findLast(({ ownBusinesses }) => ownBusinesses !== undefined)?.ownBusinesses
   return issues.flatMap((issue) => {
     if (issue.code === 'unrecognized_keys') {
       return issue.keys.map((key) => {
         const path = [...issue.path, key]
-        return `${nameOf(path, merged)} is not a setting: remove it, or see docs/reference/configuration.md for the names${origin(path, sources)}`
+        const advice = MOVED[path.join('.')] ?? 'remove it, or see docs/reference/configuration.md for the names'
+        return `${nameOf(path, merged, own)} is not a setting: ${advice}${origin(path, sources)}`
       })
     }
     const { path } = issue
     const inner = innerIssues(issue)
     if (inner.length > 0) return mistakesOf(inner, merged, sources)
     const value = valueAt(merged, path)
-    const name = nameOf(path, merged) || 'the configuration'
+    const name = nameOf(path, merged, own) || 'the configuration'
     if (value === undefined) return [`${name}: it is missing: ${adviceOf(issue)}${waysToSet(path, sources)}`]
     const isOfLength = (issue.code === 'too_small' || issue.code === 'too_big') && issue.type === 'array'
     return [`${name}: ${isOfLength ? '' : shown(path.join('.'), value)}${adviceOf(issue)}${origin(path, sources)}`]
@@ -110,14 +122,22 @@ export function relationsBeside(wrong: readonly string[], relations: readonly st
   })
 }
 
-/** The name of a setting as in other mistakes: a business has its name, if the name is valid and unique, and else its index. */
-function nameOf(path: Path, merged: unknown): string {
-  const [section, , ...rest] = path
-  if (section !== 'businesses' || rest.length === 0 || rest[0] === 'name') return path.join('.')
-  const name = valueAt(merged, [...path.slice(0, 2), 'name'])
+/**
+ * The name of a setting as in other mistakes: a business has its name, if the name is valid and unique, and else its index. With `own`, see
+ * `ownBusinesses`, it has its number before its index.
+ */
+function nameOf(path: Path, merged: unknown, own: readonly (number | undefined)[] | undefined): string {
+  const [section, at, ...rest] = path
+  if (section !== 'businesses' || typeof at !== 'number') return path.join('.')
+  const { name, number } = (valueAt(merged, [section, at]) ?? {}) as { name?: unknown; number?: unknown }
   const all = valueAt(merged, ['businesses'])
-  const isIts = Array.isArray(all) && all.filter((_, at) => valueAt(all, [at, 'name']) === name).length === 1
-  return isIts && typeof name === 'string' && BUSINESS_NAME.test(name) ? `businesses: ${name}: ${rest.join('.')}` : path.join('.')
+  const isIts = Array.isArray(all) && all.filter((_, each) => valueAt(all, [each, 'name']) === name).length === 1
+  const isNamed = isIts && typeof name === 'string' && BUSINESS_NAME.test(name)
+  if (isNamed && rest.length > 0 && rest[0] !== 'name') return `businesses: ${name}: ${rest.join('.')}`
+  if (own === undefined) return path.join('.')
+  if (typeof number === 'number' && rest[0] !== 'number')
+    return ['businesses', `number ${number}`, ...(rest.length > 0 ? [rest.join('.')] : [])].join(': ')
+  return [section, own[at] ?? at, ...rest].join('.')
 }
 
 /** The expected value, in the schema's own words if it has any. */

@@ -32,9 +32,10 @@ export function checkFirst(first: number): void {
     throw new TidemarkError('FIRST_INVALID', `first ${first} is outside 1 to ${FIRST_MAX}: ask for a page of that size`)
 }
 
+const FROM_A_PAGE = 'send endCursor or a cursor of an earlier page of this list'
+
 /** `mistake`: as in "is of another list". */
-export function wrongCursor(cursor: string, mistake: string): TidemarkError {
-  const advice = 'send endCursor or a cursor of an earlier page of this list'
+export function wrongCursor(cursor: string, mistake: string, advice = FROM_A_PAGE): TidemarkError {
   return new TidemarkError('CURSOR_INVALID', `cursor "${shortened(cursor, 24)}" ${mistake}: ${advice}`)
 }
 

@@ -14,14 +14,22 @@ export type RewardEventPage = {
   hasNextPage: boolean
 }
 
-/** Throws CURSOR_INVALID, and REWARDS_IN_TOPIC if consumers of this log read its topic. */
-export async function readRewardEvents(log: Pick<Log, 'readRewards'>, cursor: string | undefined, first: number): Promise<RewardEventPage> {
+/**
+ * Throws CURSOR_INVALID, and REWARDS_IN_TOPIC if consumers of this log read its topic. `advice` about a wrong cursor, if the consumer does not
+ * read pages of the API.
+ */
+export async function readRewardEvents(
+  log: Pick<Log, 'readRewards'>,
+  cursor: string | undefined,
+  first: number,
+  advice?: string,
+): Promise<RewardEventPage> {
   if (log.readRewards === undefined) {
     throw new TidemarkError('REWARDS_IN_TOPIC', 'the reward events of this deployment are in the Kafka topic ".rewards": read them there')
   }
-  const after = cursor === undefined ? 0 : numberOf(cursor)
+  const after = cursor === undefined ? 0 : numberOf(cursor, advice)
   const { rewards, last, trimmed } = await log.readRewards(after, first + 1)
-  if (after > last) throw wrongCursor(cursor ?? '', 'is ahead of all events')
+  if (after > last) throw wrongCursor(cursor ?? '', 'belongs to no event, because it is ahead of all events', advice)
   return {
     events: rewards.slice(0, first).map(({ number, reward }) => ({ cursor: number.toString(36), reward })),
     missedCount: cursor === undefined ? 0 : Math.max(0, trimmed - after),
@@ -29,7 +37,7 @@ export async function readRewardEvents(log: Pick<Log, 'readRewards'>, cursor: st
   }
 }
 
-function numberOf(cursor: string): number {
+function numberOf(cursor: string, advice: string | undefined): number {
   if (/^[0-9a-z]{1,10}$/.test(cursor)) return Number.parseInt(cursor, 36)
-  throw wrongCursor(cursor, 'is of another list')
+  throw wrongCursor(cursor, 'belongs to no event', advice)
 }

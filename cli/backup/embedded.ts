@@ -5,7 +5,7 @@
  * A restore copies all files beside their places, checks them, and then renames them. Before that the folders have no data.
  */
 import { existsSync } from 'node:fs'
-import { mkdir, copyFile, readdir, rename, rm } from 'node:fs/promises'
+import { copyFile, readdir, rename, rm } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import type { Config } from '../../config/config.ts'
 import { TidemarkError } from '../../core/errors.ts'
@@ -13,6 +13,7 @@ import { DATA_FILE } from '../../stores/lmdb/environment.ts'
 import { checkDataFile, markClosed } from '../../stores/lmdb/file-check/check-file.ts'
 import { lockDataFolder } from '../../stores/lmdb/folder-lock.ts'
 import { copyLivePages, syncPath } from '../../stores/lmdb/live-copy.ts'
+import { makeFolder } from '../../stores/lmdb/make-folder.ts'
 import { tenantsOf } from '../stores/thumbup.ts'
 import { checkFile, copyOut, entryOf, explained, type Backup, type BackupFile } from './folder.ts'
 
@@ -34,7 +35,7 @@ export async function backupEmbedded(config: Config, out: string): Promise<Backu
     const file = join(folder, DATA_FILE)
     if (!existsSync(file))
       throw new TidemarkError('CONFIG_INVALID', `${folder} has no ${DATA_FILE}: name the data folder of a service with --data`)
-    await mkdir(dirname(join(out, path)), { recursive: true, mode: 0o700 })
+    makeFolder(dirname(join(out, path)), 0o700)
     await copyLivePages(file, join(out, path))
     checkDataFile(join(out, path))
     files.push(await entryOf(out, path))
@@ -43,7 +44,7 @@ export async function backupEmbedded(config: Config, out: string): Promise<Backu
     const from = join(config.stores.data, name)
     for (const each of existsSync(from) ? await readdir(from) : []) {
       if (!each.endsWith('.json')) continue
-      await mkdir(join(out, name), { recursive: true, mode: 0o700 })
+      makeFolder(join(out, name), 0o700)
       await copyFile(join(from, each), join(out, name, each))
       files.push(await entryOf(out, `${name}/${each}`))
     }

@@ -10,11 +10,11 @@
  */
 import { createHash } from 'node:crypto'
 import { createReadStream, existsSync, readFileSync } from 'node:fs'
-import { chmod, mkdir, open, readdir, rename, rm } from 'node:fs/promises'
+import { chmod, open, readdir, rename, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { z } from 'zod'
 import { TidemarkError, isTidemarkError } from '../../core/errors.ts'
-import { FILE_MODE } from '../../stores/lmdb/make-folder.ts'
+import { FILE_MODE, makeFolder } from '../../stores/lmdb/make-folder.ts'
 
 export const FORMAT = 1
 const MANIFEST = 'backup.json'
@@ -68,7 +68,7 @@ function jsonOf(path: string): unknown {
  */
 export async function makeBackup(folder: string, fill: () => Promise<Omit<Backup, 'format'>>): Promise<Backup> {
   return explained(folder, 'name another folder with --out', async () => {
-    await mkdir(folder, { recursive: true, mode: FOLDER_MODE })
+    makeFolder(folder, FOLDER_MODE)
     const [first] = await readdir(folder)
     if (first !== undefined)
       throw new TidemarkError(
@@ -124,7 +124,7 @@ function damaged(what: string): TidemarkError {
 
 /** Copies a file of the backup. The copy is synced, and has the bytes that the manifest says. */
 export async function copyOut(folder: string, expected: BackupFile, to: string): Promise<void> {
-  await mkdir(dirname(to), { recursive: true, mode: FOLDER_MODE })
+  makeFolder(dirname(to), FOLDER_MODE)
   const handle = await open(to, 'w', FILE_MODE)
   const hash = createHash('sha256')
   try {

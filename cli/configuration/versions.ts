@@ -22,8 +22,27 @@ export async function getVersion(settings: Settings, version: string | undefined
     const stored = await storedVersion(settings, version)
     return print(textOf(stored.version, stored.value as Document))
   }
-  const { value, version: current } = await readLiveVersion(settings)
-  print(textOf(current, value.document))
+  let current: Versioned<LiveVersion>
+  try {
+    current = await readLiveVersion(settings)
+  } catch (error) {
+    return printInvalid(settings, error, print)
+  }
+  print(textOf(current.version, current.value.document))
+}
+
+/** The newest version is not valid: prints it, so that an operator can correct it and set it again, and throws its mistakes. */
+async function printInvalid(settings: Settings, error: unknown, print: Print): Promise<never> {
+  if (!isTidemarkError(error) || error.code !== 'CONFIG_INVALID' || !hasVersions(settings)) throw error
+  const versions = await withLiveSource(settings, (source) => source.history())
+  const [newest] = versions
+  const kept = newestValid(settings, versions)
+  // The stored value is not that of the history, because another program wrote it.
+  if (newest === undefined || newest.version === kept?.version) throw error
+  const keep = kept === undefined ? 'processes run without a live version' : `processes keep version ${kept.version}`
+  const text = newest.value === undefined ? '# its text cannot be read' : textIn(newest.value)
+  print(`# version ${newest.version}\n# not valid: ${keep}\n${text}`)
+  throw new TidemarkError('CONFIG_INVALID', `version ${newest.version} is not valid, and ${keep}: ${error.message}`, { cause: error })
 }
 
 export async function checkFile(settings: Settings, file: string, print: Print): Promise<void> {
@@ -75,9 +94,8 @@ export async function printDifferences(settings: Settings, one: string, other: s
 }
 
 async function readCurrent(settings: Settings): Promise<Versioned<LiveVersion>> {
-  const { kind } = sourceOf(settings.config)
   // Throws its sentence for a source that cannot be changed.
-  if (kind === 'file' || kind === 'off') await withLiveSource(settings, () => Promise.resolve())
+  if (!hasVersions(settings)) await withLiveSource(settings, () => Promise.resolve())
   try {
     return await readLiveVersion(settings)
   } catch (error) {
@@ -89,14 +107,23 @@ async function readCurrent(settings: Settings): Promise<Versioned<LiveVersion>> 
 /** The newest version is not valid, so processes run the one before. The next version replaces the newest one. */
 async function lastValid(settings: Settings): Promise<Versioned<LiveVersion>> {
   const versions = await withLiveSource(settings, (source) => source.history())
+  const value = newestValid(settings, versions)?.value ?? { document: {}, config: settings.config }
+  return { value, version: versions[0]?.version ?? 0 }
+}
+
+function newestValid(settings: Settings, versions: readonly StoredVersion[]): Versioned<LiveVersion> | undefined {
   for (const { version, value } of versions) {
     try {
-      return { value: checkDocument(settings, value, settings.config, `version ${version}`), version: versions[0]?.version ?? 0 }
+      return { value: checkDocument(settings, value, settings.config, `version ${version}`), version }
     } catch (error) {
       if (!isTidemarkError(error)) throw error
     }
   }
-  return { value: { document: {}, config: settings.config }, version: versions[0]?.version ?? 0 }
+  return undefined
+}
+
+function hasVersions({ config }: Settings): boolean {
+  return ['folder', 'redis'].includes(sourceOf(config).kind)
 }
 
 async function change(
@@ -147,8 +174,11 @@ function expectedOf(expect: string | undefined, file: string): number {
 }
 
 function textOf(version: number, document: Document): string {
-  const text = Object.keys(document).length === 0 ? '{}' : stringify(document).trimEnd()
-  return `# version ${version}\n${text}`
+  return `# version ${version}\n${textIn(document)}`
+}
+
+function textIn(document: unknown): string {
+  return stringify(document).trimEnd()
 }
 
 type Difference = { path: string; old: unknown; now: unknown }

@@ -5,8 +5,7 @@
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { createWriteStream } from 'node:fs'
-import { access, chmod, constants, realpath, rename, rm, stat } from 'node:fs/promises'
-import { dirname } from 'node:path'
+import { access, chmod, constants, open, realpath, rename, rm, stat } from 'node:fs/promises'
 import type { Writable } from 'node:stream'
 import { finished } from 'node:stream/promises'
 import { TidemarkError } from '../../core/errors.ts'
@@ -18,13 +17,18 @@ export async function bytesIn(path: string): Promise<number> {
   return explained(path, OTHER_OUT, async () => (await statOf(path))?.size ?? 0)
 }
 
-/** Throws CONFIG_INVALID, with this advice, if the file could not be written. Writes nothing. */
+/**
+ * Throws CONFIG_INVALID, with this advice, if the file could not be written. It makes a draft and removes it, because root passes every
+ * check of permissions, also in folders such as /proc that take no new files.
+ */
 export async function checkWritable(path: string, advice: string): Promise<void> {
   await explained(path, advice, async () => {
     const before = await statOf(path)
     if (before?.isDirectory() === true) throw new TidemarkError('CONFIG_INVALID', `${path} is a folder: ${advice}`)
-    const isReplaced = before === undefined || before.isFile()
-    await access(isReplaced ? dirname(before === undefined ? path : await realpath(path)) : path, constants.W_OK)
+    if (before !== undefined && !before.isFile()) return access(path, constants.W_OK)
+    const draft = draftOf(before === undefined ? path : await realpath(path))
+    await (await open(draft, 'wx', 0o600)).close()
+    await rm(draft)
   })
 }
 
@@ -38,7 +42,7 @@ export async function writeWholeFile<T>(path: string, write: (out: Writable) => 
     if (before !== undefined && !before.isFile()) return writeTo(path, 'w', write)
     // For a link, replace the file behind it.
     const place = before === undefined ? path : await realpath(path)
-    const draft = `${place}.${randomBytes(4).toString('hex')}.part`
+    const draft = draftOf(place)
     try {
       const written = await writeTo(draft, 'wx', write)
       // The new file has the same readers as the old one.
@@ -50,6 +54,10 @@ export async function writeWholeFile<T>(path: string, write: (out: Writable) => 
       throw error
     }
   })
+}
+
+function draftOf(place: string): string {
+  return `${place}.${randomBytes(4).toString('hex')}.part`
 }
 
 async function statOf(path: string) {

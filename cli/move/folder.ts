@@ -10,11 +10,12 @@
  */
 import { createHash } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
-import { mkdir, readdir, rename, rm, stat } from 'node:fs/promises'
+import { readdir, rename, rm, stat } from 'node:fs/promises'
 import { open } from 'node:fs/promises'
 import { join } from 'node:path'
 import { z } from 'zod'
 import { TidemarkError } from '../../core/errors.ts'
+import { makeFolder } from '../../stores/lmdb/make-folder.ts'
 import { FORMS } from './forms.ts'
 import { KINDS, type Kind } from './rows.ts'
 
@@ -85,7 +86,7 @@ export async function writeManifest(folder: string, manifest: Manifest, isComple
 /** Throws CONFIG_INVALID if the folder has other files. */
 export async function prepareFolder(folder: string): Promise<void> {
   await written(folder, async () => {
-    await mkdir(folder, { recursive: true, mode: 0o700 })
+    makeFolder(folder, 0o700)
     const [first] = await readdir(folder)
     if (first !== undefined)
       throw new TidemarkError(

@@ -6,7 +6,6 @@
  * command ends with an error. The time in its name keeps the proof of an earlier erasure of the same viewer.
  */
 import { readFileSync } from 'node:fs'
-import { mkdir } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Registry } from '@prometheus-io/client'
@@ -18,6 +17,7 @@ import { isTidemarkError, TidemarkError } from '../../core/errors.ts'
 import { checkId } from '../../core/keys.ts'
 import { compactFolder } from '../../stores/lmdb/compact.ts'
 import { lockDataFolder } from '../../stores/lmdb/folder-lock.ts'
+import { makeFolder } from '../../stores/lmdb/make-folder.ts'
 import { requireDataFolder } from '../process/data-folder.ts'
 import { configInEffect, fixedConfig } from '../process/live-config.ts'
 import { makeLog } from '../process/log.ts'
@@ -168,10 +168,18 @@ function checkReport(viewer: ViewerId, { privacy }: Config, path: string, print:
   const hasKey = privacy.secret !== undefined || privacy.privateKey !== undefined
   if (hasKey && found.signature === undefined)
     throw new TidemarkError('CONFIG_INVALID', `${path} has no signature: the report was changed, or was written without the configured key`)
-  if (found.signature !== undefined && !isGenuine(found, privacy))
+  if (found.signature === undefined) {
+    print(`report of ${found.endedAt}: ${found.status}, without a signature`)
+    return print(`UNPROVEN        ${path} has no signature, so changes of it cannot be detected. ${HOW_TO_SIGN}`)
+  }
+  if (!hasKey) throw new TidemarkError('CONFIG_INVALID', `the signature of ${path} cannot be checked without its key: ${SET_KEY}`)
+  if (!isGenuine(found, privacy))
     throw new TidemarkError('CONFIG_INVALID', `the signature of ${path} is wrong: the report was changed, or was signed with another key`)
-  print(`report of ${found.endedAt}: ${found.status}, ${found.signature === undefined ? 'without a signature' : 'the signature is right'}`)
+  print(`report of ${found.endedAt}: ${found.status}, the signature is right`)
 }
+
+const SET_KEY = 'set privacy.secret or privacy.privateKey to the key of the erasure'
+const HOW_TO_SIGN = 'Set privacy.secret or privacy.privateKey to sign later reports'
 
 async function report(
   viewer: ViewerId,
@@ -243,7 +251,7 @@ async function openReportPath(viewer: ViewerId, { stores, privacy }: Config, fla
   const digest = digestOf(viewer, privacy).replace(/^.*:/, '').slice(0, 32)
   const time = new Date(startedAt).toISOString().replaceAll(/[-:.]/g, '')
   const path = flags.report ?? join(stores.data, FOLDER, `${digest}-${time}.json`)
-  if (flags.report === undefined) await explained(path, OTHER_REPORT, () => mkdir(dirname(path), { recursive: true, mode: 0o700 }))
+  if (flags.report === undefined) await explained(path, OTHER_REPORT, async () => makeFolder(dirname(path), 0o700))
   await checkWritable(path, OTHER_REPORT)
   return path
 }

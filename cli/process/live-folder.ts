@@ -13,6 +13,7 @@ import type { LiveSetting } from '../../config/live/live-setting.ts'
 import type { Clock } from '../../core/clock.ts'
 import { TidemarkError, isTidemarkError } from '../../core/errors.ts'
 import { followSource, VERSIONS_KEPT, type LiveSource, type LiveValue, type StoredVersion, type Versioned } from '../../core/live-value.ts'
+import { makeFolder } from '../../stores/lmdb/make-folder.ts'
 
 const POLL_MS = 250
 
@@ -121,7 +122,7 @@ function readStoredOrNothing(folder: string, version: number): Stored {
 function writeFirst(folder: string, version: number, stored: Stored): boolean {
   const draft = `${folder}-draft-${process.pid}-${version}`
   try {
-    mkdirSync(dirname(folder), { recursive: true })
+    makeFolder(dirname(folder))
     mkdirSync(draft)
     writeFileSync(fileOf(draft, version), JSON.stringify(stored), { flush: true })
     renameSync(draft, folder)

@@ -2,7 +2,7 @@
 import cluster from 'node:cluster'
 import type { GraphQLSchema } from 'graphql'
 import type { Logger } from 'pino'
-import { sleep, systemClock } from '../../core/clock.ts'
+import { systemClock } from '../../core/clock.ts'
 import { followed, graphOf } from '../../config/businesses.ts'
 import type { Config } from '../../config/config.ts'
 import { liveView } from '../../config/live/live-view.ts'
@@ -15,6 +15,7 @@ import { makePersisted } from '../../gateway/persisted/persisted.ts'
 import { makeServer, type GatewayServer } from '../../gateway/doors/server.ts'
 import type { ConsoleSource } from '../../gateway/pages/console-source.ts'
 import type { Readiness } from '../../gateway/doors/health.ts'
+import { makeReloadRetry } from '../../gateway/supergraph/reload-retry.ts'
 import { openSupergraph, type Supergraph } from '../../gateway/supergraph/supergraph.ts'
 import { findTracing, traceHeaders } from '../../gateway/request/tracing.ts'
 import { remoteTransport } from '../../gateway/transports/remote-transport.ts'
@@ -52,8 +53,6 @@ export type Serving = GatewayServer & {
   reload(reason: string): Promise<unknown>
 }
 
-const RELOAD_TRIES = 20
-const RELOAD_AGAIN_MS = 250
 const ALL_PAGES = ['home', 'demo', 'console'] as const
 
 export type ServingOptions = {
@@ -115,18 +114,15 @@ export async function serve({ subgraphs, ...parts }: Opened, { metricsOfAll, con
     () => config.businesses,
     () => new Map(subgraphs.map((each) => [each.name, publishedSdl(each, server)])),
   )
+  const reloading = makeReloadRetry(
+    () => supergraph.reload('the live configuration changed'),
+    systemClock,
+    (err) => log.error({ err }, 'the graph could not be reloaded'),
+  )
   const unfollow = parts.live.onChange(
     ({ businesses }) => graphOf(businesses),
-    () => void reloadGraph(),
+    () => reloading.begin(),
   )
-
-  /** A remote subgraph of ours may have the version a moment later, and the graph composes only then. */
-  async function reloadGraph(): Promise<void> {
-    for (let tries = RELOAD_TRIES; tries > 0; tries--) {
-      if ((await supergraph.reload('the live configuration changed')) !== 'failed') return
-      await sleep(systemClock, RELOAD_AGAIN_MS)
-    }
-  }
   const gateway = makeServer(
     supergraph.engine,
     { ...front.settings, subgraphSdls, pages: server.pages ?? (server.mode === 'development' ? ALL_PAGES : []) },
@@ -157,8 +153,10 @@ export async function serve({ subgraphs, ...parts }: Opened, { metricsOfAll, con
     reload: supergraph.reload,
     async close() {
       unfollow()
+      const stopping = reloading.stop()
       await gateway.close()
       await supergraph.close()
+      await stopping
       front.close()
       await persisted.close()
     },

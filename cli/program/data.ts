@@ -3,6 +3,7 @@ import { Option, type Command } from 'commander'
 import { LEGACY_SCORES } from '../../config/legacy.ts'
 import { FORMS } from '../move/forms.ts'
 import { CONFIG, DATA, wholeFrom } from './options.ts'
+import { FAILED, exitStatus } from './reconcile-status.ts'
 
 export function addData(program: Command): void {
   program
@@ -50,9 +51,11 @@ export function addData(program: Command): void {
     .option('--repair', 'correct the counts of posts and reposts that differ')
     .option(...DATA)
     .option(...CONFIG)
+    // Status 1 would say that a count differs.
+    .exitOverride(({ exitCode }) => process.exit(exitCode === 0 ? 0 : FAILED))
     .action(async (flags) => {
-      const { FAILED, exitStatus, reconcile } = await import('../reconcile.ts')
       process.exitCode = FAILED
+      const { reconcile } = await import('../reconcile.ts')
       process.exitCode = exitStatus(await reconcile(flags, console.log))
     })
 

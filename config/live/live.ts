@@ -67,12 +67,14 @@ function liveSource(sources: readonly ConfigSource[], document: Document, name: 
   if (!Array.isArray(document['businesses'])) return { name, values: document }
   const { businesses } = sources.reduce<{ businesses?: unknown }>((below, { values }) => mergeValues(below, values) as object, {})
   const all: unknown[] = Array.isArray(businesses) ? [...businesses] : [...DEFAULT_BUSINESSES]
-  for (const entry of document['businesses'] as unknown[]) {
-    const at = all.findIndex((each) => numberOf(each) !== undefined && numberOf(each) === numberOf(entry))
-    if (at < 0) all.push(entry)
-    else all[at] = mergeValues(all[at], entry)
+  const ownBusinesses: (number | undefined)[] = all.map(() => undefined)
+  for (const [place, entry] of (document['businesses'] as unknown[]).entries()) {
+    const found = all.findIndex((each) => numberOf(each) !== undefined && numberOf(each) === numberOf(entry))
+    const at = found < 0 ? all.length : found
+    all[at] = found < 0 ? entry : mergeValues(all[at], entry)
+    ownBusinesses[at] = place
   }
-  return { name, values: { ...document, businesses: all } }
+  return { name, values: { ...document, businesses: all }, ownBusinesses }
 }
 
 /** The setting of each leaf: a path such as `businesses.4.glanceMax`, and its value. A list of texts or numbers is one leaf. */

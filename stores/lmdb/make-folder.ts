@@ -1,6 +1,6 @@
 /**
- * Makes a folder and its parents, one by one. Node's `recursive` option loops forever if the system reports a path as missing although its
- * parent exists, as below /proc.
+ * Makes a folder and its parents, one by one: the data folder, and the folders that commands write. Node's `recursive` option loops forever
+ * if the system reports a path as missing although its parent exists, as below /proc.
  */
 import { existsSync, mkdirSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
@@ -14,7 +14,7 @@ export const FILE_MODE = 0o600
 /** Throws CONFIG_INVALID. */
 export function makeDataFolder(folder: string): void {
   try {
-    makeFolder(resolve(folder))
+    makeFolder(folder, FOLDER_MODE)
   } catch (error) {
     throw unusableFolder(folder, error)
   }
@@ -26,11 +26,13 @@ export function unusableFolder(folder: string, cause: unknown): TidemarkError {
   return new TidemarkError('CONFIG_INVALID', sentence, { cause })
 }
 
-function makeFolder(path: string): void {
+/** Existing folders keep their mode. Throws the error of the file system. */
+export function makeFolder(folder: string, mode?: number): void {
+  const path = resolve(folder)
   if (existsSync(path)) return
-  makeFolder(dirname(path))
+  makeFolder(dirname(path), mode)
   try {
-    mkdirSync(path, { mode: FOLDER_MODE })
+    mkdirSync(path, mode === undefined ? {} : { mode })
   } catch (error) {
     // Another process may have made it first.
     if (!existsSync(path)) throw error

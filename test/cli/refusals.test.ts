@@ -60,10 +60,12 @@ test('a missing supergraph and missing manifests are reported together with inva
   expect(await run('doctor')).toMatchObject({ status: 0 })
 })
 
-test('persist --out with a folder and sample --skew without a number are refused with a sentence', async () => {
+test('persist --out with a folder, or in one that nobody can make, and sample --skew without a number are refused with a sentence', async () => {
   writeFileSync(join(folder, 'a.graphql'), 'query Own { viewerHistory(first: 1) { edges { node { id } } } }')
   const persisted = await run('persist', '.', '--out', '.')
   expect(persisted).toMatchObject({ status: 1, error: expect.stringMatching(/^CONFIG_INVALID: .*correct --out\n$/) })
+  const nowhere = await runCommand(folder, ['persist', '.', '--out', '/proc/tidemark/out.json'], { maxMs: 20_000 })
+  expect(nowhere).toMatchObject({ status: 1, error: expect.stringMatching(/^CONFIG_INVALID: .*correct --out\n$/) })
   expect(await run('sample', '--skew', 'x')).toMatchObject({
     status: 1,
     error: "CONFIG_INVALID: option '--skew <number>' argument 'x' is invalid: give a number from 0 to 100\n",
@@ -80,4 +82,10 @@ test.each([
 ])('%s is refused with a code, in one sentence', async (_, args, mistake) => {
   const error = `CONFIG_INVALID: ${mistake}: add --help to see arguments and options\n`
   expect(await run(...args)).toEqual({ status: 1, out: '', error })
+})
+
+test('a mistake in the arguments of reconcile ends with status 3, since 1 says that a count differs', async () => {
+  for (const wrong of [['--busines', 'video'], ['--business'], ['video'], ['--business', 'film']])
+    expect(await run('reconcile', ...wrong)).toMatchObject({ status: 3, out: '', error: expect.stringMatching(/^\w+: .*\n$/) })
+  expect(await run('reconcile', '--help')).toMatchObject({ status: 0, error: '' })
 })

@@ -97,10 +97,11 @@ test('without the scope, and with a cursor of another list, no event is shown', 
     codes.push((await scoped(field)).errors?.[0]?.extensions.code)
   expect(codes).toEqual(['CURSOR_INVALID', 'CURSOR_INVALID', 'FIRST_INVALID'])
   const after = (cursor: string) => runCommand(folder, ['events', '--after', cursor, '--data', join(folder, 'data')])
-  const [ahead, foreign] = await Promise.all([after('zzzzzz'), after('WzE3OTU1NDQ3NjkxOTZd')])
-  const advice = 'send endCursor or a cursor of an earlier page of this list'
-  expect(ahead).toEqual({ status: 1, out: '', error: `CURSOR_INVALID: cursor "zzzzzz" is ahead of all events: ${advice}\n` })
-  expect(foreign).toEqual({ status: 1, out: '', error: `CURSOR_INVALID: cursor "WzE3OTU1NDQ3NjkxOTZd" is of another list: ${advice}\n` })
+  const [word, foreign] = await Promise.all([after('foo'), after('WzE3OTU1NDQ3NjkxOTZd')])
+  const advice = 'give --after the cursor of a printed line, or leave it out to begin with the oldest event that is kept'
+  const ahead = 'belongs to no event, because it is ahead of all events'
+  expect(word).toEqual({ status: 1, out: '', error: `CURSOR_INVALID: cursor "foo" ${ahead}: ${advice}\n` })
+  expect(foreign).toEqual({ status: 1, out: '', error: `CURSOR_INVALID: cursor "WzE3OTU1NDQ3NjkxOTZd" belongs to no event: ${advice}\n` })
 })
 
 test('a cursor whose next events are no longer kept ends the command with a sentence, and prints nothing', async () => {

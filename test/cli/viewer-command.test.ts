@@ -136,7 +136,8 @@ test('an erasure whose files cannot be compacted leaves an incomplete report tha
 
 test('a report that cannot be written stops the command before anything is erased', async () => {
   await watch(ID, 1)
-  for (const report of [join(folder, 'nowhere', 'report.json'), folder])
+  // Root may write into every folder, but /proc takes no new files.
+  for (const report of [join(folder, 'nowhere', 'report.json'), folder, '/proc/report.json'])
     await expect(viewer('erase', ID, { ...flags, report }, print)).rejects.toThrow(/name another file with --report$/)
   await expect(viewer('erase', ID, { ...flags, verify: true }, print)).rejects.toThrow(codeOf('ERASURE_INCOMPLETE'))
 })
@@ -160,7 +161,7 @@ test.skipIf(!mayMount)('a held export on a read-only disk leaves an incomplete r
 
 test('a report is signed, and a changed one, one of another viewer, and one of another key are refused', async () => {
   const { privateKey } = generateKeyPairSync('ed25519')
-  const report = join(folder, 'signed.json')
+  const [report, signed] = [join(folder, 'report-of-keys.json'), join(folder, 'signed.json')]
   const pem = privateKey.export({ type: 'pkcs8', format: 'pem' }) as string
   for (const [privacy, digest, alg] of [
     [{ secret: SECRET }, 'hmac-sha256:', 'HS256'],
@@ -172,6 +173,7 @@ test('a report is signed, and a changed one, one of another viewer, and one of a
     await viewer('erase', ID, { ...flags, verify: true, report }, print)
     expect(printed.some((line) => /^report of .*: COMPLETE, the signature is right$/.test(line))).toBe(true)
     const text = readFileSync(report, 'utf8')
+    if (digest === 'sha256:') writeFileSync(signed, text)
     expect(JSON.parse(text)).toMatchObject({ viewer: expect.stringMatching(`^${digest}`) as string, signature: { alg } })
     await expect(viewer('erase', 'someone-else', { ...flags, verify: true, report }, print)).rejects.toThrow(/about another viewer/)
     writeFileSync(report, text.replace('COMPLETE', 'complete'))
@@ -179,9 +181,26 @@ test('a report is signed, and a changed one, one of another viewer, and one of a
     writeFileSync(report, JSON.stringify({ ...(JSON.parse(text) as object), status: 'complete', signature: undefined }))
     await expect(viewer('erase', ID, { ...flags, verify: true, report }, print)).rejects.toThrow(/has no signature/)
   }
+  configure({})
+  await expect(viewer('erase', ID, { ...flags, verify: true, report: signed }, print)).rejects.toThrow(/cannot be checked without its key/)
   configure({ privacy: { privateKey: 'no key' } })
   await expect(viewer('erase', ID, flags, print)).rejects.toThrow(/privacy.privateKey is not a private key/)
   configure({})
+})
+
+test('a report without a signature is checked with the warning that it proves nothing, also if it was changed', async () => {
+  const report = join(folder, 'unsigned.json')
+  await viewer('erase', ID, { ...flags, report }, print)
+  for (const text of [readFileSync(report, 'utf8'), readFileSync(report, 'utf8').replace('COMPLETE', 'INCOMPLETE')]) {
+    writeFileSync(report, text)
+    printed = []
+    await viewer('erase', ID, { ...flags, verify: true, report }, print)
+    expect(printed).toEqual([
+      expect.stringMatching(/^report of .*: (IN)?COMPLETE, without a signature$/),
+      `UNPROVEN        ${report} has no signature, so changes of it cannot be detected. Set privacy.secret or privacy.privateKey to sign later reports`,
+      expect.stringMatching(/^nothing of the viewer in \d+ places$/),
+    ])
+  }
 })
 
 test('each erasure keeps a report in the data folder, under a digest of the id and the time of its start', async () => {

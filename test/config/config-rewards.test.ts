@@ -33,6 +33,12 @@ describe('the configuration of rewards', () => {
     expect(mistakesOf({ rewards: { timeZone: 9 } })).toHaveLength(1)
   })
 
+  test('the earlier setting is refused with the place to which it moved', () => {
+    expect(mistakesOf({ existence: { rewards: ['play'] } })).toEqual([
+      'existence.rewards is not a setting: it moved to rewards.firstPlay and rewards.firstIssue, see docs/operating/upgrade.md for their values (set in test)',
+    ])
+  })
+
   test('a kind has three values, and every other one is refused', () => {
     expect(mistakesOf({ rewards: { firstView: 'daily' } })).toEqual([
       'rewards.firstView: "daily" is not possible: say business or viewer or off (set in test)',

@@ -105,6 +105,14 @@ describe('a live version', () => {
       /^businesses: video: the name cannot change from video to film: data and clients use it$/,
     ],
     [{ businesses: [{ number: 1, entity: 'Film' }] }, /^businesses: video: the entity cannot change from Video to Film/],
+    // The list of all businesses, video of the file included, is not what the operator wrote.
+    [{ businesses: [{ number: 9, name: 'Pod cast', entity: 'Podcast' }] }, /^businesses: number 9: name: "Pod cast" is not possible: /],
+    [{ businesses: [{ number: 9, entity: 'Podcast', colour: 1 }] }, /^businesses: number 9: colour is not a setting: /m],
+    [{ businesses: [{ number: 1, name: 'a film' }] }, /^businesses: number 1: name: "a film" is not possible: /],
+    [{ businesses: [{ number: 0.5, name: 'podcast', entity: 'Podcast' }] }, /^businesses: podcast: number: 0\.5 is not possible: /],
+    [{ businesses: [{ entity: 'Podcast' }] }, /^businesses\.0\.number: it is missing: /],
+    [{ businesses: [{ number: 1 }, 'podcast'] }, /^businesses\.1: "podcast" is not possible: give a mapping/],
+    [{ businesses: ['podcast'] }, /^businesses\.0: "podcast" is not possible: give a mapping/],
     [{ limits: { abuse: { refusals: 1, perSeconds: 1, blockSeconds: 1 } } }, /^limits\.abuse counts refusals of the other limits/],
   ])('%j is refused with its reason', (document, reason) => {
     expect(refusal(document)).toMatch(reason)

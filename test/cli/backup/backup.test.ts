@@ -7,6 +7,7 @@ import { backup } from '../../../cli/backup/backup.ts'
 import { restore } from '../../../cli/backup/restore.ts'
 import { exportData } from '../../../cli/move/export.ts'
 import type { ErrorCode } from '../../../core/errors.ts'
+import { runCommand } from '../../../harness/deployment/command.ts'
 import { lockDataFolder } from '../../../stores/lmdb/folder-lock.ts'
 
 import { makeTestFolder, storeAll, withStores } from '../move/stored.ts'
@@ -132,3 +133,16 @@ test.skipIf(!mayMount)('a full disk ends a backup and a restore with STORE_FULL,
     execFileSync('umount', [small])
   }
 })
+
+test.skipIf(process.platform !== 'linux').each(['backup', 'export'])(
+  '%s --out with a folder that nobody can make ends',
+  async (command) => {
+    const { config, data } = flags('source')
+    const args = [command, '--out', '/proc/tidemark/out', '--config', config, '--data', data]
+    expect(await runCommand(path('.'), args, { maxMs: 20_000 })).toMatchObject({
+      status: 1,
+      out: '',
+      error: expect.stringMatching(/^CONFIG_INVALID: \/proc\/tidemark\/out cannot be .*: name another folder with --out\n$/) as string,
+    })
+  },
+)

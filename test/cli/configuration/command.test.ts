@@ -60,6 +60,26 @@ test.each(['set', 'rollback'])('%s replaces a stored version that is not valid',
   expect(await run('get')).toContain('points: 10')
 })
 
+test('get prints a stored version that is not valid, the version that processes keep, and the mistake', async () => {
+  const first = await set(slow, 0)
+  const get = () => runCommand(folder, ['config', 'get', '--config', join(folder, 'tidemark.yaml'), '--data', join(folder, 'data')])
+  write(join('data', 'live', `${first + 1}.json`), JSON.stringify({ at: 1, value: { limits: { viewer: 5 } } }))
+  const { status, out, error } = await get()
+  expect({ status, out }).toEqual({
+    status: 1,
+    out: `# version ${first + 1}\n# not valid: processes keep version ${first}\nlimits:\n  viewer: 5\n`,
+  })
+  expect(error).toMatch(
+    new RegExp(`^CONFIG_INVALID: version ${first + 1} is not valid, and processes keep version ${first}: limits\\.viewer: `),
+  )
+  // The printed text can be corrected and set.
+  expect(await run('set', [write('live.yaml', out.replace('viewer: 5', 'viewer: none'))])).toContain(`version ${first + 2} is set`)
+  write(join('data', 'live', `${first + 3}.json`), '{')
+  expect((await get()).out).toBe(`# version ${first + 3}\n# not valid: processes keep version ${first + 2}\n# its text cannot be read\n`)
+  for (const version of [first, first + 2]) rmSync(join(folder, 'data', 'live', `${version}.json`))
+  expect((await get()).out).toContain('# not valid: processes run without a live version\n')
+})
+
 test('a version after one that is not valid keeps the businesses of the last valid one', async () => {
   const first = await set({ businesses: [{ number: 9, name: 'podcast', entity: 'Podcast' }] }, 0)
   write(join('data', 'live', `${first + 1}.json`), JSON.stringify({ at: 1, value: { limits: { viewer: 5 } } }))

@@ -189,7 +189,7 @@ describe('the log on LMDB', () => {
     expect(await page('1', 9)).toEqual({ days: [4, 5, 6], missedCount: 2, hasNextPage: false, end: '6' })
     await expect(page('7', 1)).rejects.toMatchObject({
       code: 'CURSOR_INVALID',
-      message: expect.stringContaining('"7" is ahead of all events'),
+      message: expect.stringContaining('"7" belongs to no event, because it is ahead of all events'),
     })
     await expect(page('-1', 1)).rejects.toMatchObject({ code: 'CURSOR_INVALID' })
   })
