@@ -7,7 +7,18 @@ import { Kafka, logLevel } from 'kafkajs'
 import { createConnection } from 'mysql2/promise'
 import type { OwnServerName } from '../deployment/own-servers.ts'
 import type { Role } from '../deployment/role.ts'
-import type { DrillFault } from './drill.ts'
+import {
+  WITH_BUSY_PROCESS,
+  WITH_FROZEN_MARIADB,
+  WITH_FULL_REDIS,
+  WITH_SLOW_MARIADB,
+  WITH_SLOW_REDIS,
+  WITHOUT_BOTH,
+  WITHOUT_KAFKA,
+  WITHOUT_MARIADB,
+  WITHOUT_REDIS,
+} from './companions.ts'
+import type { Companions, DrillFault } from './drill.ts'
 import type { Site } from './site.ts'
 
 /** Per chunk of bytes, above the limits of the alert. */
@@ -18,9 +29,10 @@ const BUSY_MS = { stopped: 700, running: 100 }
 export function faultsOf(site: Site): Record<string, DrillFault> {
   const { deployment, cache, manifests } = site
   const { servers, links } = deployment
-  const killed = (name: OwnServerName, ...alerts: string[]): DrillFault => ({
+  const killed = (name: OwnServerName, companions: Companions, ...alerts: string[]): DrillFault => ({
     name: `${name} is killed`,
     alerts,
+    companions,
     inject: () => servers[name].kill(),
     repair: () => servers[name].start(),
   })
@@ -35,30 +47,34 @@ export function faultsOf(site: Site): Record<string, DrillFault> {
     gateway: roleDown(deployment.gateways[1], 'a gateway', 'TidemarkProcessDown'),
     job: roleDown(deployment.markJobs[0], 'the job of likes', 'TidemarkProcessDown', 'TidemarkJobMissing'),
     whole: roleDown(deployment.whole[0], 'the process with all jobs', 'TidemarkProcessDown', 'TidemarkJobMissing'),
-    redis: killed('redis', 'TidemarkStoreDown', 'TidemarkStoreCallsFail'),
-    kafka: killed('kafka', 'TidemarkStoreDown'),
-    mariadb: killed('mariadb', 'TidemarkStoreDown', 'TidemarkStoreCallsFail'),
+    redis: killed('redis', WITHOUT_REDIS, 'TidemarkStoreDown', 'TidemarkStoreCallsFail'),
+    kafka: killed('kafka', WITHOUT_KAFKA, 'TidemarkStoreDown'),
+    mariadb: killed('mariadb', WITHOUT_MARIADB, 'TidemarkStoreDown', 'TidemarkStoreCallsFail'),
     cutRedis: {
       name: 'the network to redis is silent',
       alerts: ['TidemarkStoreDown'],
+      companions: WITHOUT_REDIS,
       inject: () => ofLinks('redis').forEach((proxy) => proxy.cut('silent')),
       repair: () => ofLinks('redis').forEach((proxy) => proxy.mend()),
     },
     slowMariadb: {
       name: `mariadb answers ${SLOW_MS} ms late`,
       alerts: ['TidemarkStoreSlow'],
+      companions: WITH_SLOW_MARIADB,
       inject: () => ofLinks('mariadb').forEach((proxy) => proxy.slow(SLOW_MS)),
       repair: () => ofLinks('mariadb').forEach((proxy) => proxy.slow(0)),
     },
     slowRedis: {
       name: 'redis answers 600 ms late',
       alerts: ['TidemarkStoreSlow', 'TidemarkLatencyBudgetBurn'],
+      companions: WITH_SLOW_REDIS,
       inject: () => ofLinks('redis').forEach((proxy) => proxy.slow(600)),
       repair: () => ofLinks('redis').forEach((proxy) => proxy.slow(0)),
     },
     frozenMariadb: {
       name: 'mariadb hangs',
       alerts: ['TidemarkLogBehind', 'TidemarkWritesNotPersisted'],
+      companions: WITH_FROZEN_MARIADB,
       inject: () => servers.mariadb.freeze(),
       repair: () => servers.mariadb.thaw(),
     },
@@ -66,6 +82,7 @@ export function faultsOf(site: Site): Record<string, DrillFault> {
     bothDown: {
       name: 'redis and mariadb are killed',
       alerts: ['TidemarkErrorBudgetBurn', 'TidemarkConfigRefused'],
+      companions: WITHOUT_BOTH,
       inject: async () => void (await Promise.all([servers.redis.kill(), servers.mariadb.kill()])),
       repair: async () => void (await Promise.all([servers.redis.start(), servers.mariadb.start()])),
     },
@@ -73,6 +90,7 @@ export function faultsOf(site: Site): Record<string, DrillFault> {
     restarts: {
       name: 'a job ends again and again',
       alerts: ['TidemarkProcessRestarts'],
+      companions: { TidemarkProcessDown: 'a start takes as long as two scrapes' },
       async inject() {
         for (let time = 0; time < 3; time++) {
           await deployment.feedJobs[0]?.kill()
@@ -86,6 +104,7 @@ export function faultsOf(site: Site): Record<string, DrillFault> {
     cacheNode: {
       name: 'a node of the cache is killed',
       alerts: ['TidemarkCacheNodeDown'],
+      companions: { TidemarkStoreFindings: 'the check of the stores finds the missing node' },
       inject: () => cache.nodes[0]?.kill(),
       repair: () => cache.nodes[0]?.start(),
     },
@@ -110,6 +129,7 @@ function fullRedis(site: Site): DrillFault {
   return {
     name: 'redis is full',
     alerts: ['TidemarkStoreFull', 'TidemarkJournalWaiting'],
+    companions: WITH_FULL_REDIS,
     async inject() {
       await configureRedis(site, 'maxmemory-policy', 'noeviction')
       await configureRedis(site, 'maxmemory', '1')
@@ -146,6 +166,7 @@ function busyProcess(role: Role | undefined): DrillFault {
   return {
     name: 'a gateway gets an eighth of its time',
     alerts: ['TidemarkProcessBusy'],
+    companions: WITH_BUSY_PROCESS,
     inject() {
       ended = starve()
     },
