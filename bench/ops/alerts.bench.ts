@@ -30,7 +30,10 @@ const SHORT_MS = 20_000
 export async function bench({ quick, only, minutes, progress }: BenchOptions): Promise<Measure[]> {
   progress('starting the deployment')
   const site = await startSite()
-  const load = startLoad(site.deployment.gateways.map(({ url }) => url))
+  const load = startLoad(
+    site.deployment.gateways.map(({ url }) => url),
+    { hasPartner: true },
+  )
   let drill: Drill | undefined
   try {
     const faults = chosen(faultsOf(site), quick, only)

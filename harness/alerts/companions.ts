@@ -7,6 +7,7 @@ import type { Companions } from './drill.ts'
 export const WITHOUT_REDIS: Companions = {
   TidemarkStoreDown: 'all processes work without Redis',
   TidemarkStoreCallsFail: 'calls fail until the breaker opens, and its checks fail',
+  TidemarkProcessDown: 'some metrics are questions to Redis, and a scrape on a busy machine ends before their answer',
   TidemarkLogBehind: 'jobs cannot persist keys without their contents, which are in Redis',
   TidemarkConfigRefused: 'the live configuration is in Redis, so no process can read the newest version',
   TidemarkErrorBudgetBurn: 'posts and follows need the hot store',
@@ -46,6 +47,8 @@ export const WITH_FROZEN_MARIADB: Companions = {
 export const WITH_FULL_REDIS: Companions = {
   TidemarkErrorBudgetBurn: 'posts and follows need the hot store',
   TidemarkStoreCallsFail: 'refused writes are failed calls',
+  TidemarkStoreDown: 'a full hot store takes no writes, so it counts as down',
+  TidemarkLogBehind: 'a persist step ends with a write to Redis',
 }
 
 /** Redis and MariaDB. */
