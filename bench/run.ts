@@ -5,7 +5,8 @@
  * - `--quick` ends within 45 s.
  * - `--json` prints one object {name, date, versions, results}.
  * - `--file PATH` gives recorded interactions to the benchmarks that replay some.
- * - `--only PART` selects attacks of `abuse`, or a shape of `plays-at-once`, `upgrade` or `live`. `--minutes N` shortens `abuse`.
+ * - `--only PART` selects attacks of `abuse`, faults of `alerts`, or a shape of `plays-at-once`, `upgrade` or `live`. `--minutes N` shortens
+ *   `abuse` and `alerts`.
  * - `--against CHECKOUT` is another checkout: to compare with, for `plays-at-once`, where it may be repeated, or the release before, for
  *   `upgrade`.
  * - `--hive-router PATH` and `--bloom-module PATH` are binaries to compare with.

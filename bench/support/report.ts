@@ -17,9 +17,9 @@ export type BenchOptions = {
   quick: boolean
   /** Recorded interactions to replay, if given. */
   file?: string | undefined
-  /** For `abuse`: runs only attacks with this in their titles. For `plays-at-once`, `upgrade` and `live`: a shape. */
+  /** For `abuse`: runs only attacks with this in their titles. For `alerts`: keys of faults, with commas. For others: a shape. */
   only?: string | undefined
-  /** For `abuse`: minutes of attacks in all. */
+  /** For `abuse`: minutes of attacks in all. For `alerts`: minutes without a fault. */
   minutes?: number | undefined
   /** For `plays-at-once`: folders of other checkouts to compare with. For `upgrade`: that of the release before. */
   against?: string[] | undefined

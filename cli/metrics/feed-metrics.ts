@@ -110,6 +110,7 @@ export function addFeedJobMetrics(
     tidemark_feed_persist_steps_total: ['Persist steps of the feed.', () => job.figures().steps],
     tidemark_feed_persisted_posts_total: ['Posts sent to the record store.', () => job.figures().posts],
     tidemark_feed_persisted_words_total: ['Filter words of viewers sent to the record store.', () => job.figures().words],
+    tidemark_feed_persisted_counters_total: ['Subjects whose counters were sent to the record store.', () => job.figures().counted],
     tidemark_feed_missing_total: [
       'Keys of the feed without content in the hot store when they were persisted.',
       () => job.figures().missing,

@@ -119,7 +119,7 @@ export function addMarkJobMetrics(registry: Registry, job: ThumbupJob, stores: r
     tidemark_marks_archived_total: ['Marks moved into the archive.', () => job.figures().archived],
     tidemark_marks_recounted_subjects_total: ['Subjects that were recounted.', () => job.figures().reconciled],
     tidemark_marks_not_recounted_subjects_total: [
-      'Subjects and owners with too many rows to recount in time.',
+      'Subjects and owners that could not be recounted: they have too many rows to count in time, or damaged ones.',
       () => job.figures().unreconciled,
     ],
     tidemark_marks_drift_total: [

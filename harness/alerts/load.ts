@@ -13,6 +13,8 @@ const PLAYED = 'mutation Played($input: RecordPlayedInput!) { recordPlayed(input
 const UNSEEN = 'query Unseen($ids: [ID!]!) { unseen(business: "video", candidates: $ids) { ids } }'
 const PUBLISH = 'mutation Publish($input: PublishPostInput!) { publishPost(input: $input) { post { id } } }'
 const FOLLOW = 'mutation Follow($ids: [ID!]!) { follow(input: {ids: $ids}) { results { outcome } } }'
+/** Of the partner and of a subgraph of ours. */
+const VIDEO = 'query Video($id: ID!) { video(id: $id) { title viewerMark } }'
 const HOME = '{ homeFeed(first: 10) { edges { node { id text } } } }'
 
 const VIEWERS = 40
@@ -24,11 +26,11 @@ const OPEN_MAX = 200
 
 export type Load = { answered(): number; failed(): Readonly<Record<string, number>>; stop(): Promise<void> }
 
-/** `urls`: of gateways, which take turns. */
-export function startLoad(urls: readonly string[]): Load {
+/** `urls`: of gateways, which take turns. `hasPartner`: their graph has the subgraph of the partner. */
+export function startLoad(urls: readonly string[], { hasPartner = false } = {}): Load {
   const failed: Record<string, number> = {}
   const open = new Set<Promise<void>>()
-  const steps = endlessSteps()
+  const steps = endlessSteps(hasPartner)
   let answered = 0
   let started = 0
 
@@ -61,7 +63,7 @@ export function startLoad(urls: readonly string[]): Load {
 type Step = { viewer: string; query: string; variables: Record<string, unknown> }
 
 /** What one viewer after the other does. Posts need the hot store; other writes go to journals without it. */
-function* endlessSteps(): Generator<Step, never> {
+function* endlessSteps(hasPartner: boolean): Generator<Step, never> {
   for (let turn = 0; ; turn++) {
     const viewer = String(1 + (turn % VIEWERS))
     const id = String(1 + ((turn * 7) % SUBJECTS))
@@ -75,6 +77,7 @@ function* endlessSteps(): Generator<Step, never> {
     yield turn % 2 === 0
       ? { viewer, query: PUBLISH, variables: { input: { clientKey: `load-${turn}`, text: `post ${turn}` } } }
       : { viewer, query: HOME, variables: {} }
+    if (hasPartner) yield { viewer, query: VIDEO, variables: { id } }
     if (turn < VIEWERS) yield { viewer, query: FOLLOW, variables: { ids: ['1', '2', '21'] } }
   }
 }

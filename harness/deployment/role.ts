@@ -35,8 +35,8 @@ export type Role = {
   kills(): number
   /** Sentences about each unexpected end. */
   deaths(): readonly string[]
-  /** Resolves when it is ready; rejects with its last words if it ends before. */
-  start(): Promise<void>
+  /** Resolves when it is ready; rejects with its last words if it ends before. `more`: further options of Node for this start. */
+  start(more?: readonly string[]): Promise<void>
   /** kill -9; resolves when it is gone. */
   kill(): Promise<void>
   /** Ends it as an operator would; resolves to its exit status. */
@@ -58,11 +58,12 @@ export function makeRole({ name, command, port, folder, settings, checkout = CHE
   let starting: ChildProcess | undefined
   let kills = 0
 
-  async function start(): Promise<void> {
+  async function start(more: readonly string[] = []): Promise<void> {
     writeFileSync(config, JSON.stringify(settings))
     const args = [
       ...SHIPPED_OPTIONS,
       ...nodeOptions,
+      ...more,
       join(checkout, 'cli', 'tidemark.ts'),
       ...command,
       '--port',

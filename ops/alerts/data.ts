@@ -13,7 +13,7 @@ export const DATA_ALERTS: readonly Alert[] = [
     name: 'TidemarkCountsNotRecounted',
     severity: 'ticket',
     afterMinutes: 0,
-    summary: 'Subjects have too many rows to recount in time.',
+    summary: 'Subjects could not be recounted: they have too many rows, or damaged ones.',
     expr: ({ range }) => `sum(increase(tidemark_marks_not_recounted_subjects_total[${range(60)}])) > 0`,
   },
   {

@@ -51,6 +51,7 @@ export const WRITE_BACK_ALERTS: readonly Alert[] = [
         waits('history', 'tidemark_dirty_keys', 'tidemark_persisted_rows_total', span, 900),
         waits('thumbup', 'tidemark_dirty_marks', 'tidemark_marks_persisted_rows_total', span, 900),
         waits('feed', 'tidemark_feed_dirty_keys', 'tidemark_feed_persisted_posts_total', span, 900),
+        waits('feed', 'tidemark_feed_dirty_counters', 'tidemark_feed_persisted_counters_total', span, 900),
       ]),
   },
   {

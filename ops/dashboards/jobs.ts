@@ -268,6 +268,7 @@ export const FEED: Dashboard = {
           'wps',
           perSecond('tidemark_feed_persisted_posts_total', 'posts'),
           perSecond('tidemark_feed_persisted_words_total', 'filter words'),
+          perSecond('tidemark_feed_persisted_counters_total', 'counters'),
           perSecond('tidemark_feed_swept_total', 'swept'),
         ),
         panel(

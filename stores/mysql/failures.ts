@@ -87,7 +87,10 @@ export function wrapFailure(error: unknown, server: string, account: string): Ti
     return unavailable(`${server} kept refusing a lock (${said}): the statement is retried; look for long transactions`)
   if (codeOf(cause) === 'PROTOCOL_SEQUENCE_TIMEOUT')
     return unavailable(`${server} did not finish a statement in time: it is overloaded or stuck`)
-  if ((number ?? 0) < 0 || cause.fatal === true || INTERRUPTED.has(number ?? 0) || (number === undefined && cause.code !== undefined)) {
+  // Node's errors have codes too, also that of a row whose bytes cannot be decoded.
+  const isFault = error instanceof RangeError || error instanceof TypeError
+  const isOfSystem = number === undefined && cause.code !== undefined && !isFault
+  if ((number ?? 0) < 0 || cause.fatal === true || INTERRUPTED.has(number ?? 0) || isOfSystem) {
     return unavailable(`${server} does not answer (${reasonsOf(cause.code ?? said)}): check that it runs and can be reached`)
   }
   if (said === 'Pool is closed.') return unavailable(`the connection to ${server} was closed`)

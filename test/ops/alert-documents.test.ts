@@ -29,7 +29,7 @@ const RECORDED = [...RESULTS.matchAll(/^\| (?<fault>[^|]+): (?<alert>Tidemark\w+
 
 /** No part of a site runs here: the faults are listed, not injected. */
 function drilled(): string[] {
-  const nothing = { gateways: [], markJobs: [], feedJobs: [], whole: [], links: [], servers: {} }
+  const nothing = { gateways: [], markJobs: [], seenJobs: [], feedJobs: [], whole: [], links: [], servers: {} }
   const { whole: _, ...faults } = faultsOf({ deployment: nothing, cache: { nodes: [] }, manifests: '' } as unknown as Site)
   return Object.values(faults).flatMap(({ name, alerts }) => alerts.map((alert) => `${name}: ${alert}`))
 }

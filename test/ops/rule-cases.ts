@@ -144,6 +144,26 @@ export const CASES: readonly RuleCase[] = [
     },
   },
   {
+    // Counters: 20 minutes at this rate, and 14 in the healthy deployment. Posts are persisted in both.
+    ...{ name: 'TidemarkWritesNotPersisted', severity: 'page', silentAt: 5, firesAt: 20 },
+    fault: {
+      'tidemark_feed_dirty_counters{instance="a"}': '1200x40',
+      'tidemark_feed_persisted_counters_total{instance="a"}': '0+60x40',
+      'tidemark_feed_dirty_keys{instance="a"}': '1x40',
+      'tidemark_feed_persisted_posts_total{instance="a"}': '0+60x40',
+    },
+    healthy: {
+      'tidemark_feed_dirty_counters{instance="a"}': '840x40',
+      'tidemark_feed_persisted_counters_total{instance="a"}': '0+60x40',
+    },
+  },
+  {
+    // No counter is persisted.
+    ...{ name: 'TidemarkWritesNotPersisted', severity: 'page', silentAt: 4, firesAt: 20 },
+    fault: { 'tidemark_feed_dirty_counters{instance="a"}': '3x40', 'tidemark_feed_persisted_counters_total{instance="a"}': '9x40' },
+    healthy: { 'tidemark_feed_dirty_counters{instance="a"}': '0x40', 'tidemark_feed_persisted_counters_total{instance="a"}': '9x40' },
+  },
+  {
     ...{ name: 'TidemarkJournalWaiting', severity: 'ticket', silentAt: 4, firesAt: 6 },
     fault: {
       'tidemark_marks_journal_waiting_entries{instance="a"}': '3x20',

@@ -46,6 +46,8 @@ export type FeedJobFigures = PersistLoopFigures & {
   steps: number
   posts: number
   words: number
+  /** Subjects whose counters were written. */
+  counted: number
   missing: number
   /** Changes that the hot store forgot, and tombstones that were removed from the record store. */
   forgotten: number
@@ -73,7 +75,7 @@ export async function startFeedJob(
   onParked?: ConsumerHooks['parked'],
 ): Promise<FeedJob> {
   const allRegions = [...Array(options.regions).keys()]
-  const figures = { steps: 0, posts: 0, words: 0, missing: 0, forgotten: 0, removed: 0 }
+  const figures = { steps: 0, posts: 0, words: 0, counted: 0, missing: 0, forgotten: 0, removed: 0 }
 
   async function persistPosts(keys: readonly FlushedKey[]): Promise<void> {
     for (let start = 0; start < keys.length; start += options.persistKeysMax) {
@@ -85,9 +87,14 @@ export async function startFeedJob(
     }
   }
 
+  async function persistCounts(keys: readonly FlushedKey[]): Promise<void> {
+    const { rows } = await counters.persist(subjectsOf(keys))
+    figures.counted += rows
+  }
+
   const windows = makeWindows(
     clock,
-    (keys) => counters.persist(subjectsOf(keys)),
+    persistCounts,
     withLive(
       liveSettings(() => options, { windowMs: 'countsWindowMs' }),
       { keysMax: WINDOW_KEYS_MAX },
@@ -103,7 +110,7 @@ export async function startFeedJob(
     clock,
     log,
     { walkDirty: (regions, dirtyBefore) => walkAll(hot, counters, regions, dirtyBefore) },
-    { persistBatch, persistKeys: (keys) => persistByKind(keys, persistPosts, (counts) => counters.persist(subjectsOf(counts))) },
+    { persistBatch, persistKeys: (keys) => persistByKind(keys, persistPosts, persistCounts) },
     sweepingBy(options),
     onError,
     onParked,

@@ -10,7 +10,8 @@ export type FeedPersistSteps = {
 }
 
 export type CounterSteps = {
-  persist(subjects: readonly Subject[]): Promise<unknown>
+  /** `rows`: the subjects that it wrote. */
+  persist(subjects: readonly Subject[]): Promise<{ rows: number }>
   /** As `CounterStore.listDirty`. */
   listDirty(regions: readonly number[], dirtyBefore: number, limit: number): Promise<Subject[]>
 }

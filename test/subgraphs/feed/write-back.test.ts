@@ -53,7 +53,10 @@ beforeEach(() => {
         return { keys: keys.length, posts: 0, words: 0, missing: 0, left: 0 }
       },
       counters: {
-        persist: async (subjects) => void persisted.counts.push(...subjects.map(({ oid }) => oid)),
+        persist: async (subjects) => {
+          persisted.counts.push(...subjects.map(({ oid }) => oid))
+          return { rows: subjects.length }
+        },
         listDirty: () => Promise.resolve([]),
       },
     },

@@ -70,7 +70,7 @@ async function start(options: Partial<FeedJobOptions> = {}, failing = () => fals
     persist: (subjects: readonly Subject[]) => {
       persistedCounts.push(subjects)
       dirtyCounts = dirtyCounts.filter((dirty) => !subjects.some(({ oid }) => oid === dirty.oid))
-      return Promise.resolve()
+      return Promise.resolve({ rows: subjects.length })
     },
     listDirty: (_: readonly number[], __: number, limit: number) => Promise.resolve(dirtyCounts.slice(0, limit)),
   }
@@ -112,6 +112,7 @@ it('keys of a flush are persisted in steps of bounded size, and keys of counters
   expect(running.figures()).toMatchObject({
     steps: stepSizes.length,
     posts: stepSizes.reduce((sum, size) => sum + size),
+    counted: persistedCounts.flat().length,
     missing: 0,
     swept: 0,
   })
@@ -142,6 +143,7 @@ it('posts, words and counters that no flush carried are swept, page by page', as
   expect(await stores.records.getWordsMany(['7'])).toMatchObject([{ words: ['spoiler'] }])
   expect(persistedCounts.flat()).toHaveLength(7)
   await until('the sweep is counted', () => running.figures().swept === 15)
+  expect(running.figures().counted).toBe(7)
 })
 
 it('old changes are forgotten, and old tombstones are removed', async () => {
