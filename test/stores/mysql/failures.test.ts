@@ -73,6 +73,16 @@ describe('an unusable server', () => {
     expect(wrapped).toMatchObject({ code, cause })
     expect(JSON.stringify(wrapped.cause)).not.toContain('watched')
   })
+
+  it('a row that cannot be decoded is no outage', () => {
+    const decode = (): unknown => Buffer.alloc(1).readUInt32BE()
+    expect(decode).toThrow(expect.objectContaining({ code: 'ERR_BUFFER_OUT_OF_BOUNDS' }))
+    try {
+      decode()
+    } catch (error) {
+      expect(wrapFailure(error, '127.0.0.1:3306/tidemark', '"tidemark"')).toMatchObject({ code: 'INTERNAL' })
+    }
+  })
 })
 
 describe.skipIf(mariadb === undefined)('a MariaDB that refuses', () => {
