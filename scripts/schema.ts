@@ -1,6 +1,6 @@
 /**
  * Generates the derived files of schema/. With --check it fails if one of them is stale.
- * - supergraph.graphql is composed from the subgraphs, under the default configuration.
+ * - supergraph.graphql is composed from the subgraphs, under the default configuration. Processes with that configuration read it.
  * - records.js and records.d.ts come from records.proto. npx fetches protobufjs-cli, which is no dependency because only
  *   this script needs it. The last line of records.js has the hash of records.proto, which proves that both files are fresh.
  */
@@ -10,6 +10,7 @@ import { appendFileSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { makeConfig } from '../config/config.ts'
 import { composeSupergraph } from '../gateway/supergraph/compose.ts'
+import { storedForm } from '../gateway/supergraph/composer.ts'
 import { ourSubgraphs } from '../subgraphs/catalog.ts'
 
 const folder = join(import.meta.dirname, '..', 'schema')
@@ -17,7 +18,8 @@ const supergraphFile = join(folder, 'supergraph.graphql')
 const recordsFile = join(folder, 'records.js')
 const PBJS = ['--yes', '-p', 'protobufjs-cli@2.7.1']
 
-const supergraph = `# Composed by "npm run schema" from the default configuration; never edited.\n${composeSupergraph(ourSubgraphs(makeConfig([])))}\n`
+const subgraphs = ourSubgraphs(makeConfig([]))
+const supergraph = storedForm(subgraphs, composeSupergraph(subgraphs))
 const protoLine = `// records.proto ${createHash('sha256')
   .update(readFileSync(join(folder, 'records.proto')))
   .digest('hex')}\n`

@@ -25,7 +25,7 @@ export function makeLiveSchema(
     return isDeepStrictEqual(last, next) ? last : (last = next)
   })
   const sdl = followed(graph, () => sdlOf(read()))
-  const schema = followed(graph, () => buildSubgraphSchema([{ typeDefs: parse(sdl()), resolvers: makeResolvers() }]))
+  const schema = followed(graph, () => buildSubgraphSchema([{ typeDefs: parse(sdl(), { noLocation: true }), resolvers: makeResolvers() }]))
   return {
     get sdl() {
       return sdl()

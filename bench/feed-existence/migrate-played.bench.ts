@@ -35,7 +35,7 @@ const LOTS = 10
 const DAY_MS = 86_400_000
 
 type Timing = { clock: Clock; nextHour(): void }
-type Served = { seen: ReturnType<typeof openEmbeddedSeen>['seen']; subgraph: ReturnType<typeof makeExistenceSubgraph> }
+type Served = { seen: Awaited<ReturnType<typeof openEmbeddedSeen>>['seen']; subgraph: ReturnType<typeof makeExistenceSubgraph> }
 /** Milliseconds of each call of `unseen` outside moves and during them, and the seconds of all moves. */
 type Moves = { quiet: number[]; moving: number[]; seconds: number }
 type Readers = { falselyUnseen(): number; measure(latencies: number[], isOver: () => boolean): Promise<void> }
@@ -56,7 +56,7 @@ export async function bench({ quick, progress }: BenchOptions): Promise<Measure[
   const timing = makeTiming(config)
   const { clock } = timing
   const environment = openEnvironment(folder, config.stores)
-  const { seen, close } = openEmbeddedSeen(config, clock, environment)
+  const { seen, close } = await openEmbeddedSeen(config, clock, environment)
   const subgraph = makeExistenceSubgraph(clock, seen, config, (error) => progress(String(error)))
   const names = Array.from({ length: viewers }, (_, at) => String(100_000 + at))
   const readers = makeReaders(subgraph, names, each)

@@ -6,7 +6,7 @@
  */
 import { systemClock } from '../../core/clock.ts'
 import { makeConfig } from '../../config/config.ts'
-import { openDistributedFeed } from '../../cli/stores/feed.ts'
+import { openDistributedFeed } from '../../cli/stores/distributed/feed.ts'
 import type { Distributed } from '../../cli/stores/servers.ts'
 import { guardCounterStores } from '../../subgraphs/feed/counters/guarded.ts'
 import { persistCounts } from '../../subgraphs/feed/counters/persist.ts'

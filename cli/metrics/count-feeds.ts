@@ -10,7 +10,7 @@ import type { Config } from '../../config/config.ts'
 import { saysDown } from '../../core/outage/degraded.ts'
 import { makeFeedSwitch, type FeedSwitch } from '../../subgraphs/thumbup/change-feed/feed-switch.ts'
 import type { CountChanges } from '../../subgraphs/thumbup/change-feed/count-feed.ts'
-import { openCountFeeds, type OpenFeed } from '../stores/change-feeds.ts'
+import type { OpenFeed } from '../stores/change-feeds.ts'
 import type { OpenStores } from '../stores/history.ts'
 import type { ThumbupSubgraph } from '../../subgraphs/thumbup/index.ts'
 import { addCounters, addGauges } from './write-back-metrics.ts'
@@ -23,8 +23,14 @@ export async function startCountFeeds(
   registry: Registry,
   log: Logger,
 ): Promise<{ stop(): Promise<void> }> {
+  const {
+    stores: servers,
+    thumbup: { changes },
+  } = config
+  if (servers.redis === undefined || changes.feed === 'events') return { stop: () => Promise.resolve() }
+  const { openCountFeeds } = await import('../stores/change-feeds.ts')
   const name =
-    config.thumbup.changes.name ??
+    changes.name ??
     `${hostname()
       .replaceAll(/[^A-Za-z0-9._-]/g, '-')
       .slice(0, 50)}-${config.server.port}`

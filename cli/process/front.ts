@@ -15,12 +15,12 @@ import { makeReadiness, type AskedStores } from './readiness.ts'
 export type FrontParts = { stores: AskedStores; registry: Registry; log: Logger; live: LiveConfig }
 
 /** `subgraph`: the name of a subgraph alone, to which gateways sign their viewers. */
-export function openFront({ stores, registry, log, live }: FrontParts, subgraph?: string) {
+export async function openFront({ stores, registry, log, live }: FrontParts, subgraph?: string) {
   const { config } = live
   const { server } = config
   const memory = makeClientMemory(server.clientMemoryBytesMax)
   addMemoryMetrics(registry, memory)
-  const { limits, preparing, close } = openLiveLimits(live, log)
+  const { limits, preparing, close } = await openLiveLimits(live, log)
   return {
     memory,
     settings: {

@@ -12,7 +12,6 @@ import { liveView } from '../../config/live/live-view.ts'
 import { systemClock, type Clock } from '../../core/clock.ts'
 import { isTidemarkError, TidemarkError } from '../../core/errors.ts'
 import { fixedValue, type LiveSource, type LiveValue, type Versioned } from '../../core/live-value.ts'
-import { followRedisValue, openRedisValue } from '../../stores/redis/live-value.ts'
 import { followFile, readSettingFile } from './live-file.ts'
 import { followVersionFolder, openVersionFolder } from './live-folder.ts'
 import { readSources, type Flags, type Settings } from './settings.ts'
@@ -47,7 +46,7 @@ export async function followConfig(settings: Settings, clock: Clock, report: (se
       live = fixedValue(first)
       break
     case 'redis':
-      live = await followRedisValue(setting, first, source.redis, clock, report)
+      live = await (await redisValues()).followRedisValue(setting, first, source.redis, clock, report)
       break
     case 'folder':
       live = await followVersionFolder(setting, first, source.folder, clock, report)
@@ -137,13 +136,16 @@ export async function withLiveSource<A>(
         : `live.from is off, so there is no live configuration: set live.from to stores, and restart the processes`
     throw new TidemarkError('CONFIG_INVALID', sentence)
   }
-  const opened = openRedisValue(setting, source.redis)
+  const opened = (await redisValues()).openRedisValue(setting, source.redis)
   try {
     return await use(opened)
   } finally {
     opened.close()
   }
 }
+
+/** Loaded on use: a process on the embedded stores needs no driver. */
+const redisValues = () => import('../../stores/redis/live-value.ts')
 
 /** Throws CONFIG_INVALID. `before`: the configuration of the version that the document replaces. */
 export function checkDocument(settings: Settings, document: unknown, before: Config, place: string): LiveVersion {

@@ -7,15 +7,16 @@ import { limitsInForce } from '../../gateway/limits/limits-in-force.ts'
 import { openPreparingLimit, type PreparingLimit } from '../../gateway/limits/preparing-limit.ts'
 import { makeRateLimits, type RateLimits } from '../../gateway/limits/rate-limits.ts'
 import type { LimitLog } from '../../gateway/limits/waiting-callers.ts'
-import { openCountingStore } from '../stores/history.ts'
 import type { LiveConfig } from './live-config.ts'
 
 const FREE = { spent() {} }
 
-export function openLiveLimits(
+export async function openLiveLimits(
   { config, onChange }: LiveConfig,
   log: LimitLog,
-): { limits: RateLimits; preparing: PreparingLimit; close(): void } {
+): Promise<{ limits: RateLimits; preparing: PreparingLimit; close(): void }> {
+  const openCountingStore =
+    config.stores.redis === undefined ? () => undefined : (await import('../stores/distributed/counting.ts')).openCountingStore
   // Opened with the first limit that all processes count together, and kept.
   let counting = openCountingStore(config)
   let rates = makeRateLimits(limitsInForce(config), counting, log)

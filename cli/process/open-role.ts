@@ -19,7 +19,7 @@ import { openStores, type OpenStores } from '../stores/history.ts'
 import { measureStores } from '../stores/measured.ts'
 import type { SubgraphName } from '../../subgraphs/names.ts'
 import { warnOfOpenFolders } from './data-folder.ts'
-import { boundGarbage } from './heap.ts'
+import { boundGarbage, collectAtRest } from './heap.ts'
 import { addConfigMetrics } from '../metrics/config-metrics.ts'
 import { followConfig, type LiveConfig } from './live-config.ts'
 import { makeLog } from './log.ts'
@@ -63,6 +63,7 @@ export async function openRole(
   addStoreCallMetrics(registry, calls)
   const watch = await watchStores(config, log, registry, { isQuiet: cluster.isWorker })
   const parts = await openParts(names, purpose, live, opened, registry, log)
+  collectAtRest(systemClock)
   return {
     log,
     registry,

@@ -8,6 +8,7 @@ import type { Config } from '../../config/config.ts'
 import { liveView } from '../../config/live/live-view.ts'
 import type { Degraded } from '../../core/outage/degraded.ts'
 import { makeJudge } from '../../gateway/limits/judge.ts'
+import type { ClientMemory } from '../../gateway/memory/client-memory.ts'
 import { makeSubgraphHeaders } from '../../gateway/identity/identity-header.ts'
 import { checkPersisted } from '../../gateway/persisted/graph-check.ts'
 import { makeObserver } from '../../gateway/transports/fetch-observer.ts'
@@ -16,9 +17,8 @@ import { makeServer, type GatewayServer } from '../../gateway/doors/server.ts'
 import type { ConsoleSource } from '../../gateway/pages/console-source.ts'
 import type { Readiness } from '../../gateway/doors/health.ts'
 import { makeReloadRetry } from '../../gateway/supergraph/reload-retry.ts'
-import { openSupergraph, type Supergraph } from '../../gateway/supergraph/supergraph.ts'
+import { openSupergraph, type Supergraph, type SupergraphParts } from '../../gateway/supergraph/supergraph.ts'
 import { findTracing, traceHeaders } from '../../gateway/request/tracing.ts'
-import { remoteTransport } from '../../gateway/transports/remote-transport.ts'
 import type { RequestLoaders } from '../../loaders/request.ts'
 import { publishedSdl } from '../../subgraphs/published-sdl.ts'
 import { openFront, type FrontParts } from './front.ts'
@@ -69,9 +69,8 @@ export type ConsoleParts = { supergraph: Pick<Supergraph, 'current' | 'subgraphs
 export async function serve({ subgraphs, ...parts }: Opened, { metricsOfAll, consoleOf }: ServingOptions = {}): Promise<Serving> {
   const { config } = parts.live
   const { server } = config
-  const { errorCodes: remoteErrorCodes, ...remote } = config.remote
   const { registry, log } = parts
-  const front = openFront(parts)
+  const front = await openFront(parts)
   const { memory } = front
   const supergraph = await openSupergraph(
     subgraphs,
@@ -88,18 +87,7 @@ export async function serve({ subgraphs, ...parts }: Opened, { metricsOfAll, con
       },
     },
     {
-      makeRemote: (name, url) =>
-        remoteTransport({
-          ...remote,
-          name,
-          url,
-          headers: makeSubgraphHeaders(config.auth.identity, name),
-          traceHeaders,
-          memory,
-          report({ outcome, subgraph, kind, tries, error }) {
-            if (outcome === 'failed') log.warn({ err: error, subgraph, kind, tries }, 'a subgraph did not answer')
-          },
-        }),
+      makeRemote: await remoteMaker(config, memory, log),
       observe: makeObserver(registry, findTracing()),
       log,
       registry,
@@ -130,7 +118,7 @@ export async function serve({ subgraphs, ...parts }: Opened, { metricsOfAll, con
       ...front.collaborators,
       openLimits: liveView(() => config.limits),
       forwardHeaders: server.forwardHeaders,
-      remoteErrorCodes,
+      remoteErrorCodes: config.remote.errorCodes,
       makeContext(viewer, lasting, { forwarded }) {
         const degraded: Degraded = new Set()
         const makeLoaders = () => Object.assign({}, ...subgraphs.map((each) => each.makeLoaders(degraded, lasting))) as RequestLoaders
@@ -161,6 +149,29 @@ export async function serve({ subgraphs, ...parts }: Opened, { metricsOfAll, con
       await persisted.close()
     },
   }
+}
+
+/** Without a supergraph file no subgraph is remote, and the HTTP client is not loaded. */
+async function remoteMaker({ server, remote, auth }: Config, memory: ClientMemory, log: Logger): Promise<SupergraphParts['makeRemote']> {
+  if (server.supergraph === undefined) {
+    return (name) => {
+      throw new Error(`the subgraph "${name}" is remote, and there is no supergraph file`)
+    }
+  }
+  const { remoteTransport } = await import('../../gateway/transports/remote-transport.ts')
+  const { errorCodes: _, ...options } = remote
+  return (name, url) =>
+    remoteTransport({
+      ...options,
+      name,
+      url,
+      headers: makeSubgraphHeaders(auth.identity, name),
+      traceHeaders,
+      memory,
+      report({ outcome, subgraph, kind, tries, error }) {
+        if (outcome === 'failed') log.warn({ err: error, subgraph, kind, tries }, 'a subgraph did not answer')
+      },
+    })
 }
 
 /** A Tidemark subgraph in another process needs the viewer from the signed header, or from a forwarded token. */

@@ -33,7 +33,7 @@ export async function serveAlone(served: ServedSubgraph, parts: FrontParts): Pro
   const { config } = live
   const { server } = config
   let { sdl, apollo, ...first } = await open(served, server)
-  const front = openFront(parts, served.name)
+  const front = await openFront(parts, served.name)
   const replaced = makeReplacedServers(systemClock, log)
   const alone = makeStandaloneServer(
     first.schema,

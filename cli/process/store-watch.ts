@@ -15,7 +15,7 @@ import { sleep, systemClock, type Clock } from '../../core/clock.ts'
 import type { Config } from '../../config/config.ts'
 import { TidemarkError } from '../../core/errors.ts'
 import { startWorker } from '../../core/worker.ts'
-import { examinationsOf } from '../stores/examine.ts'
+import { cacheExaminations } from '../stores/examine-cache.ts'
 import type { Examination, Finding } from '../stores/findings.ts'
 
 export type StoreWatch = {
@@ -46,7 +46,10 @@ export async function watchStores(
   registry: Registry,
   options: { isQuiet?: boolean } = {},
 ): Promise<StoreWatch> {
-  const examinations = examinationsOf(config, systemClock, silent)
+  const examinations =
+    config.stores.redis === undefined
+      ? cacheExaminations(config, systemClock)
+      : (await import('../stores/examine.ts')).examinationsOf(config, systemClock, silent)
   if (examinations.length === 0) return { warnings: () => [], stop() {} }
   const { server, stores } = config
   return startStoreWatch(

@@ -13,25 +13,15 @@ import { openLmdbFeedRecords } from '../../subgraphs/feed/stores/lmdb/record-sto
 import type { CounterRecords } from '../../subgraphs/feed/stores/counter-records.ts'
 import type { FeedRecords } from '../../subgraphs/feed/stores/record-store.ts'
 import type { LongsetStore } from '../../subgraphs/feed/stores/longset-store.ts'
-import { openMysqlCounterRecords } from '../../subgraphs/feed/stores/mysql/counters/counter-records.ts'
-import { openMysqlFeedRecords } from '../../subgraphs/feed/stores/mysql/record-store.ts'
-import { openRedisCounterStore } from '../../subgraphs/feed/stores/redis/counters/counter-store.ts'
-import { openRedisFeedStore } from '../../subgraphs/feed/stores/redis/hot-store.ts'
-import { openRedisLongsets } from '../../subgraphs/feed/stores/redis/longsets.ts'
-import { openKafkaLog } from '../../writeback/stores/kafka/log.ts'
 import { openLmdbLog } from '../../writeback/stores/lmdb/log.ts'
-import { closeAll, kafkaConnection, openTogether, type Distributed, type StoreLogger } from './servers.ts'
+import { closeAll, WINDOW_KEYS_MAX } from './servers.ts'
 
 export type FeedStores = GuardableStores & { longsets: LongsetStore; counters: CounterStores }
 
 export type OpenFeedStores = { feed: FeedStores; close(): Promise<void> }
 
-/** A request waits this long for a failing hot store. Then a publication is refused, and a page is read without it. */
-const HOT_RETRY_MAX_MS = 2_000
-/** Keys of counters wait for the end of a window, so a batch takes all waiting messages at once, and partitions wait together. */
-const WINDOW_KEYS_MAX = 200_000
+/** Keys of counters wait for the end of a window, so a batch takes all waiting messages at once. */
 const WINDOW_MESSAGES_MAX = 50_000
-const PARTITIONS_AT_ONCE = 10_000
 
 export function openEmbeddedFeed(config: Config, clock: Clock, environment: Environment): OpenFeedStores {
   const counters = { hot: openLmdbCounterStore(environment, counterSchemasOf(config)), records: openLmdbCounterRecords(environment) }
@@ -45,40 +35,6 @@ export function openEmbeddedFeed(config: Config, clock: Clock, environment: Envi
   return { feed, close: () => closeAll([counters.records, counters.hot, feed.records, feed.longsets, feed.hot, feed.log]) }
 }
 
-export async function openDistributedFeed(
-  config: Config,
-  clock: Clock,
-  logger: StoreLogger,
-  { redis, kafka, mysql }: Distributed,
-): Promise<OpenFeedStores> {
-  const { regions } = config.stores
-  return openTogether(async (keep) => {
-    const servers = { ...redis, regions, retryMaxMs: HOT_RETRY_MAX_MS }
-    const hot = await keep(openRedisFeedStore(servers))
-    const longsets = await keep(openRedisLongsets(servers))
-    const records = await keep(openMysqlFeedRecords({ ...mysql, regions }, clock))
-    const counters = {
-      hot: await keep(openRedisCounterStore(counterSchemasOf(config), servers)),
-      records: await keep(openMysqlCounterRecords({ ...mysql, regions }, clock)),
-    }
-    const log = await keep(
-      openKafkaLog(
-        {
-          connection: kafkaConnection(kafka),
-          regions,
-          topicPrefix: kafka.topicPrefix,
-          stream: 'feed',
-          mayBeDown: true,
-          batchKeysMax: WINDOW_KEYS_MAX,
-          partitionsAtOnce: PARTITIONS_AT_ONCE,
-        },
-        { clock, logger },
-      ),
-    )
-    return { feed: { hot, longsets, log, records, counters } }
-  })
-}
-
 /** The record stores alone, for exports and imports. */
 export type FeedRecordStores = { posts: FeedRecords; counters: CounterRecords; close(): Promise<void> }
 
@@ -89,8 +45,6 @@ export async function openFeedRecords(config: Config, clock: Clock): Promise<Fee
     const [posts, counters] = [openLmdbFeedRecords(environment), openLmdbCounterRecords(environment)]
     return { posts, counters, close: () => closeAll([counters, posts, environment]) }
   }
-  return openTogether(async (keep) => {
-    const posts = await keep(openMysqlFeedRecords({ ...mysql, regions }, clock))
-    return { posts, counters: await keep(openMysqlCounterRecords({ ...mysql, regions }, clock)) }
-  })
+  const { openMysqlRecords } = await import('./distributed/feed.ts')
+  return openMysqlRecords({ ...mysql, regions }, clock)
 }

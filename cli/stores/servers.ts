@@ -16,6 +16,9 @@ export function kafkaConnection({ brokers, tls, sasl }: Distributed['kafka']) {
   return { brokers, ...(tls && { tls }), ...(sasl && { sasl }) }
 }
 
+/** A window takes all waiting messages at once; see writeback/window.ts. */
+export const WINDOW_KEYS_MAX = 200_000
+
 type Closable = { close(): Promise<void> }
 
 /**

@@ -10,9 +10,6 @@ import type { Clock } from '../../core/clock.ts'
 import type { BusinessConfig, Config } from '../../config/config.ts'
 import type { BusinessNumber } from '../../core/domain.ts'
 import type { MarkStores } from '../../subgraphs/thumbup/stores/guarded.ts'
-import { tenantTopicPrefix } from '../../subgraphs/thumbup/model/streams.ts'
-import { openKafkaLog } from '../../writeback/stores/kafka/log.ts'
-import { openKafkaMarkEvents } from '../../subgraphs/thumbup/stores/kafka/events.ts'
 import type { CountRelay } from '../../stores/lmdb/changes.ts'
 import { openLmdbCountCache } from '../../subgraphs/thumbup/stores/lmdb/count-cache.ts'
 import { openEnvironment, type Environment } from '../../stores/lmdb/environment.ts'
@@ -21,15 +18,9 @@ import { openLmdbLog } from '../../writeback/stores/lmdb/log.ts'
 import { openLmdbMarkEvents } from '../../subgraphs/thumbup/stores/lmdb/events.ts'
 import { openLmdbMarkRecords } from '../../subgraphs/thumbup/stores/lmdb/record-store.ts'
 import { openLmdbMarkStore } from '../../subgraphs/thumbup/stores/lmdb/hot-store.ts'
-import type { CountCache } from '../../subgraphs/thumbup/stores/count-cache.ts'
 import type { Journals } from '../../writeback/journal.ts'
-import type { MarkEvents } from '../../subgraphs/thumbup/stores/events.ts'
 import type { MarkRecords } from '../../subgraphs/thumbup/stores/record-store.ts'
-import { openMysqlMarkRecords } from '../../subgraphs/thumbup/stores/mysql/record-store.ts'
-import { openRedisCountCache } from '../../subgraphs/thumbup/stores/redis/count-cache.ts'
-import { openRedisMarkStore } from '../../subgraphs/thumbup/stores/redis/hot-store.ts'
-import { withSecondCache } from '../../subgraphs/thumbup/stores/second-cache.ts'
-import { closeAll, openTogether, kafkaConnection, loggerOf, type Distributed, type StoreLogger } from './servers.ts'
+import { closeAll, WINDOW_KEYS_MAX, type Distributed } from './servers.ts'
 
 export type OpenMarks = {
   /** The common stores. */
@@ -41,16 +32,7 @@ export type OpenMarks = {
 /** `takesWrites`: false while the embedded stores of the tenant have no room. */
 export type TenantStores = MarkStores & { takesWrites?(): boolean }
 
-/** A window takes all waiting messages at once; see writeback/window.ts. */
-const WINDOW_KEYS_MAX = 200_000
 const WINDOW_MESSAGES_MAX = 50_000
-/** Partitions wait together for the end of a window. */
-const PARTITIONS_AT_ONCE = 10_000
-/** A request waits this long for a failing hot store. Then the mark is journaled. */
-const HOT_RETRY_MAX_MS = 2_000
-const DAY_MS = 86_400_000
-/** Counts are also in the record store, so a request does not wait long for a cache. */
-const COUNTS_RETRY_MAX_MS = 500
 
 /** `folders`: the data folders of tenants. */
 export type EmbeddedMarks = OpenMarks & { folders: ReadonlyMap<BusinessNumber, Environment> }
@@ -83,64 +65,6 @@ function openIn(environment: Environment, clock: Clock, relay: CountRelay | unde
   }
 }
 
-export async function openDistributedMarks(
-  config: Config,
-  clock: Clock,
-  logger: StoreLogger,
-  { redis, kafka, mysql }: Distributed,
-): Promise<OpenMarks> {
-  const { regions } = config.stores
-  return openTogether(async (keep) => {
-    /** A mistake about a tenant's servers stops no start: for the other businesses, these servers are just down. */
-    async function openOf(servers: Distributed, topicPrefix: string, events: MarkEvents, tenant?: BusinessConfig): Promise<MarkStores> {
-      const mayBeUnfit = tenant !== undefined
-      const redis = { ...servers.redis, regions, mayBeUnfit, setting: redisSettingOf(tenant?.thumbup.stores?.redis && tenant.name) }
-      return {
-        hot: await keep(openRedisMarkStore({ ...redis, expireMs: idleMsOf(config), retryMaxMs: HOT_RETRY_MAX_MS })),
-        cache: await keep(openCountCache(clock, redis)),
-        log: await keep(
-          openKafkaLog(
-            {
-              connection: kafkaConnection(kafka),
-              regions,
-              topicPrefix,
-              stream: 'marks',
-              mayBeDown: true,
-              mayBeUnfit,
-              batchKeysMax: WINDOW_KEYS_MAX,
-              partitionsAtOnce: PARTITIONS_AT_ONCE,
-            },
-            { clock, logger: tenant === undefined ? logger : loggerOf(logger, tenant.name) },
-          ),
-        ),
-        records: await keep(openMysqlMarkRecords({ ...servers.mysql, regions, mayBeUnfit }, clock)),
-        events,
-      }
-    }
-
-    const connection = kafkaConnection(kafka)
-    const events = await keep(openKafkaMarkEvents({ connection, regions, topicPrefix: kafka.topicPrefix }, { clock, logger }))
-    const marks = await openOf({ redis, kafka, mysql }, kafka.topicPrefix, events)
-    const tenants = new Map<BusinessNumber, MarkStores>()
-    for (const business of tenantsOf(config)) {
-      const own = { redis: business.thumbup.stores?.redis ?? redis, kafka, mysql: business.thumbup.stores?.mysql ?? mysql }
-      tenants.set(business.number, await openOf(own, tenantTopicPrefix(kafka.topicPrefix, business.name), events, business))
-    }
-    return { marks, tenants }
-  })
-}
-
-type CacheServers = Distributed['redis'] & { regions: number; mayBeUnfit: boolean; setting: string }
-
-/** The second Redis is another server with its own address, account, TLS and prefix. It receives no credentials of the first. */
-export function openCountCache(clock: Clock, { second, ...first }: CacheServers): CountCache {
-  const cache = openRedisCountCache({ ...first, retryMaxMs: COUNTS_RETRY_MAX_MS })
-  if (second === undefined) return cache
-  const { regions, mayBeUnfit, setting } = first
-  const own = { ...second, regions, mayBeUnfit, setting: `${setting}.second`, retryMaxMs: COUNTS_RETRY_MAX_MS }
-  return withSecondCache(clock, cache, openRedisCountCache(own))
-}
-
 /**
  * The record stores of marks alone, for operators. `of` returns the store of a business, or throws the mistake in its settings. No other
  * server is contacted. A server that refuses the connection fails at the first call.
@@ -152,6 +76,7 @@ export async function openMarkRecords(config: Config, clock: Clock): Promise<Ope
   const opened: { close(): Promise<void> }[] = []
   async function open(folder: string, server: Distributed['mysql'] | undefined): Promise<MarkRecords> {
     if (server !== undefined) {
+      const { openMysqlMarkRecords } = await import('../../subgraphs/thumbup/stores/mysql/record-store.ts')
       const records = await openMysqlMarkRecords({ ...server, regions, mayBeUnfit: true }, clock)
       opened.push(records)
       return records
@@ -213,11 +138,6 @@ export function markJournalFolders(data: string): string[] {
 
 function markJournalsFolder(data: string, tenant: BusinessConfig | undefined): string {
   return join(data, tenant === undefined ? 'marks' : `marks-${tenant.name}`)
-}
-
-/** A viewer who is loaded again has no undone marks, so a viewer stays for as long as tombstones do. */
-function idleMsOf({ thumbup: { idleMs, tombstoneMs } }: Config): number {
-  return Math.max(idleMs, tombstoneMs + DAY_MS)
 }
 
 /** The setting with the Redis of a business. */

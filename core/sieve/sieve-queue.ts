@@ -1,6 +1,6 @@
 /**
  * The queue of SIEVE (`sieve.ts`): cells in order of arrival, a `visited` bit each, and the hand that evicts. It is linked
- * through typed arrays, made once.
+ * through typed arrays, made once. They are not written before a cell is first used, so unused cells take no memory.
  */
 export const NO_CELL = -1
 
@@ -16,18 +16,18 @@ export function makeSieveQueue(cellsMax: number) {
   /** The end of the last eviction; NO_CELL: the next one begins at the oldest entry. */
   let hand = NO_CELL
   let free = NO_CELL
-  clear()
+  /** Cells from here on were never used. */
+  let unused = 0
 
   function clear(): void {
-    for (let cell = 0; cell < cellsMax; cell++) older[cell] = cell + 1 < cellsMax ? cell + 1 : NO_CELL
-    newest = oldest = hand = NO_CELL
-    free = 0
+    newest = oldest = hand = free = NO_CELL
+    unused = 0
   }
 
-  /** Takes a free cell, and makes it the newest. */
+  /** Takes a free cell, and makes it the newest. A cell that was never used is the next number. */
   function append(): number {
-    const cell = free
-    free = older[cell] as number
+    const cell = free === NO_CELL ? unused++ : free
+    if (cell === free) free = older[cell] as number
     visited[cell] = 0
     older[cell] = newest
     newer[cell] = NO_CELL
@@ -59,5 +59,5 @@ export function makeSieveQueue(cellsMax: number) {
     free = cell
   }
 
-  return { visited, append, findVictim, remove, clear, isFull: () => free === NO_CELL }
+  return { visited, append, findVictim, remove, clear, isFull: () => free === NO_CELL && unused === cellsMax }
 }

@@ -6,8 +6,9 @@
  * entry without the bit and stays there. An entry that was read once leaves soon, even during a scan. Popular entries
  * stay, at the price of one byte written per hit.
  *
- * The queue is linked through typed arrays, 33 bytes per cell, allocated once for `entriesMax` entries. Strings and
- * values are in plain arrays. A hit allocates nothing. The caller states the size of each value.
+ * The queue is linked through typed arrays, 33 bytes per cell, allocated once for `entriesMax` entries. The system gives
+ * them memory when they are written. Strings and values are in plain arrays, which grow with the entries. A hit allocates
+ * nothing. The caller states the size of each value.
  */
 import assert from 'node:assert/strict'
 import type { Clock } from '../clock.ts'
@@ -25,8 +26,8 @@ export type SieveCacheOptions = {
 export function makeSieveCache<V extends Cacheable>(clock: Clock, { entriesMax, bytesMax }: SieveCacheOptions): LocalCache<V> {
   assert(Number.isInteger(entriesMax) && entriesMax >= 1 && bytesMax >= 1, 'entriesMax and bytesMax must be at least 1')
   const cells = new Map<string, number>()
-  const keys = Array.from({ length: entriesMax }, () => '')
-  const values = Array.from<V | undefined>({ length: entriesMax })
+  const keys: string[] = []
+  const values: (V | undefined)[] = []
   const sizes = new Float64Array(entriesMax)
   const expiry = makeExpiry(clock, entriesMax)
   const queue = makeSieveQueue(entriesMax)
@@ -38,8 +39,8 @@ export function makeSieveCache<V extends Cacheable>(clock: Clock, { entriesMax, 
 
   function clear(): void {
     cells.clear()
-    keys.fill('')
-    values.fill(undefined)
+    keys.length = 0
+    values.length = 0
     queue.clear()
     bytes = 0
   }

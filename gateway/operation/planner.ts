@@ -38,7 +38,7 @@ export type Planner = {
 export function makePlanner(supergraphSdl: string): Planner {
   const native = openNative(supergraphSdl)
   const schema = apiSchema(native.consumerSchema)
-  const supergraph = parse(supergraphSdl)
+  const supergraph = parse(supergraphSdl, { noLocation: true })
   const types = subgraphTypes(supergraph)
   const shared = sharedRoots(supergraph)
   const whole = planBy(native)
@@ -87,7 +87,9 @@ const SPECIFIED = new Set<string>([...specifiedScalarTypes, ...specifiedDirectiv
 
 /** The planner's consumer schema, without the definitions of graphql-js and without the machinery of the supergraph. */
 function apiSchema(consumerSdl: string): GraphQLSchema {
-  const definitions = [...parse(consumerSdl).definitions, ...parse(DEFER).definitions].filter(isApiDefinition).map(withoutMetaFields)
+  const definitions = [...parse(consumerSdl, { noLocation: true }).definitions, ...parse(DEFER).definitions]
+    .filter(isApiDefinition)
+    .map(withoutMetaFields)
   return buildASTSchema({ kind: Kind.DOCUMENT, definitions }, { assumeValidSDL: true })
 }
 

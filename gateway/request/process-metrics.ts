@@ -1,13 +1,14 @@
 /**
- * The metrics of every process: CPU, memory, garbage collection and the lag of the event loop. A timer measures the lag. The library's
- * default of 10 ms would be the largest cost of an idle process.
+ * The metrics of every process: CPU, memory, garbage collection, and the lag and load of the event loop. Timers measure the last two. The
+ * library's defaults of 10 and 100 ms would be the largest cost of an idle process.
  */
 import { collectDefaultMetrics, type Registry } from '@prometheus-io/client'
 
 const LOOP_TIMER_MS = 100
+const LOAD_TIMER_MS = 1_000
 
 /** A registry that has these metrics already is not changed. */
 export function addProcessMetrics(registry: Registry): void {
   if (registry.getSingleMetric('process_cpu_user_seconds_total') !== undefined) return
-  collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: LOOP_TIMER_MS })
+  collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: LOOP_TIMER_MS, eventLoopUtilizationTimeout: LOAD_TIMER_MS })
 }

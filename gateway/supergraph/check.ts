@@ -4,7 +4,7 @@
  */
 import { GraphQLError, parse, type GraphQLSchema } from 'graphql'
 import { conditionVariables, decideConditions } from '../operation/conditions.ts'
-import type { SubgraphSdl } from './compose.ts'
+import type { SubgraphSdl } from './subgraph-sdl.ts'
 import { readCostRules, type CostRules } from '../limits/cost-rules.ts'
 import { compileCost } from '../limits/operation-cost.ts'
 import { readOperation, withCause, type Judge } from '../operation/operations.ts'

@@ -4,16 +4,14 @@
  * composition per subgraph, but only then.
  */
 import { composeServices, compositionHasErrors } from '@theguild/federation-composition'
-import { Kind, parse, type DocumentNode, type GraphQLError } from 'graphql'
+import { Kind, type DocumentNode, type GraphQLError } from 'graphql'
 import { TidemarkError } from '../../core/errors.ts'
 import { withCacheHints, withoutCacheHints } from '../cache/composed-hints.ts'
 import { expandRequires } from './composition/expand-requires.ts'
 import { withHints } from './composition/hints.ts'
 import { repairSupergraph } from './composition/supergraph-repairs.ts'
 import { kindConflicts } from './composition/type-kinds.ts'
-
-/** `url` is the address for requests. Absent: the subgraph runs in this process. */
-export type SubgraphSdl = { readonly name: string; readonly sdl: string; readonly url?: string }
+import { parseSdl, type SubgraphSdl } from './subgraph-sdl.ts'
 
 type Service = { readonly name: string; readonly typeDefs: DocumentNode; readonly url?: string }
 
@@ -67,21 +65,6 @@ function composeInAnyWay(services: readonly Service[]) {
   if (!compositionHasErrors(result)) return result
   const expanded = composeServices(services.map((service) => ({ ...service, typeDefs: expandRequires(service.typeDefs) })))
   return compositionHasErrors(expanded) ? result : expanded
-}
-
-/** Throws CONFIG_INVALID with the line. */
-export function parseSdl(name: string, sdl: string): DocumentNode {
-  try {
-    return parse(sdl)
-  } catch (error) {
-    const { message, locations } = error as GraphQLError
-    const line = locations?.[0]?.line
-    throw new TidemarkError(
-      'CONFIG_INVALID',
-      `the schema of the subgraph "${name}" is not GraphQL${line === undefined ? '' : `, line ${line}`}: ${message.replace('Syntax Error: ', '')}`,
-      { cause: error },
-    )
-  }
 }
 
 /** Sentences that name the subgraph to look at first. */

@@ -7,14 +7,15 @@ import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { Kind } from 'graphql'
 import { TidemarkError } from '../../core/errors.ts'
-import { parseSdl, type SubgraphSdl } from './compose.ts'
+import { composerFor, type Compose } from './composer.ts'
 import { fetchSubgraphSdl } from './introspect.ts'
 import { readSource, type EnvironmentVariables, type ListedSubgraph } from './source.ts'
 import { configError } from './config-error.ts'
+import { parseSdl, type SubgraphSdl } from './subgraph-sdl.ts'
 
 export type GatheredSchemas = {
   /** A composed supergraph, or subgraphs to compose. */
-  readonly content: { readonly supergraph: string } | { readonly subgraphs: readonly SubgraphSdl[] }
+  readonly content: { readonly supergraph: string } | { readonly subgraphs: readonly SubgraphSdl[]; readonly compose: Compose }
   readonly fingerprint: string
   /** The files to watch. */
   readonly files: readonly string[]
@@ -30,7 +31,7 @@ export type GatherOptions = {
 
 /** `path` undefined: only our subgraphs. Rejects with CONFIG_INVALID, one sentence per mistake. */
 export async function gather(path: string | undefined, ours: readonly SubgraphSdl[], options: GatherOptions): Promise<GatheredSchemas> {
-  if (path === undefined) return gathered({ subgraphs: ours }, [], false)
+  if (path === undefined) return gathered(await toCompose(ours), [], false)
   const source = readSource(path, options.environment)
   if (source.kind === 'composed') return gathered({ supergraph: source.sdl }, [path], false)
   // All at once: a slow partner does not delay the others, and all mistakes are reported together.
@@ -41,10 +42,14 @@ export async function gather(path: string | undefined, ours: readonly SubgraphSd
   const names = new Set(listed.map(({ name }) => name))
   const files = source.subgraphs.flatMap(({ schema }) => (schema.kind === 'file' ? [schema.file] : []))
   return gathered(
-    { subgraphs: [...ours.filter(({ name }) => !names.has(name)), ...listed] },
+    await toCompose([...ours.filter(({ name }) => !names.has(name)), ...listed]),
     [path, ...files],
     source.subgraphs.some(({ schema }) => schema.kind === 'url'),
   )
+}
+
+async function toCompose(subgraphs: readonly SubgraphSdl[]): Promise<GatheredSchemas['content']> {
+  return { subgraphs, compose: await composerFor(subgraphs) }
 }
 
 function gathered(content: GatheredSchemas['content'], files: readonly string[], asked: boolean): GatheredSchemas {

@@ -1,6 +1,6 @@
 /** The linter's view of the subgraphs' SDLs: the types of each subgraph, with extensions merged in, and their federation directives. */
 import { Kind, parse as parseSelection, print, type ConstDirectiveNode, type FieldDefinitionNode, type TypeNode } from 'graphql'
-import { parseSdl, type SubgraphSdl } from './compose.ts'
+import { parseSdl, type SubgraphSdl } from './subgraph-sdl.ts'
 
 export type FieldView = {
   readonly name: string

@@ -2,7 +2,7 @@
  * Rules over the subgraphs' schemas for problems that composition does not find. Each rule has an id. Rules warn and never refuse. They
  * concern effects between subgraphs, not style.
  */
-import type { SubgraphSdl } from './compose.ts'
+import type { SubgraphSdl } from './subgraph-sdl.ts'
 import { viewGraph, type FieldView, type GraphView, type TypeView } from './graph-view.ts'
 
 export type Warning = {

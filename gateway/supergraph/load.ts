@@ -5,9 +5,9 @@
  */
 import { createHash } from 'node:crypto'
 import { Kind, parse, type ConstDirectiveNode, type DocumentNode } from 'graphql'
-import { composeSupergraph, parseSdl, type SubgraphSdl } from './compose.ts'
 import type { GatheredSchemas } from './gather.ts'
 import { configError } from './config-error.ts'
+import { parseSdl, type SubgraphSdl } from './subgraph-sdl.ts'
 
 /** `url` undefined: in this process. */
 export type Placement = { readonly name: string; readonly url: string | undefined }
@@ -27,7 +27,7 @@ export type LoadedSupergraph = {
 /** Throws CONFIG_INVALID if it does not compose, or if it does not fit our subgraphs. */
 export function loadSupergraph({ content }: GatheredSchemas, ours: readonly SubgraphSdl[]): LoadedSupergraph {
   if ('subgraphs' in content) {
-    const sdl = composeSupergraph(content.subgraphs)
+    const sdl = content.compose(content.subgraphs)
     return { sdl, hash: hashOf(sdl), placements: content.subgraphs.map(({ name, url }) => ({ name, url })), gaps: [] }
   }
   const { supergraph: sdl } = content

@@ -122,7 +122,7 @@ export function makeFeedSubgraph(
   return {
     name: 'feed',
     sdl,
-    schema: buildSubgraphSchema([{ typeDefs: parse(sdl), resolvers }]),
+    schema: buildSubgraphSchema([{ typeDefs: parse(sdl, { noLocation: true }), resolvers }]),
     service,
     makeLoaders: makeFeedLoaders(
       {

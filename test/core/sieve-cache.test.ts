@@ -16,6 +16,14 @@ const held = (cache: LocalCache<string>, keys: string) =>
     .join('')
 
 describe('a SIEVE cache', () => {
+  it('takes memory for its entries, not for its maximum', () => {
+    const before = process.memoryUsage().heapUsed
+    const { cache } = setup(4_000_000, 1_000_000_000)
+    cache.set('a', 'a', 1)
+    expect(process.memoryUsage().heapUsed - before).toBeLessThan(8_000_000)
+    expect(cache.get('a')).toBe('a')
+  })
+
   it('evicts the oldest unvisited entry, and visited entries keep their place', () => {
     const { cache } = setup()
     for (const key of 'abc') cache.set(key, key, 1)

@@ -2,6 +2,8 @@ import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { collectAtRest } from '../../../cli/process/heap.ts'
+import { makeSteppedClock } from '../../../harness/stepped-clock.ts'
 
 const ROOT = join(import.meta.dirname, '..', '..', '..')
 
@@ -47,6 +49,39 @@ function notesOfPlaces(begin: string): string[] {
 test('no allocation site allocates directly in the old generation', () => {
   expect(notesOfPlaces('')).not.toEqual([])
   expect(notesOfPlaces('makeAllYoung()')).toEqual([])
+})
+
+/** Makes garbage that survives in a full young generation, and rests. Prints the committed memory of the heap before and after, in MB. */
+const REST = `
+  import { getHeapStatistics } from 'node:v8'
+  import { collectAtRest } from ${JSON.stringify(join(ROOT, 'cli', 'process', 'heap.ts'))}
+  import { systemClock } from ${JSON.stringify(join(ROOT, 'core', 'clock.ts'))}
+  let garbage = Array.from({ length: 400_000 }, (_, index) => ({ index, text: 'x' + index }))
+  garbage = undefined
+  const size = () => getHeapStatistics().total_physical_size / 1_048_576
+  const before = size()
+  collectAtRest(systemClock)
+  setTimeout(() => console.log(JSON.stringify([before, size(), typeof gc])), 11_500)`
+
+test('a process that comes to rest gives garbage back', () => {
+  const { stdout } = spawnSync(process.execPath, ['--input-type=module', '--eval', REST], { encoding: 'utf8' })
+  const [before, after, type] = JSON.parse(stdout) as [number, number, string]
+  expect(before).toBeGreaterThan(20)
+  expect(after).toBeLessThan(before / 2)
+  expect(type).toBe('undefined')
+})
+
+test('a process collects at rest, not under load, and not again before its heap has grown', () => {
+  const clock = makeSteppedClock()
+  let collected = 0
+  collectAtRest(clock, () => collected++)
+  const begun = process.cpuUsage()
+  while (process.cpuUsage(begun).user < 600_000);
+  clock.advance(5_000)
+  expect(collected).toBe(0)
+  clock.advance(5_000)
+  clock.advance(5_000)
+  expect(collected).toBe(1)
 })
 
 test('npm start, npm run tidemark and the image bound the young generation alike, and NODE_OPTIONS overrides them', () => {

@@ -1,5 +1,5 @@
 /** The settings and the store with which the subgraph reads a legacy Redis. */
-import { openLegacy } from '../../../../cli/stores/feed-existence.ts'
+import { openLegacy } from '../../../../cli/stores/distributed/legacy.ts'
 import type { Config } from '../../../../config/config.ts'
 import type { Clock } from '../../../../core/clock.ts'
 import type { LegacyPlays } from '../../../../subgraphs/feed-existence/stores/legacy-plays.ts'

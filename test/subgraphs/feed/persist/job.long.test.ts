@@ -1,7 +1,8 @@
 /** The way of posts from the hot store to the record store, on Redis, Kafka and MariaDB, with jobs that end and servers that are cut off. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { openDistributedFeed, type FeedStores } from '../../../../cli/stores/feed.ts'
+import { openDistributedFeed } from '../../../../cli/stores/distributed/feed.ts'
+import type { FeedStores } from '../../../../cli/stores/feed.ts'
 import { migrateStores } from '../../../../cli/stores/operate.ts'
 import { makeConfig, type Config } from '../../../../config/config.ts'
 import { FOLLOW_BUSINESS } from '../../../../config/feed.ts'
