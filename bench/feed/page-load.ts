@@ -1,7 +1,7 @@
 /**
  * The same pages from several services in turn: one request in flight (the latency of a page), then as many as keep the service busy, then
- * an open-loop load at half of that rate. With the service busy on a shared machine, a latency is mostly a time in the queue, so the
- * targets are for the first and the last. CPU time is that of the service's process and of its servers, from /proc.
+ * an open-loop load at half of that rate. The targets are for the latency of a page. The other two contain time in the queue of one process
+ * on a shared machine. CPU time is that of the service's process and of its servers, from /proc.
  */
 import { seededRandom } from '../../core/random.ts'
 import type { ViewerId } from '../../core/domain.ts'
@@ -26,13 +26,12 @@ export type PageService = {
   servers: readonly number[]
   /** Throws if the answer is not a whole page. */
   check(answer: string): void
-  /** ms: targets of the p99 of a page. */
+  /** ms: target of the p99 of a page, one in flight. Only services with a target have an open-loop load. */
   p99MaxMs?: number
 }
 
 type Full = LoadReport & { serviceMs: number; serversMs: number }
 type Steady = { perSecond: number; requests: number; p50Ms: number; p99Ms: number }
-/** `steady` is empty for services without targets. */
 export type PageRounds = { low: LoadReport[]; full: Full[]; steady: Steady[] }
 
 export type PageLoad = { rounds: number; seconds: number }
@@ -112,7 +111,7 @@ export function pageMeasures(measured: ReadonlyMap<PageService, PageRounds>): Me
     const atHalf: Measure[] = [
       { metric: `${name}: pages, half of that rate, open loop`, value: medianOf(steady, 'perSecond'), unit: 'per second' },
       { metric: `${name}: page p50, half of that rate`, value: medianOf(steady, 'p50Ms'), unit: 'ms' },
-      { metric: `${name}: page p99, half of that rate`, value: medianOf(steady, 'p99Ms'), unit: 'ms', ...target },
+      { metric: `${name}: page p99, half of that rate`, value: medianOf(steady, 'p99Ms'), unit: 'ms' },
     ]
     return [
       { metric: `${name}: page p50, one in flight`, value: medianOf(low, 'p50Ms'), unit: 'ms' },
