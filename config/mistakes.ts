@@ -14,8 +14,8 @@ export type ConfigSource = {
   /** Settings that could not be read. Their values are absent. */
   mistakes?: readonly UnreadSetting[]
   /**
-   * For a source whose list of businesses has those of other sources too: for each entry of the list, its place among the entries that the
-   * source has itself. Mistakes then name a business by its number, since the reader does not see the whole list.
+   * Only for a source whose list of businesses includes entries of other sources. For each entry of that list: its index in the source
+   * itself, or undefined. Mistakes then name a business by its number, because the reader sees only the entries of this source.
    */
   ownBusinesses?: readonly (number | undefined)[]
 }
@@ -123,8 +123,8 @@ export function relationsBeside(wrong: readonly string[], relations: readonly st
 }
 
 /**
- * The name of a setting as in other mistakes: a business has its name, if the name is valid and unique, and else its index. With `own`, see
- * `ownBusinesses`, it has its number before its index.
+ * The name of a setting in a mistake. A business appears with its name if the name is valid and unique, and otherwise with its index. If
+ * `own` is given (see `ownBusinesses`), its number is preferred to its index.
  */
 function nameOf(path: Path, merged: unknown, own: readonly (number | undefined)[] | undefined): string {
   const [section, at, ...rest] = path

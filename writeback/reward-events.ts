@@ -15,8 +15,8 @@ export type RewardEventPage = {
 }
 
 /**
- * Throws CURSOR_INVALID, and REWARDS_IN_TOPIC if consumers of this log read its topic. `advice` about a wrong cursor, if the consumer does not
- * read pages of the API.
+ * Throws CURSOR_INVALID for a wrong cursor, and REWARDS_IN_TOPIC if the events of this deployment are in a Kafka topic. `advice` replaces the
+ * advice about cursors of the API, for a consumer that does not read its pages.
  */
 export async function readRewardEvents(
   log: Pick<Log, 'readRewards'>,

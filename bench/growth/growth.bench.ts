@@ -1,7 +1,7 @@
 /**
- * Does a call cost the same for many viewers as for few? Both shapes are filled with viewers who have one report and one like each, step by
- * step. At each size, viewers who were added in the last step ask for their history, like and report through the gateway. The hot store knows
- * nothing of their likes at the first call. The cost is the CPU time of all processes, from the first call until everything is persisted.
+ * Does a call cost the same for many viewers as for few? Both shapes are filled step by step with viewers who have one report and one like
+ * each. At each size, viewers of the last step read their history, like and report through the gateway. At the first call, the hot store does
+ * not have their likes. The cost is the CPU time of all processes, from the first call until all writes are persisted.
  *
  *     npm run bench -- growth [--quick] [--only embedded|distributed] [--json]
  *
@@ -23,11 +23,11 @@ import { runLoad } from '../support/load.ts'
 import type { BenchOptions, Measure } from '../support/report.ts'
 
 const SIZES = { quick: [2_000, 10_000], full: [10_000, 100_000, 1_000_000, 10_000_000] }
-/** With the round that warms up, each viewer of the smallest size is asked for once. */
+/** With the warm-up round, each viewer of the smallest size makes one call of each kind. */
 const CALLS = { quick: 1_000, full: 2_500 }
 const ROUNDS = { quick: 1, full: 3 }
 const CONNECTIONS = 8
-/** Of the cost at the smallest size. */
+/** Relative to the cost at the smallest size. */
 const GROWTH_MAX = 1.2
 const ROWS_AT_ONCE = 4_000
 const SUBJECTS = 5_000
@@ -53,7 +53,7 @@ type CallName = keyof typeof CALLS_BY_NAME
 
 type Shape = {
   name: string
-  /** The service is not running meanwhile on the embedded shape. */
+  /** In the embedded shape, the service does not run during the fill. */
   fill(from: number, to: number): Promise<void>
   start(): Promise<{ url: string; pids: readonly number[]; settled(): Promise<void>; stop(): Promise<void> }>
   remove(): Promise<void>
@@ -88,7 +88,7 @@ async function measureShape(shape: Shape, size: 'quick' | 'full', progress: (tex
     try {
       for (const name of Object.keys(CALLS_BY_NAME) as CallName[]) {
         const rounds: { cpuUs: number; p50Ms: number }[] = []
-        // The first round warms the process up.
+        // The first round is the warm-up.
         for (let round = 0; round <= ROUNDS[size]; round++)
           rounds.push(await costOf(service, name, viewerAt, round * CALLS[size], CALLS[size]))
         const counted = rounds.slice(1).toSorted((a, b) => a.cpuUs - b.cpuUs)
@@ -115,7 +115,7 @@ async function measureShape(shape: Shape, size: 'quick' | 'full', progress: (tex
   return measures
 }
 
-/** The viewer of a call. Neighbours in this order are far apart in the stores, and as the step is prime, none comes twice. */
+/** The viewer of a call. Neighbours in this order are far apart in the stores. The step is prime, so no viewer comes twice. */
 function inSteps(from: number, to: number): (call: number) => string {
   return (call) => String(from + ((call * STEP) % (to - from)))
 }
@@ -137,15 +137,14 @@ async function costOf(
     body: () => (next < from + calls ? JSON.stringify(CALLS_BY_NAME[name](String((next * STEP) % SUBJECTS))) : undefined),
     headers: () => ({ 'x-viewer-id': viewerAt(next++) }),
     check(answer) {
-      if (/"errors"|"degraded"|"code"|"edges":\[\]/.test(answer))
-        throw new Error(`a call was not answered as it should be: ${answer.slice(0, 300)}`)
+      if (/"errors"|"degraded"|"code"|"edges":\[\]/.test(answer)) throw new Error(`unexpected answer to a call: ${answer.slice(0, 300)}`)
     },
   })
   await settled()
   return { cpuUs: ((all() - before) * 1_000_000) / calls, p50Ms }
 }
 
-/** As the service and its jobs write: history through the hot store. Likes go to the record store alone. */
+/** Writes as the service and its jobs do: history through the hot store. Likes go only to the record store. */
 async function fill({ hot, records, marks }: OpenStores, from: number, to: number): Promise<void> {
   for (let at = from; at < to; at += ROWS_AT_ONCE) {
     const keys = Array.from({ length: Math.min(ROWS_AT_ONCE, to - at) }, (_, place) => {
@@ -222,6 +221,6 @@ async function settled(url: string): Promise<void> {
   for (const end = Date.now() + QUIET_MAX_MS; ; await sleep(100)) {
     const waiting = [...(await (await fetch(new URL('/metrics', url))).text()).matchAll(WAITING)]
     if (waiting.length > 0 && waiting.every(([, count]) => count === '0')) return
-    if (Date.now() > end) throw new Error(`left to persist: ${waiting.map(([line]) => line).join(', ')}`)
+    if (Date.now() > end) throw new Error(`not persisted in time: ${waiting.map(([line]) => line).join(', ')}`)
   }
 }

@@ -6,7 +6,7 @@
  * A whole deployment under a light load, and a real Prometheus with the shipped rules. The ranges and waits of the rules are 20 times shorter
  * than in production: a wait of five minutes takes 15 seconds. First the deployment is well for ten minutes (`--minutes`; 20 s with
  * --quick), and no alert may fire. Every expression of the dashboards must then have a value. Afterwards one fault after the other is
- * injected and repaired. An alert that is neither one of the fault nor a companion of it is a failure. --quick leaves out the slow faults.
+ * injected and repaired. An alert that is neither expected for the fault nor its companion is a failure. --quick leaves out the slow faults.
  * --only selects faults by their keys in `harness/alerts/faults.ts`, after 20 healthy seconds.
  */
 import { setTimeout as sleep } from 'node:timers/promises'

@@ -1,10 +1,11 @@
 /**
- * How large is Tidemark at rest? `npm start` runs three times in an empty folder, on the embedded stores and in development. The figures are
+ * How large is an idle Tidemark? `npm start` runs three times in an empty folder, on the embedded stores and in development. The figures are
  * the time to the first answer, then memory and CPU without requests. The peers are a bare HTTP server of Node and a bare Apollo Server, in
- * the same run. Memory is that after 20 s, CPU that of the seconds from 40 to 60. The last figures are the bytes of the installed packages, with and without the tools of development.
+ * the same run. Memory is measured after 20 s, and CPU in the seconds from 40 to 60. The last figures are the bytes of the installed packages,
+ * with and without the development tools.
  *
- * A time begins with the command, so it has the start of npm. The compile cache is empty at the first start, which is not counted.
- * Resident memory has the pages of files, above all of Node's program, which processes share. Private memory has none of them.
+ * Times begin with the command, so they include the start of npm. The compile cache is empty at the first start, which is not counted.
+ * Resident memory includes pages of files that processes share, above all Node's own program. Private memory does not include them.
  *
  *     npm run bench -- small [--quick] [--json]
  */
@@ -96,7 +97,7 @@ export async function bench({ quick, progress }: BenchOptions): Promise<Measure[
   ]
 }
 
-/** The greatest of the starts. */
+/** The largest value of all starts. */
 function measure({ name }: Program, figure: string, values: readonly number[], unit: string, target: number | undefined): Measure {
   return { metric: `${name}: ${figure}`, value: Math.max(...values), unit, ...(target !== undefined && { target, atMost: true }) }
 }
@@ -129,7 +130,7 @@ async function figuresOfStart({ start, path, query }: Program, folder: string, r
     await untilAnswered(`http://127.0.0.1:${port}${path}`, query)
     const answerMs = performance.now() - begun
     const pid = lastChildOf(child.pid as number)
-    // The work after a start: timers that run once, and the collections of what they left. V8 collects once more, after 25 to 40 seconds.
+    // A start is followed by timers that run once, and by collections of their garbage. V8 collects once more after 25 to 40 seconds.
     await sleep(restMs)
     const { Rss: residentMb = 0, Pss_Anon: privateMb = 0 } = memoryOf(pid)
     await sleep(restMs)

@@ -37,7 +37,7 @@ async function printInvalid(settings: Settings, error: unknown, print: Print): P
   const versions = await withLiveSource(settings, (source) => source.history())
   const [newest] = versions
   const kept = newestValid(settings, versions)
-  // The stored value is not that of the history, because another program wrote it.
+  // Another program wrote the stored value, so the history does not have it.
   if (newest === undefined || newest.version === kept?.version) throw error
   const keep = kept === undefined ? 'processes run without a live version' : `processes keep version ${kept.version}`
   const text = newest.value === undefined ? '# its text cannot be read' : textIn(newest.value)

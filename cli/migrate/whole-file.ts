@@ -18,8 +18,8 @@ export async function bytesIn(path: string): Promise<number> {
 }
 
 /**
- * Throws CONFIG_INVALID, with this advice, if the file could not be written. It makes a draft and removes it, because root passes every
- * check of permissions, also in folders such as /proc that take no new files.
+ * Throws CONFIG_INVALID, with this advice, if the file cannot be written. The check creates a draft and removes it: root passes every check
+ * of permissions, also in folders such as /proc that take no new files.
  */
 export async function checkWritable(path: string, advice: string): Promise<void> {
   await explained(path, advice, async () => {

@@ -26,17 +26,16 @@ export function boundGarbage(percent: number): void {
 }
 
 const REST_MS = 5_000
-/** A process that spends less of the time on the CPU is at rest. */
+/** A process that uses a smaller share of a core is idle. */
 const REST_PART = 0.1
-/** A heap that has grown by less is not worth a collection. */
+/** After a smaller growth of the heap, a collection is not worth its CPU time. */
 const GROWTH = 1.25
 
 type Collect = (options: { type: 'major'; execution: 'sync'; flavor: 'last-resort' }) => void
 
 /**
- * Collects all garbage when the process comes to rest, after its start and after a load. A start leaves code that ran once, parsed texts and
- * a young generation of full size, and V8 keeps them for as long as the heap does not grow. The collection takes about 100 ms, so a process
- * under load waits.
+ * Collects all garbage when the process becomes idle, after its start and after a load. A start leaves code that ran once, parsed texts and
+ * a young generation of full size. V8 keeps them until the heap grows. The collection takes about 100 ms, so it waits until a load ends.
  */
 export function collectAtRest(clock: Clock, collect: () => void = collectAll): void {
   let bytes = 0

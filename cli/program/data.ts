@@ -51,7 +51,7 @@ export function addData(program: Command): void {
     .option('--repair', 'correct the counts of posts and reposts that differ')
     .option(...DATA)
     .option(...CONFIG)
-    // Status 1 would say that a count differs.
+    // Status 1 would mean that a count differs.
     .exitOverride(({ exitCode }) => process.exit(exitCode === 0 ? 0 : FAILED))
     .action(async (flags) => {
       process.exitCode = FAILED

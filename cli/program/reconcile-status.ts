@@ -1,4 +1,4 @@
-/** The exit status of `tidemark reconcile`. Apart from the command's code, because a wrong option ends the command before that is loaded. */
+/** The exit status of `tidemark reconcile`. It has its own file: a wrong option ends the command before the command's code is loaded. */
 
 /** The result of a recount. */
 export type Reconciled = {
@@ -13,7 +13,7 @@ export type Reconciled = {
 /** Exit status if the recount failed, for all businesses or for some, and for a wrong argument or option. */
 export const FAILED = 3
 
-/** The exit status. A store that does not answer is not a difference, and damaged data needs another action than an outage. */
+/** An outage is not a difference, and damaged data needs another action than an outage, so each has its own status. */
 export function exitStatus({ drifting, unchecked, unreadable }: Reconciled): 0 | 1 | 2 | typeof FAILED {
   if (drifting > 0) return 1
   if (unreadable > 0) return FAILED

@@ -1,6 +1,6 @@
 /**
- * Configuration → adapters. The adapters of servers, with their drivers, are in `distributed/`. They are loaded when a configuration needs
- * them: a process on the embedded stores does without their memory.
+ * Configuration → adapters. The adapters of servers, with their drivers, are in `distributed/`. They are loaded only if the configuration
+ * needs them, which saves memory in a process on the embedded stores.
  */
 import { join, relative } from 'node:path'
 import type { Clock } from '../../core/clock.ts'

@@ -16,7 +16,7 @@ export function makeSieveQueue(cellsMax: number) {
   /** The end of the last eviction; NO_CELL: the next one begins at the oldest entry. */
   let hand = NO_CELL
   let free = NO_CELL
-  /** Cells from here on were never used. */
+  /** This cell and all later ones were never used. */
   let unused = 0
 
   function clear(): void {

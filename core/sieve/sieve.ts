@@ -6,9 +6,9 @@
  * entry without the bit and stays there. An entry that was read once leaves soon, even during a scan. Popular entries
  * stay, at the price of one byte written per hit.
  *
- * The queue is linked through typed arrays, 33 bytes per cell, allocated once for `entriesMax` entries. The system gives
- * them memory when they are written. Strings and values are in plain arrays, which grow with the entries. A hit allocates
- * nothing. The caller states the size of each value.
+ * The queue is linked through typed arrays, 33 bytes per cell, allocated once for `entriesMax` entries. The operating
+ * system gives them memory only when they are written. Strings and values are in plain arrays, which grow with the
+ * entries. A hit allocates nothing. The caller states the size of each value.
  */
 import assert from 'node:assert/strict'
 import type { Clock } from '../clock.ts'

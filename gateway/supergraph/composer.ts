@@ -1,6 +1,6 @@
 /**
- * The default graph is composed in advance: schema/supergraph.graphql, whose second line has the hash of its subgraphs. A process with
- * exactly these subgraphs reads that file, and does not load the composer. `npm run check:schema` composes the file again and compares.
+ * The default graph is composed in advance, in schema/supergraph.graphql. The second line of that file has the hash of its subgraphs. A
+ * process with exactly these subgraphs reads the file and does not load the composer. `npm run check:schema` composes the file again and compares.
  */
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'

@@ -1,6 +1,6 @@
 /**
- * Reloads the graph after a change until the new graph serves, also without polls. A reload may fail first: a remote subgraph of ours may
- * adopt a live version a moment later, and the graph composes only then. Pauses between tries grow. A newer change begins with short ones.
+ * After a change, reloads the graph until the new graph serves. It needs no polls. The first reload may fail: a remote subgraph of Tidemark
+ * may adopt a live version a moment later, and the graph composes only then. Pauses between retries grow. A newer change resets the pause.
  */
 import type { Clock } from '../../core/clock.ts'
 import { makeWorker } from '../../core/worker.ts'
@@ -12,7 +12,7 @@ const PAUSE_MAX_MS = 8_000
 export type ReloadRetry = {
   /** Reloads now, because something has changed. */
   begin(): void
-  /** Resolves after the try under way. */
+  /** Resolves when the reload in progress has ended. */
   stop(): Promise<void>
 }
 

@@ -2,7 +2,7 @@
 import { parse, type DocumentNode, type GraphQLError } from 'graphql'
 import { TidemarkError } from '../../core/errors.ts'
 
-/** `url` is the address for requests. Absent: the subgraph runs in this process. */
+/** `url` is the address for requests. Without it, the subgraph runs in this process. */
 export type SubgraphSdl = { readonly name: string; readonly sdl: string; readonly url?: string }
 
 /** Throws CONFIG_INVALID with the line. */

@@ -7,7 +7,7 @@ import type { Companions } from './drill.ts'
 export const WITHOUT_REDIS: Companions = {
   TidemarkStoreDown: 'all processes work without Redis',
   TidemarkStoreCallsFail: 'calls fail until the breaker opens, and its checks fail',
-  TidemarkProcessDown: 'some metrics are questions to Redis, and a scrape on a busy machine ends before their answer',
+  TidemarkProcessDown: 'some metrics query Redis, and a scrape on a busy machine ends before the answer',
   TidemarkLogBehind: 'jobs cannot persist keys without their contents, which are in Redis',
   TidemarkConfigRefused: 'the live configuration is in Redis, so no process can read the newest version',
   TidemarkErrorBudgetBurn: 'posts and follows need the hot store',
@@ -15,7 +15,7 @@ export const WITHOUT_REDIS: Companions = {
 }
 
 export const WITHOUT_KAFKA: Companions = {
-  TidemarkStoreCallsFail: 'flushes fail, and are left to the sweeper',
+  TidemarkStoreCallsFail: 'flushes fail, and the sweeper persists their keys later',
   TidemarkLogBehind: 'after the repair, jobs join their groups before they read the messages',
   TidemarkWritesNotPersisted: 'keys without a flush wait for the sweeper',
 }
@@ -38,7 +38,7 @@ export const WITH_FROZEN_MARIADB: Companions = {
   TidemarkStoreDown: 'calls reach their time limit, and the breaker opens',
   TidemarkStoreCallsFail: 'calls reach their time limit',
   TidemarkStoreSlow: 'calls take as long as their time limit',
-  TidemarkProcessDown: 'some metrics are questions to the store, and a scrape ends before their answer',
+  TidemarkProcessDown: 'some metrics query the store, and a scrape ends before the answer',
   TidemarkJobMissing: 'a job without a scrape has no metrics',
   TidemarkErrorBudgetBurn: 'some operations wait for the record store until their time limit',
   TidemarkLatencyBudgetBurn: 'some operations wait for the record store',
@@ -55,15 +55,15 @@ export const WITH_FULL_REDIS: Companions = {
 export const WITHOUT_BOTH: Companions = {
   ...WITHOUT_REDIS,
   ...WITHOUT_MARIADB,
-  TidemarkLatencyBudgetBurn: 'reads wait for one store after the other',
-  TidemarkProcessDown: 'some metrics are questions to the stores, and a scrape ends before their answer',
+  TidemarkLatencyBudgetBurn: 'reads wait first for one store and then for the other',
+  TidemarkProcessDown: 'some metrics query the stores, and a scrape ends before the answer',
   TidemarkJobMissing: 'a job without a scrape has no metrics',
 }
 
 export const WITH_BUSY_PROCESS: Companions = {
   TidemarkStoreCallsFail: 'an answer waits in the stopped process until the call reaches its time limit',
   TidemarkStoreSlow: 'an answer waits in the stopped process',
-  TidemarkStoreFindings: 'a process that stops while it asks for the time of a server finds a wrong clock',
+  TidemarkStoreFindings: 'a process that is stopped while it asks a server for its time sees a wrong clock',
   TidemarkLatencyBudgetBurn: 'the gateway answers late',
   TidemarkErrorBudgetBurn: 'calls of stores that an operation needs reach their time limit',
 }

@@ -25,14 +25,14 @@ export type DrillFault = {
 export type Companions = Readonly<Record<`Tidemark${string}`, string>>
 
 export type Fired = { fault: string; alert: string; seconds: number | undefined }
-/** `others`: alerts besides the expected ones. `unexpected`: those of them that are no companions of the fault. */
+/** `others`: alerts besides the expected ones. `unexpected`: those of `others` that are not companions of the fault. */
 export type DrillResult = { fired: Fired[]; others: string[]; unexpected: string[] }
 
 export type Drill = {
   prometheus: Prometheus
   /** Alerts that fire at any time while it waits. */
   watch(ms: number): Promise<string[]>
-  /** Waits until no alert of the fault is left from before, injects it, waits for its alerts, repairs it, and waits for late alerts. */
+  /** Waits until earlier alerts of the fault have ended, injects the fault, waits for its alerts, repairs it, and waits for late alerts. */
   run(fault: DrillFault, maxMs: number): Promise<DrillResult>
   stop(): Promise<void>
 }
@@ -49,7 +49,7 @@ export function furtherAlerts(
 
 const LOOK_EVERY_MS = 250
 const QUIET_MAX_MS = 300_000
-/** In production. An alert waits for ten minutes at most before it fires. */
+/** At the speed of production. An alert waits for ten minutes at most before it fires. */
 const SETTLE_MINUTES = 11
 
 export async function startDrill(
@@ -81,7 +81,7 @@ export async function startDrill(
       if (performance.now() > end) throw new Error(`these alerts do not end without their fault: ${(await waiting()).join(', ')}`)
   }
 
-  /** A condition that a fault or its repair made true is pending two evaluations later at the latest. */
+  /** If a fault or its repair makes a condition true, its alert is pending after two evaluations at the latest. */
   async function settle(saw: (names: Set<string>) => void): Promise<void> {
     await sleep(2 * everyMs)
     const end = performance.now() + (SETTLE_MINUTES * 60_000) / speed

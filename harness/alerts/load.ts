@@ -13,7 +13,7 @@ const PLAYED = 'mutation Played($input: RecordPlayedInput!) { recordPlayed(input
 const UNSEEN = 'query Unseen($ids: [ID!]!) { unseen(business: "video", candidates: $ids) { ids } }'
 const PUBLISH = 'mutation Publish($input: PublishPostInput!) { publishPost(input: $input) { post { id } } }'
 const FOLLOW = 'mutation Follow($ids: [ID!]!) { follow(input: {ids: $ids}) { results { outcome } } }'
-/** Of the partner and of a subgraph of ours. */
+/** Has a field of the partner's subgraph and one of Tidemark's. */
 const VIDEO = 'query Video($id: ID!) { video(id: $id) { title viewerMark } }'
 const HOME = '{ homeFeed(first: 10) { edges { node { id text } } } }'
 
@@ -26,7 +26,7 @@ const OPEN_MAX = 200
 
 export type Load = { answered(): number; failed(): Readonly<Record<string, number>>; stop(): Promise<void> }
 
-/** `urls`: of gateways, which take turns. `hasPartner`: their graph has the subgraph of the partner. */
+/** `urls`: addresses of gateways, used in turn. `hasPartner`: their graph includes the partner's subgraph. */
 export function startLoad(urls: readonly string[], { hasPartner = false } = {}): Load {
   const failed: Record<string, number> = {}
   const open = new Set<Promise<void>>()

@@ -1,6 +1,6 @@
 /**
- * The example of a partner's subgraph as a process of its own, and the supergraph.yaml that lists it. Its address stays the same after a kill.
- * The schema is a copy, which a fault may damage.
+ * The example of a partner's subgraph in its own process, and the supergraph.yaml that lists it. Its address stays the same after a kill.
+ * Its schema file is a copy, so a fault may damage it.
  */
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
@@ -16,13 +16,13 @@ export type Partner = {
   supergraph: string
   start(): Promise<void>
   kill(): Promise<void>
-  /** A deployment of the partner went wrong: the schema file is cut off. */
+  /** Truncates the schema file, like a failed deployment of the partner. */
   damageSchema(): void
   restoreSchema(): void
   remove(): Promise<void>
 }
 
-/** It runs when this resolves. */
+/** Resolves when the subgraph runs. */
 export async function startPartner(): Promise<Partner> {
   const folder = mkdtempSync(join(tmpdir(), 'tidemark-partner-'))
   const [port] = (await freePorts(1)) as [number]
@@ -41,7 +41,7 @@ export async function startPartner(): Promise<Partner> {
     })
     child = started
     const ended = once(started, 'exit').then(() => {
-      throw new Error(`the subgraph of the partner does not start on port ${port}`)
+      throw new Error(`the partner's subgraph does not start on port ${port}`)
     })
     await Promise.race([once(started.stdout, 'data'), ended])
   }

@@ -4,11 +4,11 @@ import type { Role } from '../deployment/role.ts'
 import { WITH_BUSY_PROCESS } from './companions.ts'
 import type { DrillFault } from './drill.ts'
 
-/** A process gets an eighth of its time. Its metrics still arrive between two stops, and several stops are between two scrapes. */
+/** A process runs for an eighth of the time. It still answers scrapes between two stops, and is stopped several times between two scrapes. */
 const BUSY_MS = { stopped: 700, running: 100 }
 const HOURS_BEHIND = 4
 
-/** The system gives the process too little of a core, as on a machine with too many of them. */
+/** The process gets too little of a core, as on a machine with too many processes. */
 export function busyProcess(role: Role | undefined): DrillFault {
   let ended: Promise<void> | undefined
   let isRepaired = false
@@ -55,7 +55,7 @@ export function restarts(role: Role | undefined): DrillFault {
   }
 }
 
-/** The job folds the hours that are over by its own clock. A drill has no three hours for a job that is only slow. */
+/** The job folds an hour when it is over by the job's clock. A drill is too short to wait three hours for a slow job. */
 export function lateClock(role: Role | undefined): DrillFault {
   const behind = `const now = Date.now.bind(Date); Date.now = () => now() - ${HOURS_BEHIND * 3_600_000}`
   const restart = async (more: readonly string[] = []): Promise<void> => {

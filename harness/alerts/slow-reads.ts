@@ -1,4 +1,4 @@
-/** The record store is too slow for its readers: Redis is down, so all reads come to MariaDB, which answers late. */
+/** The record store is too slow for its readers: Redis is down, so all reads go to MariaDB, which answers late. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { ask } from '../deployment/service.ts'
 import { WITH_SLOW_MARIADB, WITHOUT_BOTH } from './companions.ts'
@@ -8,7 +8,7 @@ import type { Site } from './site.ts'
 const HISTORY = '{ viewerHistory(first: 10) { edges { node { id } } } }'
 /** Per chunk of bytes. A connection still opens within its time limit. */
 const LATE_MS = 1_000
-/** They read one page after the other, at one gateway. */
+/** Viewers who read one page after another, at one gateway. */
 const READERS = 20
 
 export function slowReads({ deployment }: Site): DrillFault {
@@ -19,7 +19,7 @@ export function slowReads({ deployment }: Site): DrillFault {
   async function read(viewer: string): Promise<void> {
     while (!isRepaired) {
       await ask(deployment.gateways[0]?.url ?? '', viewer, HISTORY).catch(() => undefined)
-      // An answer without the store comes at once.
+      // An answer that needs no store comes at once.
       await sleep(50)
     }
   }

@@ -11,7 +11,7 @@ import { STAGED_MAX, type Site } from './site.ts'
 const PLAYED = 'mutation Played($input: RecordPlayedInput!) { recordPlayed(input: $input) { recordedCount } }'
 const UNSEEN = '{ unseen(business: "video", candidates: ["1"]) { ids } }'
 const MARK = 'mutation Mark($input: SetMarkInput!) { setMark(input: $input) { outcome } }'
-/** A viewer and a subject that the load does not have. */
+/** A viewer and a subject that the load does not use. */
 const OTHER_VIEWER = '901'
 const OTHER_SUBJECT = '990'
 const STORED_MAX_MS = 60_000
@@ -94,7 +94,7 @@ async function writeVersion({ deployment }: Site, document: unknown): Promise<vo
 
 async function call({ deployment }: Site, query: string, variables: Record<string, unknown> = {}): Promise<void> {
   const { errors } = await ask(deployment.gateways[0]?.url ?? '', OTHER_VIEWER, query, variables)
-  if (errors !== undefined) throw new Error(`the fault was not prepared: ${JSON.stringify(errors)}`)
+  if (errors !== undefined) throw new Error(`the fault could not be prepared: ${JSON.stringify(errors)}`)
 }
 
 async function change({ deployment }: Site, statement: string): Promise<void> {

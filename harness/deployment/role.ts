@@ -35,7 +35,7 @@ export type Role = {
   kills(): number
   /** Sentences about each unexpected end. */
   deaths(): readonly string[]
-  /** Resolves when it is ready; rejects with its last words if it ends before. `more`: further options of Node for this start. */
+  /** Resolves when it is ready. If it ends before, rejects with its last output. `more`: further options of Node for this start. */
   start(more?: readonly string[]): Promise<void>
   /** kill -9; resolves when it is gone. */
   kill(): Promise<void>

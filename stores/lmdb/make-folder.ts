@@ -1,6 +1,6 @@
 /**
- * Makes a folder and its parents, one by one: the data folder, and the folders that commands write. Node's `recursive` option loops forever
- * if the system reports a path as missing although its parent exists, as below /proc.
+ * Creates a folder and its parents one by one, for the data folder and for folders that commands write. Node's `recursive` option loops
+ * forever if the system reports a path as missing although its parent exists, as below /proc.
  */
 import { existsSync, mkdirSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'

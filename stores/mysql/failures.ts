@@ -87,7 +87,7 @@ export function wrapFailure(error: unknown, server: string, account: string): Ti
     return unavailable(`${server} kept refusing a lock (${said}): the statement is retried; look for long transactions`)
   if (codeOf(cause) === 'PROTOCOL_SEQUENCE_TIMEOUT')
     return unavailable(`${server} did not finish a statement in time: it is overloaded or stuck`)
-  // Node's errors have codes too, also that of a row whose bytes cannot be decoded.
+  // Node's errors have codes too, for example the error of a row that cannot be decoded.
   const isFault = error instanceof RangeError || error instanceof TypeError
   const isOfSystem = number === undefined && cause.code !== undefined && !isFault
   if ((number ?? 0) < 0 || cause.fatal === true || INTERRUPTED.has(number ?? 0) || isOfSystem) {

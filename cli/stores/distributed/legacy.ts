@@ -1,4 +1,4 @@
-/** Configuration → the Redis that viewers are migrated from. The embedded stores may have one too. */
+/** Configuration → the Redis from which viewers are migrated. A deployment on the embedded stores may have one too. */
 import type { Clock } from '../../../core/clock.ts'
 import type { Config } from '../../../config/config.ts'
 import type { LegacyPlays } from '../../../subgraphs/feed-existence/stores/legacy-plays.ts'

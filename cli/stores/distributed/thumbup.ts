@@ -31,7 +31,7 @@ export async function openDistributedMarks(
 ): Promise<OpenMarks> {
   const { regions } = config.stores
   return openTogether(async (keep) => {
-    /** A mistake about a tenant's servers stops no start: for the other businesses, these servers are just down. */
+    /** A mistake in the settings of a tenant's servers does not stop the start. These servers count as down, and other tenants are unaffected. */
     async function openOf(servers: Distributed, topicPrefix: string, events: MarkEvents, tenant?: BusinessConfig): Promise<MarkStores> {
       const mayBeUnfit = tenant !== undefined
       const redis = { ...servers.redis, regions, mayBeUnfit, setting: redisSettingOf(tenant?.thumbup.stores?.redis && tenant.name) }
@@ -72,7 +72,7 @@ export async function openDistributedMarks(
 
 type CacheServers = Distributed['redis'] & { regions: number; mayBeUnfit: boolean; setting: string }
 
-/** The second Redis is another server with its own address, account, TLS and prefix. It receives no credentials of the first. */
+/** The second Redis is another server, with its own address, account, TLS and prefix. The credentials of the first are never sent to it. */
 export function openCountCache(clock: Clock, { second, ...first }: CacheServers): CountCache {
   const cache = openRedisCountCache({ ...first, retryMaxMs: COUNTS_RETRY_MAX_MS })
   if (second === undefined) return cache
