@@ -37,7 +37,7 @@ COPY examples/player-sdk ./examples/player-sdk
 # The compiled code of every role. Node looks it up by the user of the process, and runs what it finds there: the user `node` writes it,
 # and from then on nobody may change it. /data has the journals, and the embedded stores of `tidemark start`.
 RUN mkdir -m 700 /app/compile-cache /data && chown node:node /app/compile-cache /data \
-    && setpriv --reuid=node --regid=node --clear-groups node --input-type=module --eval "for (const file of ['program', 'start', 'job', 'subgraph', 'migrate-stores', 'doctor', 'stores/distributed/history', 'stores/distributed/counting', 'stores/change-feeds', '../stores/redis/live-value', '../gateway/transports/remote-transport']) await import('/app/cli/' + file + '.ts')" \
+    && setpriv --reuid=node --regid=node --clear-groups node --input-type=module --eval "for (const file of ['program', 'start', 'job', 'subgraph', 'migrate-stores', 'doctor', 'stores/distributed/history', 'stores/distributed/counting', 'stores/change-feeds', '../stores/redis/live-value', '../gateway/transports/remote-transport', '../gateway/supergraph/compose']) await import('/app/cli/' + file + '.ts')" \
     && chown -R root:root /app/compile-cache && chmod -R a=rX,u+w /app/compile-cache
 VOLUME /data
 USER node

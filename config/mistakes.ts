@@ -31,9 +31,9 @@ const SHOWN_MAX = 60
 const BUSINESS_NAME = /^[a-z][a-z0-9-]{0,31}$/
 
 /** Earlier settings, and where they moved. `docs/operating/upgrade.md` has the values. */
-const MOVED: Readonly<Record<string, string>> = {
-  'existence.rewards': 'it moved to rewards.firstPlay and rewards.firstIssue, see docs/operating/upgrade.md for their values',
-}
+const MOVED: ReadonlyMap<string, string> = new Map([
+  ['existence.rewards', 'it moved to rewards.firstPlay and rewards.firstIssue, see docs/operating/upgrade.md for their values'],
+])
 
 /** `merged` are the validated values. A later source of `sources` wins. */
 export function mistakesOf(issues: readonly ZodIssue[], merged: unknown, sources: readonly ConfigSource[]): string[] {
@@ -42,7 +42,7 @@ export function mistakesOf(issues: readonly ZodIssue[], merged: unknown, sources
     if (issue.code === 'unrecognized_keys') {
       return issue.keys.map((key) => {
         const path = [...issue.path, key]
-        const advice = MOVED[path.join('.')] ?? 'remove it, or see docs/reference/configuration.md for the names'
+        const advice = MOVED.get(path.join('.')) ?? 'remove it, or see docs/reference/configuration.md for the names'
         return `${nameOf(path, merged, own)} is not a setting: ${advice}${origin(path, sources)}`
       })
     }

@@ -26,8 +26,10 @@ export function boundGarbage(percent: number): void {
 }
 
 const REST_MS = 5_000
-/** A process that uses a smaller share of a core is idle. */
-const REST_PART = 0.1
+/** A process that uses a smaller share of a core is idle. Timers alone use 0.4%. */
+const REST_PART = 0.02
+/** A collection also discards code that later requests compile again. */
+const PAUSE_MS = 600_000
 /** After a smaller growth of the heap, a collection is not worth its CPU time. */
 const GROWTH = 1.25
 
@@ -35,24 +37,25 @@ type Collect = (options: { type: 'major'; execution: 'sync'; flavor: 'last-resor
 
 /**
  * Collects all garbage when the process becomes idle, after its start and after a load. A start leaves code that ran once, parsed texts and
- * a young generation of full size. V8 keeps them until the heap grows. The collection takes about 100 ms, so it waits until a load ends.
+ * a young generation of full size. V8 keeps them until the heap grows. The collection takes about 100 ms, so it waits until a load ends, and it is at
+ * least ten minutes after the one before.
  */
 export function collectAtRest(clock: Clock, collect: () => void = collectAll): void {
   let bytes = 0
-  let before = process.cpuUsage()
 
-  function look(): void {
-    const { user, system } = process.cpuUsage(before)
-    const isAtRest = (user + system) / 1_000 < REST_MS * REST_PART
-    if (isAtRest && getHeapStatistics().total_physical_size > bytes * GROWTH) {
+  function watch(): void {
+    const before = process.cpuUsage()
+    clock.after(REST_MS, () => {
+      const { user, system } = process.cpuUsage(before)
+      const isAtRest = (user + system) / 1_000 < REST_MS * REST_PART
+      if (!isAtRest || getHeapStatistics().total_physical_size <= bytes * GROWTH) return watch()
       collect()
       bytes = getHeapStatistics().total_physical_size
-    }
-    before = process.cpuUsage()
-    clock.after(REST_MS, look)
+      clock.after(PAUSE_MS, watch)
+    })
   }
 
-  clock.after(REST_MS, look)
+  watch()
 }
 
 function collectAll(): void {

@@ -1,5 +1,5 @@
 /**
- * After a change, reloads the graph until the new graph serves. It needs no polls. The first reload may fail: a remote subgraph of Tidemark
+ * After a change, reloads the graph, and again as long as reloads fail. It needs no polls. The first reload may fail: a remote subgraph of Tidemark
  * may adopt a live version a moment later, and the graph composes only then. Pauses between retries grow. A newer change resets the pause.
  */
 import type { Clock } from '../../core/clock.ts'
@@ -7,7 +7,7 @@ import { makeWorker } from '../../core/worker.ts'
 import type { ReloadResult } from './reload.ts'
 
 const PAUSE_MIN_MS = 250
-const PAUSE_MAX_MS = 8_000
+const PAUSE_MAX_MS = 60_000
 
 export type ReloadRetry = {
   /** Reloads now, because something has changed. */

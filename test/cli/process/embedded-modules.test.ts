@@ -19,6 +19,7 @@ const RECORDER = `
 const NOT_AT_REST = new Set([
   '@apollo/server',
   '@graphql-yoga/render-graphiql',
+  '@theguild/federation-composition',
   '@vlasky/zongji',
   'amaro',
   'hyparquet',

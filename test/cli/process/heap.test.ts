@@ -71,17 +71,24 @@ test('a process that comes to rest gives garbage back', () => {
   expect(type).toBe('undefined')
 })
 
-test('a process collects at rest, not under load, and not again before its heap has grown', () => {
+test('a process collects at rest, not under load, and again after its heap has grown', () => {
   const clock = makeSteppedClock()
   let collected = 0
   collectAtRest(clock, () => collected++)
   const begun = process.cpuUsage()
-  while (process.cpuUsage(begun).user < 600_000);
+  while (process.cpuUsage(begun).user < 300_000);
   clock.advance(5_000)
   expect(collected).toBe(0)
   clock.advance(5_000)
+  expect(collected).toBe(1)
+  clock.advance(600_000)
   clock.advance(5_000)
   expect(collected).toBe(1)
+  const kept = Array.from({ length: 3_000_000 }, (_, index) => ({ index }))
+  clock.advance(5_000)
+  clock.advance(5_000)
+  expect(collected).toBe(2)
+  expect(kept).toHaveLength(3_000_000)
 })
 
 test('npm start, npm run tidemark and the image bound the young generation alike, and NODE_OPTIONS overrides them', () => {
