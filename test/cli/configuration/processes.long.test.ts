@@ -45,10 +45,12 @@ async function set(shape: Shape, document: unknown): Promise<number> {
   return version
 }
 
+/** The metrics of workers are those of all of them, so none is missed. */
 function untilAllRun(shape: Shape, version: number): Promise<void> {
   return until(`version ${version} in all processes`, async () => {
-    const [running, ...others] = (await runningVersions(shape)) as { version: number }[]
-    return others.length === 0 && running?.version === version
+    const texts = await Promise.all(shape.origins.map(async (origin) => (await fetch(`${origin}/metrics`)).text()))
+    const found = texts.map((text) => Array.from(text.matchAll(/^tidemark_config_version\{.*\} (\d+)$/gm), (match) => Number(match[1])))
+    return found.every((versions) => isDeepStrictEqual(versions, [version]))
   })
 }
 
