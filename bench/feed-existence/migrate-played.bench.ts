@@ -26,6 +26,7 @@ import { announceShape } from '../../subgraphs/feed-existence/fold/layouts.ts'
 import { liveness } from '../../subgraphs/feed-existence/migration/legacy.ts'
 import { startLegacy } from '../../harness/samples/legacy-redis.ts'
 import type { BenchOptions, Measure } from '../support/report.ts'
+import { quantileOf } from '../support/quantile.ts'
 
 const CANDIDATES = 500
 const KNOWN = 50
@@ -194,5 +195,8 @@ function measuresOf({ quiet, moving }: Moves): Measure[] {
 }
 
 function quantile(latencies: readonly number[], share: number): number {
-  return latencies.toSorted((a, b) => a - b)[Math.floor(latencies.length * share)] ?? 0
+  return quantileOf(
+    latencies.toSorted((a, b) => a - b),
+    share,
+  )
 }

@@ -4,6 +4,7 @@
  */
 import { addToFilter, rateOfEach } from '../../subgraphs/feed-existence/filter/filter.ts'
 import { hashSeen, type SeenHashes } from '../../subgraphs/feed-existence/filter/hash.ts'
+import { quantileOf } from '../support/quantile.ts'
 
 export const BUSINESS = 1
 export const MONTHS = 4
@@ -65,6 +66,5 @@ export type Timings = { p50Ms: number; p99Ms: number; calls: number }
 
 export function timingsOf(samples: readonly number[]): Timings {
   const sorted = samples.toSorted((a, b) => a - b)
-  const at = (share: number): number => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0
-  return { p50Ms: at(0.5), p99Ms: at(0.99), calls: sorted.length }
+  return { p50Ms: quantileOf(sorted, 0.5), p99Ms: quantileOf(sorted, 0.99), calls: sorted.length }
 }

@@ -20,6 +20,7 @@ import { storeFilters, storeHistory, storeLikes, type Facts } from '../../harnes
 import { slowDown } from './slow-database.ts'
 import type { BenchOptions, Measure } from '../support/report.ts'
 import { BUSINESS, BUSINESS_NUMBER, readDataset } from './dataset.ts'
+import { quantileOf } from '../support/quantile.ts'
 
 const CALLERS = 8
 const SLOW_CALLERS = 32
@@ -238,7 +239,7 @@ function measuresOf(title: string, { calls, nulls, degraded, wrong, ms, seconds 
 
 function quantile(values: readonly number[], at: number): number {
   const sorted = values.toSorted((a, b) => a - b)
-  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * at))] ?? 0
+  return quantileOf(sorted, at)
 }
 
 function parseMetrics(text: string): Map<string, number> {

@@ -12,6 +12,7 @@ import { startDeployment, waitUntilConverged, type Deployment } from '../../harn
 import type { Role } from '../../harness/deployment/role.ts'
 import { call, type Call } from '../../harness/chaos/calls.ts'
 import type { BenchOptions, Measure } from '../support/report.ts'
+import { quantileOf } from '../support/quantile.ts'
 
 const TENANT = { number: 2, name: 'article', entity: 'Article' }
 const THUMBUP = { flushAgeMaxMs: 200, windowMs: 500, sweepAfterMs: 2_000, sweepEveryMs: 500, publishEveryMs: 500 }
@@ -221,5 +222,5 @@ function degradedOf(calls: readonly Call[]): number {
 
 function quantile(calls: readonly Call[], at: number): number {
   const sorted = calls.map(({ ms }) => ms).sort((a, b) => a - b)
-  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * at))] ?? 0
+  return quantileOf(sorted, at)
 }
