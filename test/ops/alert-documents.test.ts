@@ -3,8 +3,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { parse } from 'yaml'
-import { faultsOf } from '../../harness/alerts/faults.ts'
-import type { Site } from '../../harness/alerts/site.ts'
+import { faultsWithoutParts } from './faults-without-parts.ts'
 
 const ROOT = join(import.meta.dirname, '..', '..')
 const read = (...path: string[]): string => readFileSync(join(ROOT, ...path), 'utf8')
@@ -27,10 +26,8 @@ const RECORDED = [...RESULTS.matchAll(/^\| (?<fault>[^|]+): (?<alert>Tidemark\w+
   ({ groups: cells }) => cells as { fault: string; alert: string; seconds: string },
 )
 
-/** No part of a site runs here: the faults are listed, not injected. */
 function drilled(): string[] {
-  const nothing = { gateways: [], markJobs: [], seenJobs: [], feedJobs: [], whole: [], links: [], servers: {} }
-  const { whole: _, ...faults } = faultsOf({ deployment: nothing, cache: { nodes: [] }, manifests: '' } as unknown as Site)
+  const { whole: _, ...faults } = faultsWithoutParts()
   return Object.values(faults).flatMap(({ name, alerts }) => alerts.map((alert) => `${name}: ${alert}`))
 }
 

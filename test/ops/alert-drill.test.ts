@@ -1,13 +1,11 @@
 /** The alerts that a drill accepts during a fault. */
 import { expect, test } from 'vitest'
 import { furtherAlerts } from '../../harness/alerts/drill.ts'
-import { faultsOf } from '../../harness/alerts/faults.ts'
-import type { Site } from '../../harness/alerts/site.ts'
 import { ALERTS } from '../../ops/alerts/all.ts'
+import { faultsWithoutParts } from './faults-without-parts.ts'
 
 /** No part of a site runs here: the faults are listed, not injected. */
-const NOTHING = { gateways: [], markJobs: [], seenJobs: [], feedJobs: [], whole: [], links: [], servers: {} }
-const FAULTS = Object.values(faultsOf({ deployment: NOTHING, cache: { nodes: [] }, manifests: '' } as unknown as Site))
+const FAULTS = Object.values(faultsWithoutParts())
 
 test('an alert besides those of a fault is unexpected, unless it is a companion or was there before the fault', () => {
   const fault = { alerts: ['TidemarkStoreDown'], companions: { TidemarkLogBehind: 'jobs need the store' } }
