@@ -18,6 +18,10 @@ export function kafkaConnection({ brokers, tls, sasl }: Distributed['kafka']) {
 
 /** A window takes all waiting messages at once; see writeback/window.ts. */
 export const WINDOW_KEYS_MAX = 200_000
+/** Partitions wait together for the end of a window. */
+export const PARTITIONS_AT_ONCE = 10_000
+/** A request waits this long for a failing hot store. */
+export const HOT_RETRY_MAX_MS = 2_000
 
 type Closable = { close(): Promise<void> }
 

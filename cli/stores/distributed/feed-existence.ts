@@ -6,11 +6,8 @@ import { openKafkaPlayLog } from '../../../subgraphs/feed-existence/stores/kafka
 import { openMysqlSeenRecords } from '../../../subgraphs/feed-existence/stores/mysql/record-store.ts'
 import { openRedisSeenStore } from '../../../subgraphs/feed-existence/stores/redis/hot-store.ts'
 import { closeSeen, type OpenSeen } from '../feed-existence.ts'
-import { kafkaConnection, type Distributed, type StoreLogger } from '../servers.ts'
+import { HOT_RETRY_MAX_MS, kafkaConnection, type Distributed, type StoreLogger } from '../servers.ts'
 import { openLegacy } from './legacy.ts'
-
-/** A request waits this long for a failing hot store. Then the plays go to the log. */
-const HOT_RETRY_MAX_MS = 2_000
 
 export async function openDistributedSeen(
   config: Config,
@@ -19,6 +16,7 @@ export async function openDistributedSeen(
   { redis, kafka, mysql }: Distributed,
 ): Promise<OpenSeen> {
   const { regions } = config.stores
+  // While it fails for HOT_RETRY_MAX_MS, a request waits. Then the plays go to the log.
   const hot = openRedisSeenStore({ ...redis, ...ringOf(config), regions, retryMaxMs: HOT_RETRY_MAX_MS })
   try {
     const records = await openMysqlSeenRecords({ ...mysql, regions }, clock)

@@ -9,12 +9,15 @@ import { openRedisFeedStore } from '../../../subgraphs/feed/stores/redis/hot-sto
 import { openRedisLongsets } from '../../../subgraphs/feed/stores/redis/longsets.ts'
 import { openKafkaLog } from '../../../writeback/stores/kafka/log.ts'
 import type { FeedRecordStores, OpenFeedStores } from '../feed.ts'
-import { kafkaConnection, openTogether, WINDOW_KEYS_MAX, type Distributed, type StoreLogger } from '../servers.ts'
-
-/** A request waits this long for a failing hot store. Then a publication is refused, and a page is read without it. */
-const HOT_RETRY_MAX_MS = 2_000
-/** Partitions wait together for the end of a window. */
-const PARTITIONS_AT_ONCE = 10_000
+import {
+  HOT_RETRY_MAX_MS,
+  kafkaConnection,
+  openTogether,
+  PARTITIONS_AT_ONCE,
+  WINDOW_KEYS_MAX,
+  type Distributed,
+  type StoreLogger,
+} from '../servers.ts'
 
 export async function openDistributedFeed(
   config: Config,
@@ -24,6 +27,7 @@ export async function openDistributedFeed(
 ): Promise<OpenFeedStores> {
   const { regions } = config.stores
   return openTogether(async (keep) => {
+    // While it fails for HOT_RETRY_MAX_MS, a request waits. Then a publication is refused, and a page is read without it.
     const servers = { ...redis, regions, retryMaxMs: HOT_RETRY_MAX_MS }
     const hot = await keep(openRedisFeedStore(servers))
     const longsets = await keep(openRedisLongsets(servers))

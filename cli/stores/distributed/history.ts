@@ -8,14 +8,12 @@ import { openMysqlRecordStore } from '../../../subgraphs/history/stores/mysql/re
 import { openRedisHotStore } from '../../../subgraphs/history/stores/redis/hot-store.ts'
 import { openKafkaLog } from '../../../writeback/stores/kafka/log.ts'
 import type { OpenStores } from '../history.ts'
-import { kafkaConnection, openTogether, type Distributed, type StoreLogger } from '../servers.ts'
+import { HOT_RETRY_MAX_MS, kafkaConnection, openTogether, type Distributed, type StoreLogger } from '../servers.ts'
 import { openDistributedSeen } from './feed-existence.ts'
 import { openDistributedFeed } from './feed.ts'
 import { openDistributedMarks } from './thumbup.ts'
 
 const DAY_MS = 86_400_000
-/** A request waits this long for a failing hot store. Then the write is journaled. A job tries again anyway. */
-const HOT_RETRY_MAX_MS = 2_000
 
 export async function openDistributed(
   config: Config,
@@ -27,6 +25,7 @@ export async function openDistributed(
   const { retentionDays } = config.history
   const expireMs = retentionDays === 'forever' ? 0 : (retentionDays + 1) * DAY_MS
   return openTogether(async (keep) => {
+    // While it fails for HOT_RETRY_MAX_MS, a request waits. Then the write is journaled. A job tries again anyway.
     const hot = await keep(openRedisHotStore({ ...redis, regions, expireMs, retryMaxMs: HOT_RETRY_MAX_MS }))
     await checkRedisAtStart(hot)
     const records = await keep(openMysqlRecordStore({ ...mysql, regions }, clock))

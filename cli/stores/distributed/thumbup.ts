@@ -12,13 +12,18 @@ import { openRedisCountCache } from '../../../subgraphs/thumbup/stores/redis/cou
 import { openRedisMarkStore } from '../../../subgraphs/thumbup/stores/redis/hot-store.ts'
 import { withSecondCache } from '../../../subgraphs/thumbup/stores/second-cache.ts'
 import { openKafkaLog } from '../../../writeback/stores/kafka/log.ts'
-import { kafkaConnection, loggerOf, openTogether, WINDOW_KEYS_MAX, type Distributed, type StoreLogger } from '../servers.ts'
+import {
+  HOT_RETRY_MAX_MS,
+  kafkaConnection,
+  loggerOf,
+  openTogether,
+  PARTITIONS_AT_ONCE,
+  WINDOW_KEYS_MAX,
+  type Distributed,
+  type StoreLogger,
+} from '../servers.ts'
 import { redisSettingOf, tenantsOf, type OpenMarks } from '../thumbup.ts'
 
-/** Partitions wait together for the end of a window. */
-const PARTITIONS_AT_ONCE = 10_000
-/** A request waits this long for a failing hot store. Then the mark is journaled. */
-const HOT_RETRY_MAX_MS = 2_000
 const DAY_MS = 86_400_000
 /** Counts are also in the record store, so a request does not wait long for a cache. */
 const COUNTS_RETRY_MAX_MS = 500
@@ -36,6 +41,7 @@ export async function openDistributedMarks(
       const mayBeUnfit = tenant !== undefined
       const redis = { ...servers.redis, regions, mayBeUnfit, setting: redisSettingOf(tenant?.thumbup.stores?.redis && tenant.name) }
       return {
+        // While it fails for HOT_RETRY_MAX_MS, a request waits. Then the mark is journaled.
         hot: await keep(openRedisMarkStore({ ...redis, expireMs: idleMsOf(config), retryMaxMs: HOT_RETRY_MAX_MS })),
         cache: await keep(openCountCache(clock, redis)),
         log: await keep(
