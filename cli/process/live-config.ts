@@ -20,8 +20,11 @@ import { tlsMistakesOf } from './tls-settings.ts'
 export type LiveConfig = {
   /** Each section is that of the version in effect. An object that was read from it does not change. */
   readonly config: Config
-  /** Calls the listener with the picked settings when a version changes them. Returns a function that ends it. */
-  onChange<T>(pick: (config: Config) => T, listener: (now: T, version: number) => void): () => void
+  /**
+   * Calls the listener with the picked settings when a version changes them. Returns a function that ends it. `used`: those that a part was
+   * made with. If a version has changed them since, the listener is called at once. Default: those in effect.
+   */
+  onChange<T>(pick: (config: Config) => T, listener: (now: T, version: number) => void, used?: T): () => void
   status(): LiveStatus
   stop(): Promise<void>
 }
@@ -61,16 +64,19 @@ function liveConfigOf(live: LiveValue<LiveVersion>): LiveConfig {
   const read = (): Config => live.current().value.config
   return {
     config: liveView(read),
-    onChange(pick, listener) {
-      let last: { settings: unknown } | undefined = { settings: pick(read()) }
-      return live.follow(({ value, version }) => {
+    onChange(pick, listener, used = pick(read())) {
+      let last: { settings: unknown } | undefined = { settings: used }
+      const takeOver = ({ value, version }: Versioned<LiveVersion>): void => {
         const next = pick(value.config)
         if (last !== undefined && isDeepStrictEqual(last.settings, next)) return
         // A listener that throws may have taken over a part, so it is called again with any settings.
         last = undefined
         listener(next, version)
         last = { settings: next }
-      })
+      }
+      const unfollow = live.follow(takeOver)
+      takeOver(live.current())
+      return unfollow
     },
     status() {
       const { value, version } = live.current()

@@ -1,6 +1,5 @@
 /** Serves the gateway of this process. Tidemark's subgraphs are in the process, partners' at their addresses; see gateway/supergraph/. */
 import cluster from 'node:cluster'
-import { isDeepStrictEqual } from 'node:util'
 import type { GraphQLSchema } from 'graphql'
 import type { Logger } from 'pino'
 import { systemClock } from '../../core/clock.ts'
@@ -73,7 +72,7 @@ export async function serve({ subgraphs, ...parts }: Opened, { metricsOfAll, con
   const { registry, log } = parts
   const front = await openFront(parts)
   const { memory } = front
-  const openedWith = graphOf(config.businesses)
+  const graph = graphOf(config.businesses)
   const supergraph = await openSupergraph(
     subgraphs,
     {
@@ -112,9 +111,8 @@ export async function serve({ subgraphs, ...parts }: Opened, { metricsOfAll, con
   const unfollow = parts.live.onChange(
     ({ businesses }) => graphOf(businesses),
     () => reloading.begin(),
+    graph,
   )
-  // A version may have arrived while the graph was made.
-  if (!isDeepStrictEqual(graphOf(config.businesses), openedWith)) reloading.begin()
   const gateway = makeServer(
     supergraph.engine,
     { ...front.settings, subgraphSdls, pages: server.pages ?? (server.mode === 'development' ? ALL_PAGES : []) },

@@ -1,5 +1,4 @@
 /** Serves one subgraph behind the front of the gateway. Apollo Server runs its operations. */
-import { isDeepStrictEqual } from 'node:util'
 import type { GraphQLSchema } from 'graphql'
 import type { Logger } from 'pino'
 import type { Degraded } from '../../core/outage/degraded.ts'
@@ -33,7 +32,7 @@ export async function serveAlone(served: ServedSubgraph, parts: FrontParts): Pro
   const { live, log } = parts
   const { config } = live
   const { server } = config
-  const openedWith = graphOf(config.businesses)
+  const graph = graphOf(config.businesses)
   let { sdl, apollo, ...first } = await open(served, server)
   const front = await openFront(parts, served.name)
   const replaced = makeReplacedServers(systemClock, log)
@@ -69,9 +68,8 @@ export async function serveAlone(served: ServedSubgraph, parts: FrontParts): Pro
   const unfollow = live.onChange(
     ({ businesses }) => graphOf(businesses),
     () => void replacing.wake(),
+    graph,
   )
-  // A version may have arrived while the schema was made.
-  if (!isDeepStrictEqual(graphOf(config.businesses), openedWith)) void replacing.wake()
 
   async function replace(): Promise<void> {
     const next = await open(served, server)

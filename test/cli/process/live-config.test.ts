@@ -37,3 +37,27 @@ test('a part that fails to take over new limits gets them again, and until then 
     rmSync(folder, { recursive: true, force: true })
   }
 })
+
+test('a part that was made with settings before the version in effect is called at once, and another one is not', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'tidemark-live-config-'))
+  const path = join(folder, 'live.json')
+  writeFileSync(path, JSON.stringify({ limits: { viewer: { points: 2, perSeconds: 1 } } }))
+  const sources = [{ name: 'test', values: { live: { from: path } } }]
+  const live = await followConfig({ config: makeConfig(sources), sources }, systemClock, () => undefined)
+  const called: string[] = []
+  const follow = (name: string, used?: unknown) =>
+    live.onChange<unknown>(
+      ({ limits }) => limits.viewer,
+      () => called.push(name),
+      used,
+    )
+  try {
+    follow('before', { points: 1, perSeconds: 1 })
+    follow('equal', { points: 2, perSeconds: 1 })
+    follow('default')
+    expect(called).toEqual(['before'])
+  } finally {
+    await live.stop()
+    rmSync(folder, { recursive: true, force: true })
+  }
+})
