@@ -30,7 +30,7 @@ export function makeMemoryNode(clock: Clock, options: MemoryNodeOptions): NodeCl
 
   return {
     bytes: () => cache.figures().bytes,
-    getMany: (keys) => Promise.resolve(keys.map((key) => cache.get(key))),
+    getMany: (keys) => Promise.resolve(cache.getMany(keys)),
     set: (key, stamped, endsAt) => Promise.resolve(store(key, stamped, endsAt)),
     cas: (key, stamped, expected, endsAt) => Promise.resolve(cache.get(key)?.state === expected && store(key, stamped, endsAt)),
     setQuietly: (key, stamped, endsAt) => void store(key, stamped, endsAt),

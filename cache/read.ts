@@ -36,8 +36,8 @@ export function makeRead(clock: Clock, random: Random, ttlMs: number, loads: Loa
     minVersion: MinVersion,
     isIntact: IsIntact,
   ): Promise<(Stamped | undefined)[]> => {
-    const values = Array.from<Stamped | undefined>({ length: keys.length })
-    const reading = { keys, floors: keys.map((key) => minVersion(key)), isIntact, tiers: tiersOf(pools), values }
+    const values = keys.map((): Stamped | undefined => undefined)
+    const reading = { keys, floors: keys.map(minVersion), isIntact, tiers: tiersOf(pools), values }
     let places = findUnknown(reading)
     for (const tier of reading.tiers) {
       if (places.length === 0) return values
@@ -58,10 +58,11 @@ export function makeRead(clock: Clock, random: Random, ttlMs: number, loads: Loa
   /** The places of keys that are not known to be absent. */
   function findUnknown({ keys, floors }: Reading): number[] {
     const places: number[] = []
-    keys.forEach((key, place) => {
+    for (let place = 0; place < keys.length; place++) {
+      const key = keys[place] as string
       if (loads.isAbsent(key, floors[place] as number)) classes.of(key).absent++
       else places.push(place)
-    })
+    }
     return places
   }
 
@@ -70,24 +71,28 @@ export function makeRead(clock: Clock, random: Random, ttlMs: number, loads: Loa
     const wanted = places.length === keys.length ? keys : places.map((place) => keys[place] as string)
     const answers = await tier.pool.getMany(wanted)
     const earlier = tiers.slice(0, tiers.indexOf(tier))
-    return places.filter((place, index) => {
-      const answer = answers[index]
-      if (answer === undefined) return true
+    const missing: number[] = []
+    // A page has thousands of keys, so this loop has no closures.
+    for (let index = 0; index < places.length; index++) {
+      const place = places[index] as number
       const key = keys[place] as string
+      const answer = answers[index]
       const figures = classes.of(key)
-      const isStale = answer !== null && answer.version < (floors[place] as number)
-      if (answer === null || isStale || !isIntact(key, answer.value)) {
-        if (isStale) figures.stale++
-        else if (answer !== null) figures.damaged++
-        tier.exceptions.set(place, answer)
-        return true
+      const isStale = answer != null && answer.version < (floors[place] as number)
+      if (answer != null && !isStale && isIntact(key, answer.value)) {
+        values[place] = answer
+        figures[tier.kind]++
+        figures.bytes += answer.value.length
+        for (const each of earlier) fill(each, key, place, answer, answer.endsAt)
+        continue
       }
-      values[place] = answer
-      figures[tier.kind]++
-      figures.bytes += answer.value.length
-      for (const each of earlier) fill(each, key, place, answer, answer.endsAt)
-      return false
-    })
+      missing.push(place)
+      if (answer === undefined) continue
+      if (isStale) figures.stale++
+      else if (answer !== null) figures.damaged++
+      tier.exceptions.set(place, answer)
+    }
+    return missing
   }
 
   async function loadPlaces({ keys, floors, tiers, values }: Reading, pools: Pools, load: Load, places: number[]): Promise<void> {

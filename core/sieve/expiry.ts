@@ -14,11 +14,9 @@ export function makeExpiry(clock: Clock, cellsMax: number) {
     },
 
     /** After the clock is set back, entries would live on. An entry from the future is therefore not fresh. */
-    isFresh(cell: number): boolean {
+    isFresh(cell: number, now = clock.now()): boolean {
       const until = expiresAt[cell] as number
-      if (until === Infinity) return true
-      const now = clock.now()
-      return now < until && now >= (storedAt[cell] as number)
+      return until === Infinity || (now < until && now >= (storedAt[cell] as number))
     },
   }
 }

@@ -22,6 +22,8 @@ export type Cacheable = NonNullable<unknown> | null
 export interface LocalCache<V extends Cacheable> {
   /** Undefined if there is none, or if it has expired. */
   get(key: string): V | undefined
+  /** As `get`, in key order. The clock is read once. */
+  getMany(keys: readonly string[]): (V | undefined)[]
   /** The last known value, expired or not. Changes neither the figures nor the order of eviction. */
   getStale(key: string): V | undefined
   /** As `getStale`, but counts as a visit: for a value that is updated in place. */

@@ -26,6 +26,7 @@ export function makeResizableCache<V extends Cacheable>(
 
   return {
     get: (key) => cache().get(key),
+    getMany: (keys) => cache().getMany(keys),
     getStale: (key) => cache().getStale(key),
     visit: (key) => cache().visit(key),
     set: (key, value, bytes, ttlMs) => cache().set(key, value, bytes, ttlMs),

@@ -45,11 +45,11 @@ export function makeSieveCache<V extends Cacheable>(clock: Clock, { entriesMax, 
     bytes = 0
   }
 
-  function get(key: string): V | undefined {
+  function get(key: string, now?: number): V | undefined {
     const cell = cells.get(key)
     if (cell !== undefined) {
       visited[cell] = 1
-      if (expiry.isFresh(cell)) {
+      if (expiry.isFresh(cell, now)) {
         hits++
         return values[cell]
       }
@@ -98,7 +98,11 @@ export function makeSieveCache<V extends Cacheable>(clock: Clock, { entriesMax, 
   }
 
   return {
-    get,
+    get: (key) => get(key),
+    getMany(keys) {
+      const now = clock.now()
+      return keys.map((key) => get(key, now))
+    },
     set,
     clear,
     getStale(key) {

@@ -39,6 +39,16 @@ describe('a SIEVE cache', () => {
     expect(held(cache, 'abcdefg')).toBe('afg')
   })
 
+  it('returns many values as one by one', () => {
+    const { cache, clock } = setup()
+    cache.set('a', 'a', 1)
+    cache.set('b', 'b', 1, 100)
+    expect(cache.getMany(['b', 'c', 'a', 'b'])).toStrictEqual(['b', undefined, 'a', 'b'])
+    clock.advance(100)
+    expect(cache.getMany(['a', 'b'])).toStrictEqual(['a', undefined])
+    expect(cache.figures()).toMatchObject({ hits: 4, misses: 2 })
+  })
+
   it('evicts for bytes as well as for entries, and never the entry being added', () => {
     const { cache } = setup(10, 100)
     cache.set('a', 'a', 40)

@@ -1,12 +1,12 @@
 /**
- * The k-way merge: the ids of many vectors, newest first, each once. It reads the vectors in place, so a page of 20 of 2,000 authors
+ * The k-way merge: the ids of many sections, newest first, each once. It reads their bytes in place (`section.ts`), so a page of 20 of 2,000 authors
  * looks at 2,000 ids, and then at one more per step.
  *
  * A heap (`source-heap.ts`) holds one entry per source. Building it takes time in proportion to the sources, and a step takes time in
  * proportion to their logarithm.
  *
  *   1. The entry of a source is its newest id that was not returned yet.
- *   2. A source that has no such id, and whose list goes on (`hasMore`), has a bound instead: its floor. All its further ids are below it.
+ *   2. A source that has no such id, and whose list goes on, has a bound instead: its floor. All its further ids are below it.
  *      An id comes before an equal bound.
  *   3. If the top is an id, it is the newest of all. The merge returns it, unless it equals the last one, and takes the next of its source.
  *   4. If the top is a bound, a source may have a newer id than all that are known. The merge asks for the continuation of all sources
@@ -16,16 +16,8 @@ import { unpackId } from '../../../core/keys.ts'
 import type { PostId } from './post-id.ts'
 import { buildSourceHeap } from './source-heap.ts'
 import type { SourceHeap } from './source-heap.ts'
+import { FLOOR_AT, goesOn, idsFrom } from './section.ts'
 import { ID_BYTES, packOne, placeOf } from './vector.ts'
-
-export type MergeSource = {
-  /** A vector. Must not change while it is merged. */
-  ids: Buffer
-  /** True if the list may go on below `floor`. */
-  hasMore: boolean
-  /** `ids` has all ids of the list from this one up to the previous part. One packed id. Absent: from the first of `ids`. */
-  floor?: Buffer | undefined
-}
 
 export type Continuation = { source: number; below: PostId }
 
@@ -38,7 +30,7 @@ export type MergeStep =
 export type Merge = {
   next(): MergeStep
   /** Gives the continuation of a source that `next` asked for. If it has no id and no floor below the asked one, `next` asks again. */
-  replace(source: number, part: MergeSource): void
+  replace(source: number, part: Buffer): void
 }
 
 /** Above every post id. */
@@ -46,8 +38,8 @@ export const BOUND_OF_ALL = packOne('9223372036854775807')
 type Entries = Pick<SourceHeap, 'highs' | 'lows' | 'ends'>
 const END: MergeStep = { kind: 'end' }
 
-/** `before`: only ids below this one. */
-export function makeMerge(sources: readonly MergeSource[], before?: PostId): Merge {
+/** `sources`: the bytes of sections, which must not change meanwhile. `before`: only ids below this one. */
+export function makeMerge(sources: readonly Buffer[], before?: PostId): Merge {
   const parts = [...sources]
   const firstBound = before === undefined ? BOUND_OF_ALL : packOne(before)
   const heap = buildSourceHeap(parts.length, (source, entries) => {
@@ -60,33 +52,36 @@ export function makeMerge(sources: readonly MergeSource[], before?: PostId): Mer
 
   /** Positions the source below its present entry, for the first time or after `replace`. False: it has ended. */
   function enter(source: number, entries: Entries): boolean {
-    const { ids } = parts[source] as MergeSource
-    if (ids.length === 0) return advance(source, 0, entries)
+    const part = parts[source] as Buffer
+    const from = idsFrom(part)
+    if (part.length === from) return advance(source, from, entries)
     const high = entries.highs[source] as number
     const low = entries.lows[source] as number
-    const newest = ids.length - ID_BYTES
-    const newestHigh = ids.readUInt32BE(newest)
-    const isBelow = newestHigh < high || (newestHigh === high && ids.readUInt32BE(newest + 4) < low)
-    return advance(source, isBelow ? ids.length : placeOf(ids, packHalves(high, low)), entries)
+    const newest = part.length - ID_BYTES
+    const newestHigh = part.readUInt32BE(newest)
+    const isBelow = newestHigh < high || (newestHigh === high && part.readUInt32BE(newest + 4) < low)
+    return advance(source, isBelow ? part.length : from + placeOf(part.subarray(from), packHalves(high, low)), entries)
   }
 
-  /** Moves the source to the id that ends at this offset, or to its bound at offset 0. False: it has ended. */
-  function advance(source: number, end: number, { highs, lows, ends }: Entries): boolean {
-    const { ids, hasMore, floor } = parts[source] as MergeSource
-    ends[source] = end
-    if (end === 0) {
-      if (hasMore && floor !== undefined) lower(source, floor, { highs, lows })
-      return hasMore
+  /** Moves the source to the id that ends at this offset of its section, or behind the last one to its bound. False: it has ended. */
+  function advance(source: number, end: number, entries: Entries): boolean {
+    const part = parts[source] as Buffer
+    if (end === idsFrom(part)) {
+      entries.ends[source] = 0
+      if (!goesOn(part)) return false
+      lower(source, part, entries)
+      return true
     }
-    highs[source] = ids.readUInt32BE(end - ID_BYTES)
-    lows[source] = ids.readUInt32BE(end - ID_BYTES + 4)
+    entries.ends[source] = end
+    entries.highs[source] = part.readUInt32BE(end - ID_BYTES)
+    entries.lows[source] = part.readUInt32BE(end - ID_BYTES + 4)
     return true
   }
 
   /** A bound never rises: a cursor or an earlier part may be below the floor. */
-  function lower(source: number, floor: Buffer, { highs, lows }: Pick<Entries, 'highs' | 'lows'>): void {
-    const high = floor.readUInt32BE(0)
-    const low = floor.readUInt32BE(4)
+  function lower(source: number, part: Buffer, { highs, lows }: Entries): void {
+    const high = part.readUInt32BE(FLOOR_AT)
+    const low = part.readUInt32BE(FLOOR_AT + 4)
     if (high > (highs[source] as number) || (high === highs[source] && low > (lows[source] as number))) return
     highs[source] = high
     lows[source] = low

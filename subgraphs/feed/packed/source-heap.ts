@@ -8,7 +8,7 @@ export type SourceHeap = {
   /** The two halves of each source's entry. The owner may change those of the top, or of a source outside the heap. */
   readonly highs: Uint32Array
   readonly lows: Uint32Array
-  /** The offset after the entry's id in its vector. 0: the entry is a bound, and comes after an equal id. */
+  /** The offset after the entry's id in its section. 0: the entry is a bound, and comes after an equal id. */
   readonly ends: Uint32Array
   size(): number
   /** The source with the highest entry. The heap must not be empty. */

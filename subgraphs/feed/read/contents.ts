@@ -7,10 +7,11 @@ import type { IsIntact, Stamped, TieredCache } from '../../../cache/tiered-cache
 import { contentKey } from '../model/cache-keys.ts'
 import type { Post } from '../model/post.ts'
 import { createdAtOf, regionOfPost, type PostId } from '../packed/post-id.ts'
+import { LACKS_HOT_STORE, LACKS_RECORD_STORE } from '../packed/section.ts'
 import type { VersionFloor } from './freshness.ts'
 import { readHot, readRecords } from './overlay.ts'
 import type { ReadStores } from './sections.ts'
-import { LACKS_HOT_STORE, LACKS_RECORD_STORE, decodeContent, encodeContent, isContent, noteLacks, stampOf } from './values.ts'
+import { decodeContent, encodeContent, isContent, noteLacks, stampOf } from './values.ts'
 
 /** No post gets an id with an older time than this, because the clocks of servers do not differ by more. */
 const NEW_MS = 60_000

@@ -12,7 +12,7 @@ import { BOUND_OF_ALL } from '../packed/merge.ts'
 import { ID_BYTES, below, lengthOf, newestOf, packOne, placeOf, subtract, union } from '../packed/vector.ts'
 import type { ListChanges } from '../stores/hot-store.ts'
 import type { ListPart } from '../stores/record-store.ts'
-import { LACKS_HOT_STORE, LACKS_RECORD_STORE, type Section } from './values.ts'
+import { LACKS_HOT_STORE, LACKS_RECORD_STORE, type Section } from '../packed/section.ts'
 
 /** Clocks of processes may differ by this much. */
 export const CLOCK_DIFFERENCE_MS = 60_000

@@ -13,12 +13,12 @@ import type { Degraded } from '../../../core/outage/degraded.ts'
 import type { Stamped, TieredCache } from '../../../cache/tiered-cache.ts'
 import { headKey, inboxKey, outboxKey } from '../model/cache-keys.ts'
 import type { PostId } from '../packed/post-id.ts'
+import { LACKS_HOT_STORE, LACKS_RECORD_STORE, encodeSection, isSection, lacksOf, type Section } from '../packed/section.ts'
 import type { FeedHotStore, ListAsked, ListChanges } from '../stores/hot-store.ts'
 import type { FeedRecords, ListPart } from '../stores/record-store.ts'
 import type { VersionFloor } from './freshness.ts'
 import { combine, horizonOf, readHot, readRecords } from './overlay.ts'
-import { decodeInbox, decodeSection, encodeInbox, encodeSection, isInbox, isSection, noteLacks, stampOf } from './values.ts'
-import { LACKS_HOT_STORE, LACKS_RECORD_STORE, type Inbox, type Section } from './values.ts'
+import { decodeInbox, encodeInbox, isInbox, noteLacks, stampOf, type Inbox } from './values.ts'
 
 /** Ids of each section. */
 export type SectionSizes = {
@@ -37,10 +37,10 @@ const SIZES: SectionSizes = { head: 32, outbox: 500, inbox: 500, rest: 100 }
 export type ReadStores = { hot: FeedHotStore; records: FeedRecords }
 
 export type Sections = {
-  /** The newest ids of each author's list, in order. */
-  heads(authors: readonly ViewerId[], floorOf: VersionFloor, degraded: Degraded): Promise<Section[]>
+  /** The newest ids of each author's list, in order: the bytes of sections. */
+  heads(authors: readonly ViewerId[], floorOf: VersionFloor, degraded: Degraded): Promise<Buffer[]>
   /** More of them. */
-  outboxes(authors: readonly ViewerId[], floorOf: VersionFloor, degraded: Degraded): Promise<Section[]>
+  outboxes(authors: readonly ViewerId[], floorOf: VersionFloor, degraded: Degraded): Promise<Buffer[]>
   /** Ids below one, from the stores. */
   restOfOutboxes(authors: readonly ViewerId[], before: PostId, degraded: Degraded): Promise<Section[]>
   /** `version`: it includes the changes of the inbox up to this tick. -1 if a store was down. */
@@ -94,7 +94,7 @@ export function makeSections(
       }))
     }
     const values = await cache.getMany(authors.map(keyOf), load, floorOf, (_, value) => isSection(value))
-    return values.map((stamped) => decodeSection((stamped as Stamped).value))
+    return values.map((stamped) => (stamped as Stamped).value)
   }
 
   async function loadInbox(key: string, floorOf: VersionFloor): Promise<Stamped> {
@@ -107,30 +107,33 @@ export function makeSections(
     const hotLacks = hotWords === undefined ? LACKS_HOT_STORE : 0
     const lacks = section.lacks | hotLacks | (!hotWords && stored === undefined ? LACKS_RECORD_STORE : 0)
     const words = hotWords ?? stored ?? { words: [], version: 0 }
-    return { value: encodeInbox({ section: { ...section, lacks }, words }), version: stampOf(lacks, version, floor) }
+    return { value: encodeInbox({ section: encodeSection({ ...section, lacks }), words }), version: stampOf(lacks, version, floor) }
   }
 
-  async function noted(sections: Promise<Section[]>, degraded: Degraded): Promise<Section[]> {
+  async function noted(sections: Promise<Buffer[]>, degraded: Degraded): Promise<Buffer[]> {
     const all = await sections
-    for (const { lacks } of all) if (lacks !== 0) noteLacks(lacks, degraded)
+    for (const bytes of all) noteLacks(lacksOf(bytes), degraded)
     return all
   }
 
-  const rest = async (reads: ListReads, owners: readonly ViewerId[], before: PostId): Promise<Section[]> =>
-    (await readBoth(reads, owners, before, sizes.rest)).map(({ section }) => section)
+  async function rest(reads: ListReads, owners: readonly ViewerId[], before: PostId, degraded: Degraded): Promise<Section[]> {
+    const read = await readBoth(reads, owners, before, sizes.rest)
+    for (const { section } of read) noteLacks(section.lacks, degraded)
+    return read.map(({ section }) => section)
+  }
 
   return {
     heads: (authors, floorOf, degraded) => noted(cached(headKey, sizes.head, authors, floorOf), degraded),
     outboxes: (authors, floorOf, degraded) => noted(cached(outboxKey, sizes.outbox, authors, floorOf), degraded),
-    restOfOutboxes: (authors, before, degraded) => noted(rest(posts, authors, before), degraded),
+    restOfOutboxes: (authors, before, degraded) => rest(posts, authors, before, degraded),
     async inbox(viewer, floorOf, degraded) {
       const load = (keys: readonly string[]) => Promise.all(keys.map((key) => loadInbox(key, floorOf)))
       const [stamped] = await cache.getMany([inboxKey(viewer)], load, floorOf, (_, value) => isInbox(value))
       const { value, version } = stamped as Stamped
       const inbox = decodeInbox(value)
-      noteLacks(inbox.section.lacks, degraded)
+      noteLacks(lacksOf(inbox.section), degraded)
       return { ...inbox, version }
     },
-    restOfInbox: async (viewer, before, degraded) => (await noted(rest(inboxes, [viewer], before), degraded))[0] as Section,
+    restOfInbox: async (viewer, before, degraded) => (await rest(inboxes, [viewer], before, degraded))[0] as Section,
   }
 }

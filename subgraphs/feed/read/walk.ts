@@ -15,19 +15,19 @@ import type { Degraded } from '../../../core/outage/degraded.ts'
 import type { Post } from '../model/post.ts'
 import { makeMerge, type Continuation, type Merge, type MergeStep } from '../packed/merge.ts'
 import type { PostId } from '../packed/post-id.ts'
+import { LACKS_BOTH, encodeSection, type Section } from '../packed/section.ts'
 import { packOne } from '../packed/vector.ts'
 import type { Contents } from './contents.ts'
 import type { VersionFloor } from './freshness.ts'
 import type { Sections } from './sections.ts'
-import { LACKS_BOTH, type Section } from './values.ts'
 
 /** A walk that drops this many posts ends, so that its work is bounded. The caller continues below the last one. */
 const DROPPED_MAX = 2_000
 /** Contents that are read at a time after many were dropped. */
 const BATCH_MAX = 200
 
-/** The lists to walk: the posts of authors, and the inbox of a viewer. */
-export type WalkedLists = { authors: readonly ViewerId[]; heads: readonly Section[]; inbox?: { viewer: ViewerId; section: Section } }
+/** The lists to walk: the posts of authors, and the inbox of a viewer. Both as bytes of sections. */
+export type WalkedLists = { authors: readonly ViewerId[]; heads: readonly Buffer[]; inbox?: { viewer: ViewerId; section: Buffer } }
 
 export type WalkAsked = {
   /** Only posts below this one. */
@@ -99,7 +99,7 @@ function makeIds(
       const read = await sections.outboxes(authorsOf(ofHeads), floorOf, degraded)
       ofHeads.forEach(({ source }, at) => {
         deep.add(source)
-        merge.replace(source, read[at] as Section)
+        merge.replace(source, read[at] as Buffer)
       })
     }
     const readRest = async (bound: PostId, some: readonly Continuation[]): Promise<void> => {
@@ -117,7 +117,7 @@ function makeIds(
 
   function replaceByRest(source: number, bound: PostId, section: Section): void {
     const isStuck = section.hasMore && section.ids.length === 0 && Buffer.compare(section.floor as Buffer, packOne(bound)) >= 0
-    if (!isStuck) merge.replace(source, section)
+    if (!isStuck) merge.replace(source, encodeSection(section))
     else if (section.lacks !== LACKS_BOTH && (stuckAt === undefined || compareIds(bound, stuckAt) > 0)) stuckAt = bound
   }
 

@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { makeMerge } from '../../../../subgraphs/feed/packed/merge.ts'
-import type { MergeSource } from '../../../../subgraphs/feed/packed/merge.ts'
-import { below, lengthOf, newestOf, packIds, unpackIds } from '../../../../subgraphs/feed/packed/vector.ts'
+import { BOUND_OF_ALL, makeMerge } from '../../../../subgraphs/feed/packed/merge.ts'
+import { encodeSection, type Section } from '../../../../subgraphs/feed/packed/section.ts'
+import { ID_BYTES, below, lengthOf, newestOf, packIds, unpackIds } from '../../../../subgraphs/feed/packed/vector.ts'
 
 /** Few ids, so that sources share some, on both sides of 2^32. */
 const id = fc.oneof(fc.nat({ max: 60 }), fc.integer({ min: 2 ** 32 - 3, max: 2 ** 32 + 3 })).map(String)
@@ -16,17 +16,24 @@ function newestFirst(all: readonly string[][], bound: string | undefined): strin
 }
 
 /** The newest `count` ids of a list below a bound, as a store would return them. */
-function partOf(vector: Buffer, bound: string | undefined, count: number): MergeSource {
+function partOf(vector: Buffer, bound: string | undefined, count: number): Section {
   const rest = below(vector, bound)
-  return { ids: newestOf(rest, count), hasMore: lengthOf(rest) > count }
+  return sectionOf({ ids: newestOf(rest, count), hasMore: lengthOf(rest) > count })
 }
+
+/** Complete down to its first id if no floor is given. */
+function sectionOf({ ids, hasMore, floor = ids.subarray(0, ID_BYTES) }: Omit<Section, 'lacks'>): Section {
+  return { ids, hasMore, floor, lacks: 0 }
+}
+
+const partial = (section: Omit<Section, 'lacks'>): Buffer => encodeSection(sectionOf(section))
 
 describe('a merge', () => {
   it('returns each id once, newest first', () => {
     fc.assert(
       fc.property(lists, before, (all, bound) => {
         const merge = makeMerge(
-          all.map((list) => ({ ids: packIds(list), hasMore: false })),
+          all.map((list) => partial({ ids: packIds(list), hasMore: false })),
           bound,
         )
         const seen: string[] = []
@@ -45,7 +52,7 @@ describe('a merge', () => {
       fc.property(lists, before, partLength, partLength, (all, bound, first, next) => {
         const vectors = all.map(packIds)
         const known = vectors.map((vector) => partOf(vector, undefined, first))
-        const merge = makeMerge(known, bound)
+        const merge = makeMerge(known.map(encodeSection), bound)
         const seen: string[] = []
         for (let step = merge.next(); step.kind !== 'end'; step = merge.next()) {
           if (step.kind === 'id') {
@@ -62,7 +69,7 @@ describe('a merge', () => {
           }
           for (const { source, below: lowest } of step.sources) {
             known[source] = partOf(vectors[source] as Buffer, lowest, next)
-            merge.replace(source, known[source])
+            merge.replace(source, encodeSection(known[source]))
           }
         }
         expect(seen).toStrictEqual(newestFirst(all, bound))
@@ -73,12 +80,12 @@ describe('a merge', () => {
 
   it('asks for a continuation only when all known ids above its bound were returned', () => {
     const merge = makeMerge([
-      { ids: packIds(['50', '40']), hasMore: true },
-      { ids: packIds(['45', '10']), hasMore: true },
+      partial({ ids: packIds(['50', '40']), hasMore: true }),
+      partial({ ids: packIds(['45', '10']), hasMore: true }),
     ])
     expect([merge.next(), merge.next(), merge.next()].map((step) => step.kind === 'id' && step.id)).toStrictEqual(['50', '45', '40'])
     expect(merge.next()).toStrictEqual({ kind: 'needs', sources: [{ source: 0, below: '40' }] })
-    merge.replace(0, { ids: packIds(['39', '38', '40', '41']), hasMore: false })
+    merge.replace(0, partial({ ids: packIds(['39', '38', '40', '41']), hasMore: false }))
     expect([merge.next(), merge.next(), merge.next()].map((step) => step.kind === 'id' && step.id)).toStrictEqual(['39', '38', '10'])
     expect(merge.next()).toStrictEqual({ kind: 'needs', sources: [{ source: 1, below: '10' }] })
     expect(merge.next()).toStrictEqual({ kind: 'end' })
@@ -86,9 +93,9 @@ describe('a merge', () => {
 
   it('asks at once for all sources that are known only above the cursor', () => {
     const heads = [
-      { ids: packIds(['50', '40']), hasMore: true },
-      { ids: packIds(['31', '30']), hasMore: true },
-      { ids: packIds(['60']), hasMore: true },
+      partial({ ids: packIds(['50', '40']), hasMore: true }),
+      partial({ ids: packIds(['31', '30']), hasMore: true }),
+      partial({ ids: packIds(['60']), hasMore: true }),
     ]
     const merge = makeMerge(heads, '35')
     expect(merge.next()).toStrictEqual({
@@ -102,9 +109,9 @@ describe('a merge', () => {
 
   it('asks below the floor of a part, also if its lowest ids are gone', () => {
     const merge = makeMerge([
-      { ids: packIds(['50']), hasMore: true, floor: packIds(['30']) },
-      { ids: packIds(['40', '20']), hasMore: false },
-      { ids: packIds([]), hasMore: true, floor: packIds(['25']) },
+      partial({ ids: packIds(['50']), hasMore: true, floor: packIds(['30']) }),
+      partial({ ids: packIds(['40', '20']), hasMore: false }),
+      partial({ ids: packIds([]), hasMore: true, floor: packIds(['25']) }),
     ])
     expect([merge.next(), merge.next()].map((step) => step.kind === 'id' && step.id)).toStrictEqual(['50', '40'])
     expect(merge.next()).toStrictEqual({
@@ -114,16 +121,16 @@ describe('a merge', () => {
         { source: 2, below: '25' },
       ],
     })
-    merge.replace(0, { ids: packIds(['45', '22']), hasMore: true, floor: packIds(['45']) })
+    merge.replace(0, partial({ ids: packIds(['45', '22']), hasMore: true, floor: packIds(['45']) }))
     expect(merge.next()).toStrictEqual({ kind: 'id', id: '22', source: 0 })
     expect(merge.next()).toStrictEqual({ kind: 'needs', sources: [{ source: 0, below: '22' }] })
     expect(merge.next()).toStrictEqual({ kind: 'id', id: '20', source: 1 })
   })
 
   it('asks for an empty source that goes on', () => {
-    const merge = makeMerge([{ ids: packIds([]), hasMore: true }])
+    const merge = makeMerge([partial({ ids: packIds([]), hasMore: true, floor: BOUND_OF_ALL })])
     expect(merge.next()).toStrictEqual({ kind: 'needs', sources: [{ source: 0, below: '9223372036854775807' }] })
-    merge.replace(0, { ids: packIds(['7']), hasMore: false })
+    merge.replace(0, partial({ ids: packIds(['7']), hasMore: false }))
     expect(merge.next()).toStrictEqual({ kind: 'id', id: '7', source: 0 })
   })
 })

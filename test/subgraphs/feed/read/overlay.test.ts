@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { below, lengthOf, newestOf, packIds, packOne, partOf, unpackIds } from '../../../../subgraphs/feed/packed/vector.ts'
 import { combine } from '../../../../subgraphs/feed/read/overlay.ts'
-import { LACKS_BOTH, LACKS_HOT_STORE, LACKS_RECORD_STORE } from '../../../../subgraphs/feed/read/values.ts'
+import { LACKS_BOTH, LACKS_HOT_STORE, LACKS_RECORD_STORE } from '../../../../subgraphs/feed/packed/section.ts'
 
 const id = fc.integer({ min: 1, max: 40 }).map(String)
 const ids = fc.array(id, { maxLength: 30 })
