@@ -10,7 +10,7 @@ import type { Pools } from './generations.ts'
 import type { Loads } from './loads.ts'
 import type { Held } from './node-client.ts'
 import type { Pool } from './pool.ts'
-import type { IsIntact, Load, MinVersion, Stamped } from './tiered-cache.ts'
+import type { Found, IsIntact, Load, MinVersion, Stamped } from './tiered-cache.ts'
 
 type Tier = {
   pool: Pool
@@ -25,7 +25,7 @@ type Reading = {
   floors: readonly number[]
   isIntact: IsIntact
   tiers: readonly Tier[]
-  values: (Stamped | undefined)[]
+  values: (Found | undefined)[]
 }
 
 export function makeRead(clock: Clock, random: Random, ttlMs: number, loads: Loads, classes: ReturnType<typeof makeClassFigures>) {
@@ -35,8 +35,8 @@ export function makeRead(clock: Clock, random: Random, ttlMs: number, loads: Loa
     load: Load,
     minVersion: MinVersion,
     isIntact: IsIntact,
-  ): Promise<(Stamped | undefined)[]> => {
-    const values = keys.map((): Stamped | undefined => undefined)
+  ): Promise<(Found | undefined)[]> => {
+    const values = keys.map((): Found | undefined => undefined)
     const reading = { keys, floors: keys.map(minVersion), isIntact, tiers: tiersOf(pools), values }
     let places = findUnknown(reading)
     for (const tier of reading.tiers) {

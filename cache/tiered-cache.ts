@@ -17,6 +17,9 @@
 /** A cached value with its version. The bytes belong to the cache: callers do not change them. */
 export type Stamped = { readonly value: Buffer; readonly version: number }
 
+/** What a read returns. `endsAt`: the time at which it leaves all pools, in ms since 1970. Only for a value that a pool had. */
+export type Found = Stamped & { readonly endsAt?: number | undefined }
+
 /** Returned by `gets`, accepted by `cas`. Valid in this process only. */
 export type CasToken = {
   readonly pool: 'main' | 'backup'
@@ -43,7 +46,7 @@ export type TieredCache = {
    * Values in key order; a key may be repeated. Concurrent calls share the load of a key. A call joins a load that began earlier, unless
    * `minVersion` has grown for the key since. That a value does not exist is remembered for a short time, in the process.
    */
-  getMany(keys: readonly string[], load: Load, minVersion?: MinVersion, isIntact?: IsIntact): Promise<(Stamped | undefined)[]>
+  getMany(keys: readonly string[], load: Load, minVersion?: MinVersion, isIntact?: IsIntact): Promise<(Found | undefined)[]>
   /** The value of Main, else of Backup, never of L1; undefined if neither has it. For a change by `cas`. */
   gets(key: string): Promise<{ stamped: Stamped; token: CasToken } | undefined>
   /**

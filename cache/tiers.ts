@@ -17,7 +17,7 @@ import { makeLoads } from './loads.ts'
 import type { NodeClient } from './node-client.ts'
 import type { Pool } from './pool.ts'
 import { makeRead } from './read.ts'
-import type { CasToken, IsIntact, Load, MinVersion, NodeFigures, Stamped, TieredCache } from './tiered-cache.ts'
+import type { CasToken, Found, IsIntact, Load, MinVersion, NodeFigures, Stamped, TieredCache } from './tiered-cache.ts'
 
 export type TieredCacheOptions = {
   /** Milliseconds after its load or write until a value leaves all pools. Minimum 1000. Default 600000. */
@@ -54,7 +54,7 @@ export function makeTieredCache(
     load: Load,
     minVersion: MinVersion = () => -Infinity,
     isIntact: IsIntact = () => true,
-  ): Promise<(Stamped | undefined)[]> {
+  ): Promise<(Found | undefined)[]> {
     const [first] = keys
     if (first === undefined) return []
     const begun = clock.now()

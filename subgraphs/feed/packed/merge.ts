@@ -1,13 +1,14 @@
 /**
  * The k-way merge: the ids of many sections, newest first, each once. It reads their bytes in place (`section.ts`), so a page of 20 of 2,000 authors
- * looks at 2,000 ids, and then at one more per step.
+ * looks at 2,000 ids, and then at one more per step. Of a source that has no section yet, it knows the newest id, and asks for the section
+ * when that id may be the next.
  *
  * A heap (`source-heap.ts`) holds one entry per source. Building it takes time in proportion to the sources, and a step takes time in
  * proportion to their logarithm.
  *
  *   1. The entry of a source is its newest id that was not returned yet.
- *   2. A source that has no such id, and whose list goes on, has a bound instead: its floor. All its further ids are below it.
- *      An id comes before an equal bound.
+ *   2. A source that has no such id, and whose list goes on, has a bound instead: its floor. All its further ids are below it. The bound of a
+ *      source without a section is the number after its newest id. An id comes before an equal bound.
  *   3. If the top is an id, it is the newest of all. The merge returns it, unless it equals the last one, and takes the next of its source.
  *   4. If the top is a bound, a source may have a newer id than all that are known. The merge asks for the continuation of all sources
  *      whose bounds are above all known ids. The caller gives them with `replace` and calls `next` again.
@@ -35,20 +36,40 @@ export type Merge = {
 
 /** Above every post id. */
 export const BOUND_OF_ALL = packOne('9223372036854775807')
+export type Halves = { highs: Uint32Array; lows: Uint32Array }
+
+/** More than the authors of most pages. */
+const SECTIONS_AT_ONCE = 40
+const LARGEST_HALF = 0xffff_ffff
+const NONE: Halves = { highs: new Uint32Array(0), lows: new Uint32Array(0) }
+
 type Entries = Pick<SourceHeap, 'highs' | 'lows' | 'ends'>
 const END: MergeStep = { kind: 'end' }
 
-/** `sources`: the bytes of sections, which must not change meanwhile. `before`: only ids below this one. */
-export function makeMerge(sources: readonly Buffer[], before?: PostId): Merge {
-  const parts = [...sources]
+/**
+ * `sections`: their bytes, which must not change meanwhile. `newest`: the halves of the newest id of each source without a section, 0 if it has
+ * no id at all. `before`: only ids below this one.
+ */
+export function makeMerge(sections: readonly (Buffer | undefined)[], newest: Halves = NONE, before?: PostId): Merge {
+  const parts = [...sections]
   const firstBound = before === undefined ? BOUND_OF_ALL : packOne(before)
   const heap = buildSourceHeap(parts.length, (source, entries) => {
     entries.highs[source] = firstBound.readUInt32BE(0)
     entries.lows[source] = firstBound.readUInt32BE(4)
-    return enter(source, entries)
+    return parts[source] === undefined ? enterByNewest(source, entries) : enter(source, entries)
   })
   let lastHigh = -1
   let lastLow = -1
+
+  /** Positions a source without a section at its bound. False: it has no ids. */
+  function enterByNewest(source: number, entries: Entries): boolean {
+    const high = newest.highs[source] as number
+    const low = newest.lows[source] as number
+    if (high === 0 && low === 0) return false
+    if (low === LARGEST_HALF) lower(source, high + 1, 0, entries)
+    else lower(source, high, low + 1, entries)
+    return true
+  }
 
   /** Positions the source below its present entry, for the first time or after `replace`. False: it has ended. */
   function enter(source: number, entries: Entries): boolean {
@@ -69,7 +90,7 @@ export function makeMerge(sources: readonly Buffer[], before?: PostId): Merge {
     if (end === idsFrom(part)) {
       entries.ends[source] = 0
       if (!goesOn(part)) return false
-      lower(source, part, entries)
+      lower(source, part.readUInt32BE(FLOOR_AT), part.readUInt32BE(FLOOR_AT + 4), entries)
       return true
     }
     entries.ends[source] = end
@@ -79,9 +100,7 @@ export function makeMerge(sources: readonly Buffer[], before?: PostId): Merge {
   }
 
   /** A bound never rises: a cursor or an earlier part may be below the floor. */
-  function lower(source: number, part: Buffer, { highs, lows }: Entries): void {
-    const high = part.readUInt32BE(FLOOR_AT)
-    const low = part.readUInt32BE(FLOOR_AT + 4)
+  function lower(source: number, high: number, low: number, { highs, lows }: Entries): void {
     if (high > (highs[source] as number) || (high === highs[source] && low > (lows[source] as number))) return
     highs[source] = high
     lows[source] = low
@@ -107,11 +126,13 @@ export function makeMerge(sources: readonly Buffer[], before?: PostId): Merge {
     return END
   }
 
-  /** Takes the bounds off the top: their sources come back with `replace`. */
+  /** Takes the bounds off the top: their sources come back with `replace`. Of sources without a section, only as many as a page may need. */
   function needs(): MergeStep {
     const found: Continuation[] = []
     while (heap.size() > 0 && heap.ends[heap.top()] === 0) {
-      found.push({ source: heap.top(), below: idOf(heap.top()) })
+      const below = idOf(heap.top())
+      if (found.length >= SECTIONS_AT_ONCE && parts[heap.top()] === undefined && below !== found.at(-1)?.below) break
+      found.push({ source: heap.top(), below })
       heap.removeTop()
     }
     return { kind: 'needs', sources: found }

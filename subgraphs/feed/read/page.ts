@@ -3,8 +3,8 @@
  *
  *   1. The follow list of the viewer, and the changes since this process's last question (`freshness.ts`).
  *   2. The inbox of the viewer with their filter words, in one read.
- *   3. The heads of all authors, in one multi-get.
- *   4. The merge, from the cursor down. It reads further sections of few authors (`walk.ts`). A page without a cursor leaves out posts that
+ *   3. The newest ids of all authors: from the memory of this process, or with their heads in one multi-get.
+ *   4. The merge, from the cursor down. It reads sections of the authors that can be on the page (`walk.ts`). A page without a cursor leaves out posts that
  *      were published after the question of 1. They are above all that it shows, and wait there.
  *   5. The contents of a page of ids, in one multi-get.
  *   6. Posts that are deleted, for other viewers, or have a filter word are replaced by the next ones of the merge.
@@ -63,27 +63,27 @@ export function makePages(
     const [floorOf, authors] = await Promise.all([freshness.look(degraded, range.asOf), graph.following(viewer, degraded)])
     if (authors === null) return null
     let reached = freshness.reached()
-    let [inbox, heads] = await Promise.all([sections.inbox(viewer, floorOf, degraded), sections.heads(authors, floorOf, degraded)])
+    let [inbox, newest] = await Promise.all([sections.inbox(viewer, floorOf, degraded), sections.newest(authors, floorOf, degraded)])
     const isFirst = range.before === undefined
     if (isFirst && !reached(inboxKey(viewer), inbox.version)) {
-      // The inbox changed after the question. The heads must be as new.
+      // The inbox changed after the question. The newest ids must be as new.
       await freshness.look(degraded)
       reached = freshness.reached()
-      heads = await sections.heads(authors, floorOf, degraded)
+      newest = await sections.newest(authors, floorOf, degraded)
     }
     // Without the hot store nothing is known about changes.
     const isReached = (id: PostId): boolean => !isFirst || degraded.has('hotStore') || reached(contentKey(id), tickOf(id))
     const hasFilterWord = makeWordFilter(inbox.words.words)
     const isShown = (post: Post): boolean => maySee(post, viewer) && !hasFilterWord(post.text)
-    const lists = { authors, heads, inbox: { viewer, section: inbox.section } }
+    const lists = { authors, newest, inbox: { viewer, section: inbox.section } }
     return walk(lists, { ...range, isShown, isReached }, floorOf, degraded)
   }
 
   async function walkUser(author: ViewerId, range: Range, degraded: Degraded): Promise<Walked> {
     const floorOf = await freshness.look(degraded, range.asOf)
-    const heads = await sections.heads([author], floorOf, degraded)
+    const newest = await sections.newest([author], floorOf, degraded)
     const isShown = (post: Post): boolean => maySee(post, undefined)
-    return walk({ authors: [author], heads }, { ...range, isShown }, floorOf, degraded)
+    return walk({ authors: [author], newest }, { ...range, isShown }, floorOf, degraded)
   }
 
   async function page(

@@ -1,7 +1,8 @@
 /**
  * Sections of lists. The list of an author's posts has three: the head (its newest ids), the outbox (more of them), and the rest, which is
  * read from the stores by index. An inbox has two: the newest ids together with the viewer's filter words, and the rest. A home feed needs
- * all heads, but further sections only of the authors whose head ends above the page. The first sections are cached.
+ * the newest id of every author (`newest-ids.ts`), and sections only of the authors whose posts can be on the page. The first sections are
+ * cached.
  *
  * A load reads the hot store first and then the record store (`overlay.ts`). Its value is stamped with the newest change that it includes.
  * That is the version of the hot store's list, and at least the version that was noted when the load began, because a change is noted in the
@@ -10,13 +11,14 @@
 import type { Clock } from '../../../core/clock.ts'
 import type { ViewerId } from '../../../core/domain.ts'
 import type { Degraded } from '../../../core/outage/degraded.ts'
-import type { Stamped, TieredCache } from '../../../cache/tiered-cache.ts'
+import type { Found, Stamped, TieredCache } from '../../../cache/tiered-cache.ts'
 import { headKey, inboxKey, outboxKey } from '../model/cache-keys.ts'
 import type { PostId } from '../packed/post-id.ts'
 import { LACKS_HOT_STORE, LACKS_RECORD_STORE, encodeSection, isSection, lacksOf, type Section } from '../packed/section.ts'
 import type { FeedHotStore, ListAsked, ListChanges } from '../stores/hot-store.ts'
 import type { FeedRecords, ListPart } from '../stores/record-store.ts'
 import type { VersionFloor } from './freshness.ts'
+import { makeIdColumns, makeNewestIds, type IdColumns } from './newest-ids.ts'
 import { combine, horizonOf, readHot, readRecords } from './overlay.ts'
 import { decodeInbox, encodeInbox, isInbox, noteLacks, stampOf, type Inbox } from './values.ts'
 
@@ -36,7 +38,12 @@ const SIZES: SectionSizes = { head: 32, outbox: 500, inbox: 500, rest: 100 }
 
 export type ReadStores = { hot: FeedHotStore; records: FeedRecords }
 
+/** Of each author either the head or the newest id. */
+export type NewestPosts = IdColumns & { heads: (Buffer | undefined)[] }
+
 export type Sections = {
+  /** In order. Heads are read of the authors whose newest id this process does not know. */
+  newest(authors: readonly ViewerId[], floorOf: VersionFloor, degraded: Degraded): Promise<NewestPosts>
   /** The newest ids of each author's list, in order: the bytes of sections. */
   heads(authors: readonly ViewerId[], floorOf: VersionFloor, degraded: Degraded): Promise<Buffer[]>
   /** More of them. */
@@ -46,6 +53,8 @@ export type Sections = {
   /** `version`: it includes the changes of the inbox up to this tick. -1 if a store was down. */
   inbox(viewer: ViewerId, floorOf: VersionFloor, degraded: Degraded): Promise<Inbox & { version: number }>
   restOfInbox(viewer: ViewerId, before: PostId, degraded: Degraded): Promise<Section>
+  /** Newest ids that this process knew. */
+  figures(): { hits: number; misses: number }
 }
 
 type ListReads = {
@@ -64,6 +73,7 @@ export function makeSections(
   sizes: SectionSizes = SIZES,
 ): Sections {
   const posts: ListReads = { changes: hot.getOutboxMany, parts: records.listOutboxMany }
+  const newestIds = makeNewestIds(clock)
   const inboxes: ListReads = { changes: hot.getInboxMany, parts: records.listInboxMany }
 
   async function readBoth(reads: ListReads, owners: readonly ViewerId[], before: PostId | undefined, limit: number): Promise<Combined[]> {
@@ -83,7 +93,7 @@ export function makeSections(
     }))
   }
 
-  async function cached(keyOf: (author: ViewerId) => string, limit: number, authors: readonly ViewerId[], floorOf: VersionFloor) {
+  async function cached(keys: readonly string[], limit: number, floorOf: VersionFloor, degraded: Degraded): Promise<Found[]> {
     const load = async (keys: readonly string[]): Promise<Stamped[]> => {
       const floors = keys.map(floorOf)
       const owners = keys.map((key) => key.slice(1))
@@ -93,8 +103,9 @@ export function makeSections(
         version: stampOf(section.lacks, version, floors[at] as number),
       }))
     }
-    const values = await cache.getMany(authors.map(keyOf), load, floorOf, (_, value) => isSection(value))
-    return values.map((stamped) => (stamped as Stamped).value)
+    const values = (await cache.getMany(keys, load, floorOf, (_, value) => isSection(value))) as Found[]
+    for (const { value } of values) noteLacks(lacksOf(value), degraded)
+    return values
   }
 
   async function loadInbox(key: string, floorOf: VersionFloor): Promise<Stamped> {
@@ -110,10 +121,10 @@ export function makeSections(
     return { value: encodeInbox({ section: encodeSection({ ...section, lacks }), words }), version: stampOf(lacks, version, floor) }
   }
 
-  async function noted(sections: Promise<Buffer[]>, degraded: Degraded): Promise<Buffer[]> {
-    const all = await sections
-    for (const bytes of all) noteLacks(lacksOf(bytes), degraded)
-    return all
+  async function readHeads(keys: readonly string[], floorOf: VersionFloor, degraded: Degraded): Promise<Buffer[]> {
+    const found = await cached(keys, sizes.head, floorOf, degraded)
+    found.forEach((head, at) => newestIds.note(keys[at] as string, head))
+    return found.map(({ value }) => value)
   }
 
   async function rest(reads: ListReads, owners: readonly ViewerId[], before: PostId, degraded: Degraded): Promise<Section[]> {
@@ -123,8 +134,24 @@ export function makeSections(
   }
 
   return {
-    heads: (authors, floorOf, degraded) => noted(cached(headKey, sizes.head, authors, floorOf), degraded),
-    outboxes: (authors, floorOf, degraded) => noted(cached(outboxKey, sizes.outbox, authors, floorOf), degraded),
+    async newest(authors, floorOf, degraded) {
+      const keys = authors.map(headKey)
+      const ids = makeIdColumns(keys.length)
+      const places = newestIds.lookUp(keys, floorOf, ids)
+      const read = await readHeads(
+        places.map((place) => keys[place] as string),
+        floorOf,
+        degraded,
+      )
+      const heads = keys.map((): Buffer | undefined => undefined)
+      places.forEach((place, at) => (heads[place] = read[at]))
+      return { ...ids, heads }
+    },
+    heads: (authors, floorOf, degraded) => readHeads(authors.map(headKey), floorOf, degraded),
+    async outboxes(authors, floorOf, degraded) {
+      const found = await cached(authors.map(outboxKey), sizes.outbox, floorOf, degraded)
+      return found.map(({ value }) => value)
+    },
     restOfOutboxes: (authors, before, degraded) => rest(posts, authors, before, degraded),
     async inbox(viewer, floorOf, degraded) {
       const load = (keys: readonly string[]) => Promise.all(keys.map((key) => loadInbox(key, floorOf)))
@@ -135,5 +162,6 @@ export function makeSections(
       return { ...inbox, version }
     },
     restOfInbox: async (viewer, before, degraded) => (await rest(inboxes, [viewer], before, degraded))[0] as Section,
+    figures: newestIds.figures,
   }
 }

@@ -19,15 +19,15 @@ import { LACKS_BOTH, encodeSection, type Section } from '../packed/section.ts'
 import { packOne } from '../packed/vector.ts'
 import type { Contents } from './contents.ts'
 import type { VersionFloor } from './freshness.ts'
-import type { Sections } from './sections.ts'
+import type { NewestPosts, Sections } from './sections.ts'
 
 /** A walk that drops this many posts ends, so that its work is bounded. The caller continues below the last one. */
 const DROPPED_MAX = 2_000
 /** Contents that are read at a time after many were dropped. */
 const BATCH_MAX = 200
 
-/** The lists to walk: the posts of authors, and the inbox of a viewer. Both as bytes of sections. */
-export type WalkedLists = { authors: readonly ViewerId[]; heads: readonly Buffer[]; inbox?: { viewer: ViewerId; section: Buffer } }
+/** The lists to walk: the posts of authors, and the inbox of a viewer as the bytes of its section. */
+export type WalkedLists = { authors: readonly ViewerId[]; newest: NewestPosts; inbox?: { viewer: ViewerId; section: Buffer } }
 
 export type WalkAsked = {
   /** Only posts below this one. */
@@ -81,9 +81,12 @@ function makeIds(
   floorOf: VersionFloor,
   degraded: Degraded,
 ) {
-  const { authors, heads, inbox } = lists
-  const merge: Merge = makeMerge(inbox === undefined ? heads : [...heads, inbox.section], before)
-  /** Sources whose outbox was read: the rest is next. */
+  const { authors, newest, inbox } = lists
+  const { heads } = newest
+  const merge: Merge = makeMerge(inbox === undefined ? heads : [...heads, inbox.section], newest, before)
+  /** Of authors without a head: the head was read, and the outbox is next. */
+  const begun = new Set<number>()
+  /** The outbox was read, and the rest is next. */
   const deep = new Set<number>()
   let pending: readonly Continuation[] = []
   let end: 'lists' | 'outage' | undefined
@@ -92,9 +95,18 @@ function makeIds(
 
   async function continueLists(asked: readonly Continuation[]): Promise<void> {
     const isInbox = ({ source }: Continuation): boolean => source === authors.length
-    const ofHeads = asked.filter((each) => !isInbox(each) && !deep.has(each.source))
+    const isNew = ({ source }: Continuation): boolean => source < authors.length && heads[source] === undefined && !begun.has(source)
+    const ofNewest = asked.filter(isNew)
+    const ofHeads = asked.filter((each) => !isInbox(each) && !isNew(each) && !deep.has(each.source))
     const deeper = asked.filter((each) => isInbox(each) || deep.has(each.source))
     const authorsOf = (some: readonly Continuation[]) => some.map(({ source }) => authors[source] as ViewerId)
+    const readHeads = async (): Promise<void> => {
+      const read = await sections.heads(authorsOf(ofNewest), floorOf, degraded)
+      ofNewest.forEach(({ source }, at) => {
+        begun.add(source)
+        merge.replace(source, read[at] as Buffer)
+      })
+    }
     const readOutboxes = async (): Promise<void> => {
       const read = await sections.outboxes(authorsOf(ofHeads), floorOf, degraded)
       ofHeads.forEach(({ source }, at) => {
@@ -112,7 +124,11 @@ function makeIds(
       replaceByRest(authors.length, bound, await sections.restOfInbox(inbox.viewer, bound, degraded))
     }
     const byBound = Map.groupBy(deeper, ({ below }) => below)
-    await Promise.all([...(ofHeads.length > 0 ? [readOutboxes()] : []), ...Array.from(byBound, ([bound, some]) => readRest(bound, some))])
+    await Promise.all([
+      ...(ofNewest.length > 0 ? [readHeads()] : []),
+      ...(ofHeads.length > 0 ? [readOutboxes()] : []),
+      ...Array.from(byBound, ([bound, some]) => readRest(bound, some)),
+    ])
   }
 
   function replaceByRest(source: number, bound: PostId, section: Section): void {

@@ -34,6 +34,7 @@ describe('a merge', () => {
       fc.property(lists, before, (all, bound) => {
         const merge = makeMerge(
           all.map((list) => partial({ ids: packIds(list), hasMore: false })),
+          undefined,
           bound,
         )
         const seen: string[] = []
@@ -52,7 +53,7 @@ describe('a merge', () => {
       fc.property(lists, before, partLength, partLength, (all, bound, first, next) => {
         const vectors = all.map(packIds)
         const known = vectors.map((vector) => partOf(vector, undefined, first))
-        const merge = makeMerge(known.map(encodeSection), bound)
+        const merge = makeMerge(known.map(encodeSection), undefined, bound)
         const seen: string[] = []
         for (let step = merge.next(); step.kind !== 'end'; step = merge.next()) {
           if (step.kind === 'id') {
@@ -97,7 +98,7 @@ describe('a merge', () => {
       partial({ ids: packIds(['31', '30']), hasMore: true }),
       partial({ ids: packIds(['60']), hasMore: true }),
     ]
-    const merge = makeMerge(heads, '35')
+    const merge = makeMerge(heads, undefined, '35')
     expect(merge.next()).toStrictEqual({
       kind: 'needs',
       sources: [
