@@ -1,5 +1,5 @@
 /** Horizontal bars in one or more panels. Each panel has a scale of its own, which begins at 0. */
-import { figureOf, lineOf, rounded, svgOf, textAt, WIDTH } from './svg.ts'
+import { figureOf, lineOf, rounded, svgOf, textAt, WIDTH, type Chart } from './svg.ts'
 
 export type Bar = {
   label: string
@@ -18,7 +18,7 @@ export type Panel = {
 
 const [ROW, BAR, LEFT, RIGHT] = [28, 18, 296, 96]
 
-export function barsOf(title: string, panels: readonly Panel[]): string {
+export function barsOf(title: string, panels: readonly Panel[]): Chart {
   const body: string[] = []
   let top = 58
   for (const { heading, bars, target } of panels) {
@@ -42,5 +42,10 @@ export function barsOf(title: string, panels: readonly Panel[]): string {
     })
     top = bottom + 24
   }
-  return svgOf({ title, height: top - 4, body })
+  return { svg: svgOf({ title, height: top - 4, body }), words: `${[title, ...panels.map(wordsOf)].join('. ')}.` }
+}
+
+function wordsOf({ heading, bars, target }: Panel): string {
+  const figures = bars.map(({ label, value }) => `${label} ${figureOf(value)}`)
+  return `${heading}: ${[...figures, ...(target === undefined ? [] : [`target ${target.label}`])].join('; ')}`
 }

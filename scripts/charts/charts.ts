@@ -2,24 +2,25 @@
 import { middleOf, newestResults, type Run } from '../bench-runs.ts'
 import { barsOf, type Bar, type Panel } from './bars.ts'
 import { linesOf } from './lines.ts'
+import type { Chart } from './svg.ts'
 
 /** The figures of metrics of one benchmark. */
 type Figures = (name: string, metrics: readonly string[]) => number[]
 /** A metric, its label and its kind. */
 type Row = readonly [metric: string, label: string, kind: Bar['kind']]
 
-export function chartsOf(runs: readonly Run[]): { name: string; text: string }[] {
+export function chartsOf(runs: readonly Run[]): ({ name: string } & Chart)[] {
   const figures: Figures = (name, metrics) => newestResults(runs, name, metrics).map(middleOf)
   return [
-    { name: 'gateway', text: barsOf('The gateway beside other gateways', [gateway(figures)]) },
-    { name: 'remote-subgraphs', text: barsOf('A request to four remote subgraphs, seven calls', remoteSubgraphs(figures)) },
-    { name: 'feed-page', text: barsOf('Home feed: the cost of reading and of publishing', [pages(figures), publications(figures)]) },
-    { name: 'growth', text: growth(figures) },
-    { name: 'reads-and-writes', text: barsOf('Writes and reads beside the raw limits of the stores', readsAndWrites(figures)) },
-    { name: 'at-rest', text: barsOf('An idle process', atRest(figures)) },
+    { name: 'gateway', ...barsOf('The gateway beside other gateways', [gateway(figures)]) },
+    { name: 'remote-subgraphs', ...barsOf('A request to four remote subgraphs, seven calls', remoteSubgraphs(figures)) },
+    { name: 'feed-page', ...barsOf('Home feed: the cost of reading and of publishing', [pages(figures), publications(figures)]) },
+    { name: 'growth', ...growth(figures) },
+    { name: 'reads-and-writes', ...barsOf('Writes and reads beside the raw limits of the stores', readsAndWrites(figures)) },
+    { name: 'at-rest', ...barsOf('An idle process', atRest(figures)) },
     {
       name: 'seen-filters',
-      text: barsOf('Seen subjects of 50 million viewers with 10,000 records each', [
+      ...barsOf('Seen subjects of 50 million viewers with 10,000 records each', [
         { heading: 'TB', bars: barsFrom(figures, 'existence', SEEN) },
       ]),
     },
@@ -86,7 +87,7 @@ function publications(figures: Figures): Panel {
   }
 }
 
-function growth(figures: Figures): string {
+function growth(figures: Figures): Chart {
   const sizes = [10_000, 100_000, 1_000_000, 10_000_000]
   const lines = ['report', 'mark', 'page of history'].map((call) => {
     const values = figures(

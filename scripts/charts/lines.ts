@@ -1,5 +1,5 @@
 /** Lines over an axis whose steps are factors of ten. The other axis begins at 0. */
-import { figureOf, lineOf, rounded, svgOf, textAt, WIDTH } from './svg.ts'
+import { figureOf, lineOf, rounded, svgOf, textAt, WIDTH, type Chart } from './svg.ts'
 
 export type Line = { label: string; points: readonly (readonly [number, number])[] }
 
@@ -15,7 +15,7 @@ export type LineChart = {
 const COLOURS = ['ours', 'second', 'third', 'other']
 const [LEFT, RIGHT, TOP, HEIGHT] = [64, 176, 92, 240]
 
-export function linesOf({ title, heading, axis, lines, target }: LineChart): string {
+export function linesOf({ title, heading, axis, lines, target }: LineChart): Chart {
   const points = lines.flatMap((line) => line.points)
   const [first, last] = [Math.min(...points.map(([x]) => x)), Math.max(...points.map(([x]) => x))]
   const step = stepFor(Math.max(...points.map(([, y]) => y)))
@@ -43,7 +43,11 @@ export function linesOf({ title, heading, axis, lines, target }: LineChart): str
       textAt(xOf(lastX) + 10, yOf(lastY) + 4.5, `${label}, ${figureOf(lastY)}`),
     )
   })
-  return svgOf({ title, height: TOP + HEIGHT + 64, body })
+  const words = lines.map((line) => `${line.label} ${line.points.map(([, y]) => figureOf(y)).join(', ')}`)
+  return {
+    svg: svgOf({ title, height: TOP + HEIGHT + 64, body }),
+    words: `${title}. ${heading}, from ${figureOf(first)} to ${figureOf(last)} ${axis}: ${words.join('; ')}.`,
+  }
 }
 
 /** 1, 2 or 5 times a power of ten, for at most five steps. */

@@ -4,6 +4,13 @@
  */
 export const WIDTH = 760
 
+export type Chart = {
+  /** The SVG file. */
+  svg: string
+  /** The same figures as a sentence, for readers who do not see the image. */
+  words: string
+}
+
 export type Alignment = 'start' | 'middle' | 'end'
 
 const STYLE = `
