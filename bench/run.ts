@@ -1,9 +1,10 @@
 /**
- * `npm run bench -- NAME [--quick] [--json] [--file PATH]` runs NAME.bench.ts and prints its figures. The exit status is 1 if a target is
- * missed.
+ * `npm run bench -- NAME [--quick] [--json] [--record CONDITIONS] [--file PATH]` runs NAME.bench.ts and prints its figures. The exit status
+ * is 1 if a target is missed.
  *
  * - `--quick` ends within 45 s.
  * - `--json` prints one object {name, date, versions, results}.
+ * - `--record CONDITIONS` appends the run to bench/runs.jsonl (scripts/bench-runs.ts), with a note such as "nothing else on the machine".
  * - `--file PATH` gives recorded interactions to the benchmarks that replay some.
  * - `--only PART` selects attacks of `abuse`, faults of `alerts`, or a shape of `plays-at-once`, `upgrade` or `live`. `--minutes N` shortens
  *   `abuse` and `alerts`.
@@ -14,10 +15,12 @@
  * The process has the memory limits of all our processes (cli/process/heap.ts; the script in package.json limits the young generation).
  */
 import { readdirSync } from 'node:fs'
+import { loadavg } from 'node:os'
 import { basename } from 'node:path'
 import { parseArgs } from 'node:util'
 import { makeAllYoung } from '../cli/process/heap.ts'
 import { makeComplain, parsedOr, type Complain } from '../scripts/arguments.ts'
+import { appendRun } from '../scripts/bench-runs.ts'
 import { resultOf, tableOf, versions, type BenchOptions, type Measure } from './support/report.ts'
 
 /** The path of each benchmark by its name. */
@@ -28,7 +31,7 @@ const PATHS = new Map(
 )
 const BENCHES = [...PATHS.keys()].sort()
 
-const USAGE = `usage: npm run bench -- NAME [--quick] [--json] [--file PATH], where NAME is one of ${BENCHES.join(', ')}`
+const USAGE = `usage: npm run bench -- NAME [--quick] [--json] [--record CONDITIONS] [--file PATH], where NAME is one of ${BENCHES.join(', ')}`
 
 const complain: Complain = makeComplain(USAGE)
 const { values, positionals } = parsedOr(complain, () =>
@@ -37,6 +40,7 @@ const { values, positionals } = parsedOr(complain, () =>
     options: {
       quick: { type: 'boolean' },
       json: { type: 'boolean' },
+      record: { type: 'string' },
       file: { type: 'string' },
       only: { type: 'string' },
       minutes: { type: 'string' },
@@ -63,8 +67,23 @@ if (values.help) {
   const progress = (text: string) => void process.stderr.write(`${text}\n`)
   const { quick = false, file, only, against, 'hive-router': hiveRouter, 'bloom-module': bloomModule } = values
   const minutes = values.minutes === undefined ? undefined : Number(values.minutes)
+  const load = Math.round((loadavg()[0] as number) * 10) / 10
   const results = (await bench({ quick, file, only, minutes, against, hiveRouter, bloomModule, progress })).map(resultOf)
-  if (values.json) console.log(JSON.stringify({ name, date: new Date().toISOString(), versions: versions(), results }))
+  const run = { name, date: new Date().toISOString(), versions: versions(), results }
+  if (values.json) console.log(JSON.stringify(run))
   else console.log(tableOf(results))
+  if (values.record !== undefined) {
+    const { date, ...rest } = run
+    appendRun({ command: command(), date, load, conditions: values.record, ...rest })
+  }
   if (results.some((each) => !each.ok)) process.exitCode = 1
+}
+
+/** This command, with `PATH` for paths of this machine. */
+function command(): string {
+  const { record: _, json: __, ...given } = values
+  const flags = Object.entries(given).flatMap(([flag, value]) =>
+    [value].flat().map((each) => (each === true ? `--${flag}` : `--${flag} ${String(each).includes('/') ? 'PATH' : each}`)),
+  )
+  return ['npm run bench --', name, ...flags].join(' ')
 }

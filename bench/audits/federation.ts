@@ -1,12 +1,14 @@
 /**
  * Runs the cases of the public federation-gateway-audit against our gateway. The audit's own server has the subgraphs, the
- * supergraphs and the cases; it runs from a clone of its repository (see "Audits" in bench/RESULTS.md). Here each suite gets
- * its own gateway, which receives the queries over HTTP.
+ * supergraphs and the cases; it runs from a clone of its repository. Here each suite gets its own gateway, which receives the
+ * queries over HTTP.
  *
+ *   git clone https://github.com/graphql-hive/federation-gateway-audit; in the clone: npm install; npx tsx src/cli.ts serve --port 4200
  *   node bench/audits/federation.ts http://localhost:4200 [--suite ID] [--compose]
  *
  * A case passes by the audit's rule: equal data, and errors if and only if the case says so. If the case does not say, errors
- * are counted and printed. `--compose` composes the subgraphs' SDL with our composer in place of the audit's supergraphs.
+ * are counted and printed: an inaccessible value that became null. `--compose` composes the subgraphs' SDL with our composer in
+ * place of the audit's supergraphs. With `PUNISH_FOR_POOR_PLANS=1` its subgraphs fail if they are asked for a provided field.
  */
 import { isDeepStrictEqual, parseArgs } from 'node:util'
 import { composeSupergraph } from '../../gateway/supergraph/compose.ts'

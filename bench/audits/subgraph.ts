@@ -1,10 +1,10 @@
 /**
- * Runs the tests of apollo-federation-subgraph-compatibility against our standalone subgraph and our gateway (see "Audits" in
- * bench/RESULTS.md). The suite's own runner needs Docker or pm2, and Apollo's router.
+ * Runs the tests of apollo-federation-subgraph-compatibility against our standalone subgraph and our gateway. The tests are
+ * unchanged except for the address of the router. The suite's own runner needs Docker or pm2, and Apollo's router.
  *
  *   node bench/audits/subgraph.ts CLONE [--apollo]
  *
- * CLONE is a clone of the suite after `npm ci --ignore-scripts`. Its products subgraph runs here, with the SDL and the resolvers of its
+ * CLONE is a clone of apollographql/apollo-federation-subgraph-compatibility after `npm ci --ignore-scripts`. Its products subgraph runs here, with the SDL and the resolvers of its
  * apollo-server example. Its users and inventory subgraphs run unchanged, on ports 4002 and 4003. `--apollo` composes with Apollo's composer
  * in place of ours, after `npm ci` in bench/apollo-composition. The address of the router is written into the clone.
  */

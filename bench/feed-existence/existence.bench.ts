@@ -10,7 +10,8 @@
  * 4. The spread of shards and expiry (`spread.ts`).
  *
  * Redis and MariaDB run only for this benchmark, on this machine, durable as shipped. The Redis of the peers persists nothing.
- * RedisBloom 2.4 runs in Redis 7.0; Debian has no package of it.
+ * RedisBloom 2.4 runs in Redis 7.0; Debian has no package of it. Build it from its sources with the submodule t-digest-c and an empty
+ * `readies/cetara/diag/gdb.h`: `gcc -O3 -fPIC -shared -D_GNU_SOURCE -DREDIS_MODULE_TARGET -DREDISMODULE_EXPERIMENTAL_API`.
  */
 import { Redis } from 'ioredis'
 import { measureHttp } from './http.ts'
