@@ -22,6 +22,7 @@ export function lookupMeasures(name: string, before: Series, after: Series, page
     hits: tiers('tidemark_feed_cache_hits_total', of, HITS),
     misses: tiers('tidemark_feed_cache_misses_total', of, MISSES),
   }))
+  classes.unshift({ of: 'newest id', hits: grown('tidemark_feed_newest_hits_total'), misses: grown('tidemark_feed_newest_misses_total') })
   if (cachesCounters) {
     classes.push({ of: 'counters', hits: grown('tidemark_feed_counter_hits_total'), misses: grown('tidemark_feed_counter_misses_total') })
   }

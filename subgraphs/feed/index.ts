@@ -27,6 +27,7 @@ import type { PostId } from './packed/post-id.ts'
 import { startFeedJob, type FeedJob, type FeedJobOptions } from './persist/job.ts'
 import { makeContents } from './read/contents.ts'
 import { makeFreshness, type Moment } from './read/freshness.ts'
+import type { NewestFigures } from './read/newest-ids.ts'
 import { makePages } from './read/page.ts'
 import { makeSections } from './read/sections.ts'
 import { makeWaiting } from './read/waiting.ts'
@@ -66,6 +67,7 @@ export type FeedSubgraphFigures = Omit<WriteBackFigures, 'journal'> & {
   service: FeedServiceFigures
   graph: GraphFigures
   counters: CounterReadFigures
+  newest: NewestFigures
   cache: CacheFigures
   freshness: { questions: number; notes: number; followers: number }
   recordReads: RecordReadsFigures
@@ -159,6 +161,7 @@ export function makeFeedSubgraph(
       service: service.figures(),
       graph: lists.figures(),
       counters: counters.figures(),
+      newest: sections.figures(),
       cache: stores.cache.figures(),
       freshness: freshness.figures(),
       recordReads: guarded.recordReads(),

@@ -21,8 +21,11 @@ export type NewestIds = {
   /** Writes the ids of these keys of heads into `ids`. Returns the places of keys that are not known, or not well enough. */
   lookUp(keys: readonly string[], floorOf: VersionFloor, ids: IdColumns): number[]
   note(key: string, head: { value: Buffer; version: number; endsAt?: number | undefined }): void
-  figures(): { hits: number; misses: number }
+  figures(): NewestFigures
 }
+
+/** Authors whose newest id was known, and those whose head was read. */
+export type NewestFigures = { hits: number; misses: number }
 
 type Generation = IdColumns & { cells: Map<string, number>; versions: Float64Array; ends: Float64Array }
 

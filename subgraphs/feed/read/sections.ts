@@ -18,7 +18,7 @@ import { LACKS_HOT_STORE, LACKS_RECORD_STORE, encodeSection, isSection, lacksOf,
 import type { FeedHotStore, ListAsked, ListChanges } from '../stores/hot-store.ts'
 import type { FeedRecords, ListPart } from '../stores/record-store.ts'
 import type { VersionFloor } from './freshness.ts'
-import { makeIdColumns, makeNewestIds, type IdColumns } from './newest-ids.ts'
+import { makeIdColumns, makeNewestIds, type IdColumns, type NewestFigures } from './newest-ids.ts'
 import { combine, horizonOf, readHot, readRecords } from './overlay.ts'
 import { decodeInbox, encodeInbox, isInbox, noteLacks, stampOf, type Inbox } from './values.ts'
 
@@ -53,8 +53,7 @@ export type Sections = {
   /** `version`: it includes the changes of the inbox up to this tick. -1 if a store was down. */
   inbox(viewer: ViewerId, floorOf: VersionFloor, degraded: Degraded): Promise<Inbox & { version: number }>
   restOfInbox(viewer: ViewerId, before: PostId, degraded: Degraded): Promise<Section>
-  /** Newest ids that this process knew. */
-  figures(): { hits: number; misses: number }
+  figures(): NewestFigures
 }
 
 type ListReads = {

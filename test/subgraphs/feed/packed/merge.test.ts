@@ -128,6 +128,53 @@ describe('a merge', () => {
     expect(merge.next()).toStrictEqual({ kind: 'id', id: '20', source: 1 })
   })
 
+  it('returns the same ids if only the newest id of some sources is known', () => {
+    fc.assert(
+      fc.property(fc.array(fc.tuple(fc.array(id, { maxLength: 30 }), fc.boolean()), { maxLength: 120 }), before, (sources, bound) => {
+        const vectors = sources.map(([list]) => packIds(list))
+        const sections = vectors.map((ids) => partial({ ids, hasMore: false }))
+        const newest = { highs: new Uint32Array(sources.length), lows: new Uint32Array(sources.length) }
+        for (const [source, ids] of vectors.entries()) {
+          if (ids.length === 0) continue
+          newest.highs[source] = ids.readUInt32BE(ids.length - ID_BYTES)
+          newest.lows[source] = ids.readUInt32BE(ids.length - ID_BYTES + 4)
+        }
+        const isKnown = (source: number): boolean => sources[source]?.[1] === true
+        const merge = makeMerge(
+          sections.map((section, source) => (isKnown(source) ? section : undefined)),
+          newest,
+          bound,
+        )
+        const seen: string[] = []
+        for (let step = merge.next(); step.kind !== 'end'; step = merge.next()) {
+          if (step.kind === 'id') seen.push(step.id)
+          else for (const { source } of step.sources) merge.replace(source, sections[source] as Buffer)
+        }
+        expect(seen).toStrictEqual(
+          newestFirst(
+            sources.map(([list]) => list),
+            bound,
+          ),
+        )
+      }),
+      { numRuns: 500 },
+    )
+  })
+
+  it('asks for few of the sources whose newest id alone is known', () => {
+    const sections = Array.from({ length: 1_000 }, (_, at) => partial({ ids: packIds([String(at + 1)]), hasMore: false }))
+    const newest = { highs: new Uint32Array(1_000), lows: Uint32Array.from({ length: 1_000 }, (_, at) => at + 1) }
+    const merge = makeMerge(
+      sections.map(() => undefined),
+      newest,
+    )
+    const asked = merge.next()
+    expect.assert(asked.kind === 'needs')
+    expect(asked.sources.length).toBeLessThan(60)
+    for (const { source } of asked.sources) merge.replace(source, sections[source] as Buffer)
+    for (let id = 1_000; id > 980; id--) expect(merge.next()).toStrictEqual({ kind: 'id', id: String(id), source: id - 1 })
+  })
+
   it('asks for an empty source that goes on', () => {
     const merge = makeMerge([partial({ ids: packIds([]), hasMore: true, floor: BOUND_OF_ALL })])
     expect(merge.next()).toStrictEqual({ kind: 'needs', sources: [{ source: 0, below: '9223372036854775807' }] })
