@@ -10,7 +10,7 @@
  */
 import type { Clock } from '../../../core/clock.ts'
 import type { Halves } from '../packed/merge.ts'
-import { idsFrom } from '../packed/section.ts'
+import { FLOOR_AT, goesOn, idsFrom } from '../packed/section.ts'
 import { ID_BYTES } from '../packed/vector.ts'
 import type { VersionFloor } from './freshness.ts'
 
@@ -76,9 +76,9 @@ export function makeNewestIds(clock: Clock, authorsMax = 100_000): NewestIds {
         cell = newer.cells.size
         newer.cells.set(key, cell)
       }
-      const hasIds = value.length > idsFrom(value)
-      newer.highs[cell] = hasIds ? value.readUInt32BE(value.length - ID_BYTES) : 0
-      newer.lows[cell] = hasIds ? value.readUInt32BE(value.length - ID_BYTES + 4) : 0
+      const at = newestAt(value)
+      newer.highs[cell] = at === undefined ? 0 : value.readUInt32BE(at)
+      newer.lows[cell] = at === undefined ? 0 : value.readUInt32BE(at + 4)
       newer.versions[cell] = version
       newer.ends[cell] = endsAt
     },
@@ -88,6 +88,12 @@ export function makeNewestIds(clock: Clock, authorsMax = 100_000): NewestIds {
 
 export function makeIdColumns(length: number): IdColumns {
   return { highs: new Uint32Array(length), lows: new Uint32Array(length) }
+}
+
+/** The offset of the newest id. A head without ids may go on, because its posts were deleted: then that of its floor, which is above the rest. */
+function newestAt(head: Buffer): number | undefined {
+  if (head.length > idsFrom(head)) return head.length - ID_BYTES
+  return goesOn(head) ? FLOOR_AT : undefined
 }
 
 function makeGeneration(length: number): Generation {

@@ -22,13 +22,18 @@ function ask(newest: NewestIds, keys: readonly string[], floor = 0): (string | u
 }
 
 describe('the newest ids of authors', () => {
-  it('are those of the noted heads', () => {
+  it('are those of the noted heads, or their floor if all ids of a head were deleted', () => {
     const newest = makeNewestIds(makeSteppedClock())
     newest.note('ha', { value: headOf(['3', '4294967296', '9']), version: 1, endsAt: Infinity })
     newest.note('hb', { value: headOf([]), version: 1, endsAt: Infinity })
     newest.note('hc', { value: headOf(['7', '8'], true), version: 1, endsAt: Infinity })
-    expect(ask(newest, ['hc', 'hb', 'ha', 'hd'])).toStrictEqual(['8', '0', '4294967296', undefined])
-    expect(newest.figures()).toStrictEqual({ hits: 3, misses: 1 })
+    newest.note('he', {
+      value: encodeSection({ ids: packIds([]), hasMore: true, floor: packOne('6'), lacks: 0 }),
+      version: 1,
+      endsAt: Infinity,
+    })
+    expect(ask(newest, ['hc', 'hb', 'ha', 'hd', 'he'])).toStrictEqual(['8', '0', '4294967296', undefined, '6'])
+    expect(newest.figures()).toStrictEqual({ hits: 4, misses: 1 })
   })
 
   it('are not known below the lowest acceptable version, after their end, or if the head was not in a pool', () => {
