@@ -1,6 +1,7 @@
 /**
  * The reconciler recounts subjects by their rows, and owners by their subjects, page by page and business by business. Any difference is a
- * bug. It takes one page at a time, so its load does not depend on the number of subjects.
+ * bug. It takes one page at a time. A page has a maximum of subjects and of rows, and after a subject with more rows the next page comes later. So the
+ * load depends neither on the number of subjects nor on that of their marks.
  *
  * A subject may have more rows than a statement can count in time. It must not stop the walk, nor be counted again every second. A failed
  * page is therefore recounted one subject at a time, and each subject that fails alone is reported and skipped.
@@ -8,7 +9,7 @@
  * The reconciler also compares the count caches with the record store and replaces older values. These are lost refreshes, not drift.
  */
 import type { Clock } from '../../../core/clock.ts'
-import type { BusinessNumber, OwnerSum, Subject } from '../../../core/domain.ts'
+import type { BusinessNumber, CountedSubject, OwnerSum, Subject } from '../../../core/domain.ts'
 import type { CountCache } from '../stores/count-cache.ts'
 import type { Drift, MarkRecords } from '../stores/record-store.ts'
 import { startWorker } from '../../../core/worker.ts'
@@ -30,6 +31,8 @@ export type ReconcilerFigures = {
 type Refreshed = Pick<CountCache, 'getCountsMany' | 'putCounts' | 'getOwnerSums' | 'putOwnerSums'>
 
 const PAGE = 200
+/** The rows of a page that is not one subject alone. */
+const ROWS_MAX = 20_000
 
 export function startReconciler(
   clock: Clock,
@@ -44,6 +47,8 @@ export function startReconciler(
   let of: 'subjects' | 'owners' = 'subjects'
   let after: string | undefined
   let hasPageFailed = false
+  /** Of the last page. */
+  let rows = 0
 
   async function round(): Promise<void> {
     const business = options.businesses[place]
@@ -65,15 +70,28 @@ export function startReconciler(
 
   /** The last id of the page, undefined if it was the last page. */
   async function takeSubjects(business: BusinessNumber): Promise<string | undefined> {
-    const page = await records.listSubjects(business, after, PAGE)
+    const listed = await records.listSubjects(business, after, PAGE)
+    const page = beginningOf(listed)
     if (page.length === 0) return undefined
     const subjects = page.map(({ oid }) => ({ business, oid }))
     note(page.length, await recounted(subjects, records.recount))
     for (const each of [cache, ...(cache.others ?? [])]) await refreshCounts(each, subjects)
-    return page.length < PAGE ? undefined : page.at(-1)?.oid
+    return listed.length < PAGE && page.length === listed.length ? undefined : page.at(-1)?.oid
+  }
+
+  /** As many subjects as have few enough rows together, and at least one. */
+  function beginningOf(listed: readonly CountedSubject[]): readonly CountedSubject[] {
+    rows = 0
+    for (const [at, { counts }] of listed.entries()) {
+      const more = counts.likes + counts.dislikes
+      if (at > 0 && rows + more > ROWS_MAX) return listed.slice(0, at)
+      rows += more
+    }
+    return listed
   }
 
   async function takeOwners(business: BusinessNumber): Promise<string | undefined> {
+    rows = 0
     const page = await records.listOwners(business, after, PAGE)
     if (page.length === 0) return undefined
     const owners = page.map(({ owner }) => ({ business, owner }))
@@ -124,7 +142,7 @@ export function startReconciler(
     figures.cacheRefreshed += older.length
   }
 
-  const rounds = startWorker(clock, options.reconcileEveryMs, round, onError)
+  const rounds = startWorker(clock, () => options.reconcileEveryMs * Math.max(1, rows / ROWS_MAX), round, onError)
   return { figures: () => ({ ...figures }), stop: rounds.stop }
 }
 

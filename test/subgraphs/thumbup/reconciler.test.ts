@@ -1,0 +1,70 @@
+import { describe, expect, it } from 'vitest'
+import { makeSteppedClock } from '../../../harness/stepped-clock.ts'
+import { startReconciler } from '../../../subgraphs/thumbup/persist/reconciler.ts'
+import type { CountCache } from '../../../subgraphs/thumbup/stores/count-cache.ts'
+import type { MarkRecords } from '../../../subgraphs/thumbup/stores/record-store.ts'
+
+const EVERY_MS = 1_000
+
+/** Subjects 100, 101 and so on with these numbers of likes, and the subjects of each recount. */
+function setup(likes: readonly number[]) {
+  const recounts: string[][] = []
+  const subjects = likes.map((count, at) => ({ business: 1, oid: String(100 + at), counts: { likes: count, dislikes: 0, version: 1 } }))
+  const records = {
+    listSubjects: async (_: number, after: string | undefined, limit: number) =>
+      subjects.filter(({ oid }) => after === undefined || oid > after).slice(0, limit),
+    async recount(some: readonly { oid: string }[]) {
+      recounts.push(some.map(({ oid }) => oid))
+      return []
+    },
+    listOwners: async () => [],
+  } as unknown as MarkRecords
+  const cache = { getCountsMany: async (some: readonly unknown[]) => some.map(() => undefined) } as unknown as CountCache
+  const clock = makeSteppedClock()
+  const options = { reconcileEveryMs: EVERY_MS, businesses: [1] }
+  const reconciler = startReconciler(
+    clock,
+    { records, cache },
+    () => true,
+    options,
+    (error) => {
+      throw error
+    },
+  )
+  return { clock, recounts, reconciler }
+}
+
+const turns = () => new Promise((resolve) => setImmediate(resolve))
+
+describe('the reconciler', () => {
+  it('recounts so many subjects at a time as have 20,000 rows together', async () => {
+    const { clock, recounts, reconciler } = setup([9_000, 9_000, 9_000, 100, 19_900, 1])
+    for (let round = 0; round < 4; round++) {
+      clock.advance(EVERY_MS)
+      await turns()
+    }
+    expect(recounts.slice(0, 4)).toStrictEqual([
+      ['100', '101'],
+      ['102', '103'],
+      ['104', '105'],
+    ])
+    expect(reconciler.figures().walks).toBe(0)
+    clock.advance(EVERY_MS)
+    await turns()
+    expect(reconciler.figures()).toMatchObject({ reconciled: 6, drift: 0, walks: 1 })
+    await reconciler.stop()
+  })
+
+  it('rests longer after a subject that has more rows', async () => {
+    const { clock, recounts, reconciler } = setup([100_000, 5])
+    clock.advance(EVERY_MS)
+    await turns()
+    clock.advance(4 * EVERY_MS)
+    await turns()
+    expect(recounts).toStrictEqual([['100']])
+    clock.advance(EVERY_MS)
+    await turns()
+    expect(recounts).toStrictEqual([['100'], ['101']])
+    await reconciler.stop()
+  })
+})
