@@ -43,14 +43,11 @@ describe('the reconciler', () => {
       clock.advance(EVERY_MS)
       await turns()
     }
-    expect(recounts.slice(0, 4)).toStrictEqual([
+    expect(recounts).toStrictEqual([
       ['100', '101'],
       ['102', '103'],
       ['104', '105'],
     ])
-    expect(reconciler.figures().walks).toBe(0)
-    clock.advance(EVERY_MS)
-    await turns()
     expect(reconciler.figures()).toMatchObject({ reconciled: 6, drift: 0, walks: 1 })
     await reconciler.stop()
   })
