@@ -1,5 +1,8 @@
 import type { Clock } from '../../core/clock.ts'
 
+/** Milliseconds between two looks at a log that only other processes may have appended to. Appends of this process wake its consumers. */
+export const LOG_POLL_MS = 2_000
+
 export type Pause = {
   /** Resolves after `ms`, when it is woken, or at once after its end. */
   take(ms: number): Promise<void>

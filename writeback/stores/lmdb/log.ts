@@ -13,6 +13,7 @@ import { failingAs } from '../../../stores/lmdb/failures.ts'
 import { consume, type ConsumerOptions, type RunningConsumer } from './log-consumer.ts'
 import { openLogTables } from './log-tables.ts'
 import { countEntries } from '../../../stores/lmdb/scan.ts'
+import { LOG_POLL_MS } from '../../../stores/lmdb/pause.ts'
 import { appendAll, lastNumber, sequenceKey, sequenceOf, trimmedNumber } from '../../../stores/lmdb/sequences.ts'
 import { decodeReward, encodeFlush, encodeReward } from '../../flush-codec.ts'
 import type { Stream } from '../../../core/log-consumer.ts'
@@ -25,7 +26,7 @@ export type LmdbLogOptions = Partial<ConsumerOptions> & {
 }
 
 const REWARDS_MAX = 1_000_000
-const CONSUMER_DEFAULTS: ConsumerOptions = { messagesMax: 200, keysMax: 5_000, pollMs: 500, retryMinMs: 100, retryMaxMs: 5_000 }
+const CONSUMER_DEFAULTS: ConsumerOptions = { messagesMax: 200, keysMax: 5_000, pollMs: LOG_POLL_MS, retryMinMs: 100, retryMaxMs: 5_000 }
 
 /** The environment stays open when the log is closed, since others may use it. */
 export function openLmdbLog(environment: Environment, clock: Clock, options: LmdbLogOptions = {}): Log {

@@ -11,7 +11,7 @@ import { failingAs } from '../../../../stores/lmdb/failures.ts'
 import { openLogTables } from '../../../../writeback/stores/lmdb/log-tables.ts'
 import { countEntries } from '../../../../stores/lmdb/scan.ts'
 import { appendAll, lastNumber, sequenceOf } from '../../../../stores/lmdb/sequences.ts'
-import { makePause } from '../../../../stores/lmdb/pause.ts'
+import { LOG_POLL_MS, makePause } from '../../../../stores/lmdb/pause.ts'
 import type { LogConsumer } from '../../../../core/log-consumer.ts'
 
 export type LmdbPlayLogOptions = {
@@ -28,7 +28,7 @@ const PARKED_MAX = 10_000
 
 /** The environment stays open when the log is closed, since others may use it. */
 export function openLmdbPlayLog(environment: Environment, clock: Clock, options: LmdbPlayLogOptions = {}): PlayLog {
-  const { batchMax = 200, pollMs = 500 } = options
+  const { batchMax = 200, pollMs = LOG_POLL_MS } = options
   const tables = openLogTables(environment, 'plays')
   const consumers = new Set<LogConsumer & { wake(): void }>()
   const calling = <T>(task: () => T | Promise<T>): Promise<T> => failingAs('LOG_UNAVAILABLE', environment.folder, task)
