@@ -16,6 +16,7 @@ import { systemClock } from '../../core/clock.ts'
 import { OWN_SERVERS } from '../../harness/deployment/own-servers.ts'
 import { startDeployment, waitUntilConverged } from '../../harness/deployment/deployment.ts'
 import { makeServiceFolder, startService } from '../../harness/deployment/service.ts'
+import { storeMarks } from '../../harness/samples/stored-facts.ts'
 import { persistKeys } from '../../subgraphs/history/persist/persist.ts'
 import { runningPid } from '../../scripts/servers/processes.ts'
 import { cpuSeconds } from '../support/cpu.ts'
@@ -161,10 +162,7 @@ async function fill({ hot, records, marks }: OpenStores, from: number, to: numbe
       record: { mark: 'LIKE' as const, markedAt: VIEWED_AT, version: (VIEWED_AT + at + place) * 1_024 },
     }))
     await hot.putProgress(writes, { now: Date.now(), timelineCap: 1_000 })
-    await Promise.all([
-      persistKeys({ hot, records }, keys, { timelineCap: 1_000, purgeRowsMax: 1_000 }),
-      marks.records.applyMarks(likes, []),
-    ])
+    await Promise.all([persistKeys({ hot, records }, keys, { timelineCap: 1_000, purgeRowsMax: 1_000 }), storeMarks(marks.records, likes)])
   }
 }
 

@@ -28,7 +28,13 @@ export async function storeLikes(records: MarkRecords, business: BusinessNumber,
       record: { mark: 'LIKE' as const, markedAt: since + at, version: (since + at) * 1_024 },
     })),
   )
-  for (const some of chunked(rows, AT_ONCE)) await records.applyMarks(some, [])
+  for (const some of chunked(rows, AT_ONCE)) await storeMarks(records, some)
+}
+
+/** Without events of these marks, as if they had been sent long ago. */
+export async function storeMarks(records: MarkRecords, rows: Parameters<MarkRecords['applyMarks']>[0]): Promise<void> {
+  const { changes } = await records.applyMarks(rows, [])
+  if (changes !== undefined) await records.dropOutbox([changes.number])
 }
 
 /** History of which the hot timelines hold the newest `timelineCap` entries per viewer. */
