@@ -35,11 +35,11 @@ export function addFeedMetrics(registry: Registry, { figures }: FeedSubgraph): v
     tidemark_feed_longset_hits_total: ['Reads of follow lists that the hot store had.', () => figures().graph.hits],
     tidemark_feed_longset_misses_total: ['Reads of follow lists that were built from marks.', () => figures().graph.misses],
     tidemark_feed_longset_bytes_total: ['Bytes of follow lists that were read whole.', () => figures().graph.bytes],
-    tidemark_feed_newest_hits_total: [
-      'Newest post ids of authors that the process knew, so that no head was read.',
-      () => figures().newest.hits,
+    tidemark_feed_newest_hits_total: ['Newest post ids of authors that the process knew.', () => figures().newest.hits],
+    tidemark_feed_newest_misses_total: [
+      'Newest post ids of authors that it did not know well enough, so that their heads were read.',
+      () => figures().newest.misses,
     ],
-    tidemark_feed_newest_misses_total: ['Newest post ids of authors that it did not know well enough.', () => figures().newest.misses],
     tidemark_feed_counter_hits_total: [
       'Subjects whose counters the hot store had, or that are remembered as uncounted.',
       () => figures().counters.hits,

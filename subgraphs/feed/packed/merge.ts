@@ -20,6 +20,9 @@ import type { SourceHeap } from './source-heap.ts'
 import { FLOOR_AT, goesOn, idsFrom } from './section.ts'
 import { ID_BYTES, packOne, placeOf } from './vector.ts'
 
+/** The two halves of an id per source, for example of its newest one. Both are 0 if there is none. */
+export type IdColumns = { highs: Uint32Array; lows: Uint32Array }
+
 export type Continuation = { source: number; below: PostId }
 
 export type MergeStep =
@@ -36,12 +39,10 @@ export type Merge = {
 
 /** Above every post id. */
 export const BOUND_OF_ALL = packOne('9223372036854775807')
-export type Halves = { highs: Uint32Array; lows: Uint32Array }
-
-/** More than the authors of most pages. */
-const SECTIONS_AT_ONCE = 40
+/** The first sections that are asked for. More than the authors of most pages. */
+const SECTIONS_MIN = 40
 const LARGEST_HALF = 0xffff_ffff
-const NONE: Halves = { highs: new Uint32Array(0), lows: new Uint32Array(0) }
+const NONE: IdColumns = { highs: new Uint32Array(0), lows: new Uint32Array(0) }
 
 type Entries = Pick<SourceHeap, 'highs' | 'lows' | 'ends'>
 const END: MergeStep = { kind: 'end' }
@@ -50,7 +51,7 @@ const END: MergeStep = { kind: 'end' }
  * `sections`: their bytes, which must not change meanwhile. `newest`: the halves of the newest id of each source without a section, 0 if it has
  * no id at all. `before`: only ids below this one.
  */
-export function makeMerge(sections: readonly (Buffer | undefined)[], newest: Halves = NONE, before?: PostId): Merge {
+export function makeMerge(sections: readonly (Buffer | undefined)[], newest: IdColumns = NONE, before?: PostId): Merge {
   const parts = [...sections]
   const firstBound = before === undefined ? BOUND_OF_ALL : packOne(before)
   const heap = buildSourceHeap(parts.length, (source, entries) => {
@@ -58,6 +59,7 @@ export function makeMerge(sections: readonly (Buffer | undefined)[], newest: Hal
     entries.lows[source] = firstBound.readUInt32BE(4)
     return parts[source] === undefined ? enterByNewest(source, entries) : enter(source, entries)
   })
+  let sectionsMax = SECTIONS_MIN
   let lastHigh = -1
   let lastLow = -1
 
@@ -126,15 +128,19 @@ export function makeMerge(sections: readonly (Buffer | undefined)[], newest: Hal
     return END
   }
 
-  /** Takes the bounds off the top: their sources come back with `replace`. Of sources without a section, only as many as a page may need. */
+  /**
+   * Takes the bounds off the top: their sources come back with `replace`. Of sources without a section, it takes only as many as a page may
+   * need, and twice as many each time.
+   */
   function needs(): MergeStep {
     const found: Continuation[] = []
     while (heap.size() > 0 && heap.ends[heap.top()] === 0) {
       const below = idOf(heap.top())
-      if (found.length >= SECTIONS_AT_ONCE && parts[heap.top()] === undefined && below !== found.at(-1)?.below) break
+      if (found.length >= sectionsMax && parts[heap.top()] === undefined && below !== found.at(-1)?.below) break
       found.push({ source: heap.top(), below })
       heap.removeTop()
     }
+    sectionsMax *= 2
     return { kind: 'needs', sources: found }
   }
 

@@ -1,21 +1,19 @@
 /**
- * The newest post of many authors, in the memory of this process. A home feed orders its authors by these ids and reads only the heads that
- * can be on the page: some 30 of 2,000.
+ * The newest post id of many authors, in the memory of this process. A home feed orders its authors by these ids, and reads only the heads
+ * that can be on the page: 40 of 2,000 for most pages.
  *
  * An id is taken from a cached head, and has its version and its end. It is used like a value of a pool: not below the lowest acceptable
- * version (`freshness.ts`), and not after its end. So it may be old or lost, but a page is never wrong.
+ * version (`freshness.ts`), and not after its end. While the hot store is down, versions of recent changes are not known, and a page reads
+ * all heads.
  *
- * Ids are in two generations of columns, 28 bytes per author beside the key. When the newer one is full, it becomes the older one, and the older one is
- * forgotten.
+ * Ids are in two generations of columns, 24 bytes per author beside the key and its place in the map. When the newer one is full, it becomes
+ * the older one, and the older one is forgotten.
  */
 import type { Clock } from '../../../core/clock.ts'
-import type { Halves } from '../packed/merge.ts'
+import type { IdColumns } from '../packed/merge.ts'
 import { FLOOR_AT, goesOn, idsFrom } from '../packed/section.ts'
 import { ID_BYTES } from '../packed/vector.ts'
 import type { VersionFloor } from './freshness.ts'
-
-/** The two halves of each author's newest id. Both are 0 if the author has no post, or if the head itself is there. */
-export type IdColumns = Halves
 
 export type NewestIds = {
   /** Writes the ids of these keys of heads into `ids`. Returns the places of keys that are not known, or not well enough. */

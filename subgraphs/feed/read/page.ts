@@ -63,13 +63,13 @@ export function makePages(
     const [floorOf, authors] = await Promise.all([freshness.look(degraded, range.asOf), graph.following(viewer, degraded)])
     if (authors === null) return null
     let reached = freshness.reached()
-    let [inbox, newest] = await Promise.all([sections.inbox(viewer, floorOf, degraded), sections.newest(authors, floorOf, degraded)])
+    let [inbox, newest] = await Promise.all([sections.inbox(viewer, floorOf, degraded), sections.newestIds(authors, floorOf, degraded)])
     const isFirst = range.before === undefined
     if (isFirst && !reached(inboxKey(viewer), inbox.version)) {
       // The inbox changed after the question. The newest ids must be as new.
       await freshness.look(degraded)
       reached = freshness.reached()
-      newest = await sections.newest(authors, floorOf, degraded)
+      newest = await sections.newestIds(authors, floorOf, degraded)
     }
     // Without the hot store nothing is known about changes.
     const isReached = (id: PostId): boolean => !isFirst || degraded.has('hotStore') || reached(contentKey(id), tickOf(id))
@@ -81,7 +81,7 @@ export function makePages(
 
   async function walkUser(author: ViewerId, range: Range, degraded: Degraded): Promise<Walked> {
     const floorOf = await freshness.look(degraded, range.asOf)
-    const newest = await sections.newest([author], floorOf, degraded)
+    const newest = await sections.newestIds([author], floorOf, degraded)
     const isShown = (post: Post): boolean => maySee(post, undefined)
     return walk({ authors: [author], newest }, { ...range, isShown }, floorOf, degraded)
   }

@@ -13,18 +13,19 @@ import type { ViewerId } from '../../../core/domain.ts'
 import type { Degraded } from '../../../core/outage/degraded.ts'
 import type { Found, Stamped, TieredCache } from '../../../cache/tiered-cache.ts'
 import { headKey, inboxKey, outboxKey } from '../model/cache-keys.ts'
+import type { IdColumns } from '../packed/merge.ts'
 import type { PostId } from '../packed/post-id.ts'
 import { LACKS_HOT_STORE, LACKS_RECORD_STORE, encodeSection, isSection, lacksOf, type Section } from '../packed/section.ts'
 import type { FeedHotStore, ListAsked, ListChanges } from '../stores/hot-store.ts'
 import type { FeedRecords, ListPart } from '../stores/record-store.ts'
 import type { VersionFloor } from './freshness.ts'
-import { makeIdColumns, makeNewestIds, type IdColumns, type NewestFigures } from './newest-ids.ts'
+import { makeIdColumns, makeNewestIds, type NewestFigures } from './newest-ids.ts'
 import { combine, horizonOf, readHot, readRecords } from './overlay.ts'
 import { decodeInbox, encodeInbox, isInbox, noteLacks, stampOf, type Inbox } from './values.ts'
 
 /** Ids of each section. */
 export type SectionSizes = {
-  /** The newest ids of an author's list. A home feed reads as many of each author: 256 bytes. */
+  /** The newest ids of an author's list: 256 bytes. A home feed reads as many of each author who can be on the page. */
   head: number
   /** The newest ids of the list in all, which are cached. */
   outbox: number
@@ -39,11 +40,11 @@ const SIZES: SectionSizes = { head: 32, outbox: 500, inbox: 500, rest: 100 }
 export type ReadStores = { hot: FeedHotStore; records: FeedRecords }
 
 /** Of each author either the head or the newest id. */
-export type NewestPosts = IdColumns & { heads: (Buffer | undefined)[] }
+export type NewestIdsOrHeads = IdColumns & { heads: (Buffer | undefined)[] }
 
 export type Sections = {
-  /** In order. Heads are read of the authors whose newest id this process does not know. */
-  newest(authors: readonly ViewerId[], floorOf: VersionFloor, degraded: Degraded): Promise<NewestPosts>
+  /** In order. Heads are read of the authors whose newest id this process does not know, and of all while the hot store is down. */
+  newestIds(authors: readonly ViewerId[], floorOf: VersionFloor, degraded: Degraded): Promise<NewestIdsOrHeads>
   /** The newest ids of each author's list, in order: the bytes of sections. */
   heads(authors: readonly ViewerId[], floorOf: VersionFloor, degraded: Degraded): Promise<Buffer[]>
   /** More of them. */
@@ -72,7 +73,7 @@ export function makeSections(
   sizes: SectionSizes = SIZES,
 ): Sections {
   const posts: ListReads = { changes: hot.getOutboxMany, parts: records.listOutboxMany }
-  const newestIds = makeNewestIds(clock)
+  const known = makeNewestIds(clock)
   const inboxes: ListReads = { changes: hot.getInboxMany, parts: records.listInboxMany }
 
   async function readBoth(reads: ListReads, owners: readonly ViewerId[], before: PostId | undefined, limit: number): Promise<Combined[]> {
@@ -93,9 +94,9 @@ export function makeSections(
   }
 
   async function cached(keys: readonly string[], limit: number, floorOf: VersionFloor, degraded: Degraded): Promise<Found[]> {
-    const load = async (keys: readonly string[]): Promise<Stamped[]> => {
-      const floors = keys.map(floorOf)
-      const owners = keys.map((key) => key.slice(1))
+    const load = async (missing: readonly string[]): Promise<Stamped[]> => {
+      const floors = missing.map(floorOf)
+      const owners = missing.map((key) => key.slice(1))
       const loaded = await readBoth(posts, owners, undefined, limit)
       return loaded.map(({ section, version }, at) => ({
         value: encodeSection(section),
@@ -122,7 +123,7 @@ export function makeSections(
 
   async function readHeads(keys: readonly string[], floorOf: VersionFloor, degraded: Degraded): Promise<Buffer[]> {
     const found = await cached(keys, sizes.head, floorOf, degraded)
-    found.forEach((head, at) => newestIds.note(keys[at] as string, head))
+    found.forEach((head, at) => known.note(keys[at] as string, head))
     return found.map(({ value }) => value)
   }
 
@@ -133,10 +134,10 @@ export function makeSections(
   }
 
   return {
-    async newest(authors, floorOf, degraded) {
+    async newestIds(authors, floorOf, degraded) {
       const keys = authors.map(headKey)
       const ids = makeIdColumns(keys.length)
-      const places = newestIds.lookUp(keys, floorOf, ids)
+      const places = degraded.has('hotStore') ? [...keys.keys()] : known.lookUp(keys, floorOf, ids)
       const read = await readHeads(
         places.map((place) => keys[place] as string),
         floorOf,
@@ -161,6 +162,6 @@ export function makeSections(
       return { ...inbox, version }
     },
     restOfInbox: async (viewer, before, degraded) => (await rest(inboxes, [viewer], before, degraded))[0] as Section,
-    figures: newestIds.figures,
+    figures: known.figures,
   }
 }

@@ -19,7 +19,7 @@ import { LACKS_BOTH, encodeSection, type Section } from '../packed/section.ts'
 import { packOne } from '../packed/vector.ts'
 import type { Contents } from './contents.ts'
 import type { VersionFloor } from './freshness.ts'
-import type { NewestPosts, Sections } from './sections.ts'
+import type { NewestIdsOrHeads, Sections } from './sections.ts'
 
 /** A walk that drops this many posts ends, so that its work is bounded. The caller continues below the last one. */
 const DROPPED_MAX = 2_000
@@ -27,7 +27,7 @@ const DROPPED_MAX = 2_000
 const BATCH_MAX = 200
 
 /** The lists to walk: the posts of authors, and the inbox of a viewer as the bytes of its section. */
-export type WalkedLists = { authors: readonly ViewerId[]; newest: NewestPosts; inbox?: { viewer: ViewerId; section: Buffer } }
+export type WalkedLists = { authors: readonly ViewerId[]; newest: NewestIdsOrHeads; inbox?: { viewer: ViewerId; section: Buffer } }
 
 export type WalkAsked = {
   /** Only posts below this one. */
@@ -84,10 +84,9 @@ function makeIds(
   const { authors, newest, inbox } = lists
   const { heads } = newest
   const merge: Merge = makeMerge(inbox === undefined ? heads : [...heads, inbox.section], newest, before)
-  /** Of authors without a head: the head was read, and the outbox is next. */
-  const begun = new Set<number>()
-  /** The outbox was read, and the rest is next. */
-  const deep = new Set<number>()
+  /** What was read of an author. At first the head, or only the newest id. */
+  const known = heads.map((head): 'newest id' | 'head' | 'outbox' => (head === undefined ? 'newest id' : 'head'))
+  const afterAbove = above === undefined ? undefined : String(BigInt(above) + 1n)
   let pending: readonly Continuation[] = []
   let end: 'lists' | 'outage' | undefined
   /** The highest bound of a list that cannot be continued. */
@@ -95,22 +94,14 @@ function makeIds(
 
   async function continueLists(asked: readonly Continuation[]): Promise<void> {
     const isInbox = ({ source }: Continuation): boolean => source === authors.length
-    const isNew = ({ source }: Continuation): boolean => source < authors.length && heads[source] === undefined && !begun.has(source)
-    const ofNewest = asked.filter(isNew)
-    const ofHeads = asked.filter((each) => !isInbox(each) && !isNew(each) && !deep.has(each.source))
-    const deeper = asked.filter((each) => isInbox(each) || deep.has(each.source))
+    const those = (wanted: (typeof known)[number]) => asked.filter(({ source }) => known[source] === wanted)
+    const deeper = asked.filter((each) => isInbox(each) || known[each.source] === 'outbox')
     const authorsOf = (some: readonly Continuation[]) => some.map(({ source }) => authors[source] as ViewerId)
-    const readHeads = async (): Promise<void> => {
-      const read = await sections.heads(authorsOf(ofNewest), floorOf, degraded)
-      ofNewest.forEach(({ source }, at) => {
-        begun.add(source)
-        merge.replace(source, read[at] as Buffer)
-      })
-    }
-    const readOutboxes = async (): Promise<void> => {
-      const read = await sections.outboxes(authorsOf(ofHeads), floorOf, degraded)
-      ofHeads.forEach(({ source }, at) => {
-        deep.add(source)
+    const readSections = async (some: readonly Continuation[], next: 'head' | 'outbox'): Promise<void> => {
+      if (some.length === 0) return
+      const read = await sections[next === 'head' ? 'heads' : 'outboxes'](authorsOf(some), floorOf, degraded)
+      some.forEach(({ source }, at) => {
+        known[source] = next
         merge.replace(source, read[at] as Buffer)
       })
     }
@@ -125,8 +116,8 @@ function makeIds(
     }
     const byBound = Map.groupBy(deeper, ({ below }) => below)
     await Promise.all([
-      ...(ofNewest.length > 0 ? [readHeads()] : []),
-      ...(ofHeads.length > 0 ? [readOutboxes()] : []),
+      readSections(those('newest id'), 'head'),
+      readSections(those('head'), 'outbox'),
       ...Array.from(byBound, ([bound, some]) => readRest(bound, some)),
     ])
   }
@@ -144,6 +135,11 @@ function makeIds(
     return step.sources.every(({ below }) => compareIds(below, stuckAt as PostId) <= 0)
   }
 
+  /** True if none of these lists can have a post above `above`. The merge asks for the highest first. */
+  function isBelowAll(sources: readonly Continuation[]): boolean {
+    return afterAbove !== undefined && sources.every(({ below }) => compareIds(below, afterAbove) <= 0)
+  }
+
   /** The next ids, at most so many and at least one, or why there is none. */
   async function take(count: number): Promise<PostId[] | 'lists' | 'outage'> {
     const ids: PostId[] = []
@@ -159,7 +155,7 @@ function makeIds(
       if (isBelowStuck(step)) end = 'outage'
       else if (step.kind === 'id' && step.source !== authors.length && !isReached(step.id)) continue
       else if (step.kind === 'id' && (above === undefined || compareIds(step.id, above) > 0)) ids.push(step.id)
-      else if (step.kind === 'needs') pending = step.sources
+      else if (step.kind === 'needs' && !isBelowAll(step.sources)) pending = step.sources
       else end = 'lists'
     }
     return ids.length > 0 ? ids : (end ?? 'lists')

@@ -1,7 +1,7 @@
 /**
  * The reconciler recounts subjects by their rows, and owners by their subjects, page by page and business by business. Any difference is a
- * bug. It takes one page at a time. A page has a maximum of subjects and of rows, and after a subject with more rows the next page comes later. So the
- * load depends neither on the number of subjects nor on that of their marks.
+ * bug. It takes one page at a time. A page has a maximum of subjects and of rows. A subject with more rows is a page of its own, and the next
+ * page then comes later. So the average load depends neither on the number of subjects nor on that of their marks.
  *
  * A subject may have more rows than a statement can count in time. It must not stop the walk, nor be counted again every second. A failed
  * page is therefore recounted one subject at a time, and each subject that fails alone is reported and skipped.
@@ -31,8 +31,9 @@ export type ReconcilerFigures = {
 type Refreshed = Pick<CountCache, 'getCountsMany' | 'putCounts' | 'getOwnerSums' | 'putOwnerSums'>
 
 const PAGE = 200
-/** The rows of a page that is not one subject alone. */
+/** Of a page. A subject with more is a page of its own. */
 const ROWS_MAX = 20_000
+const REST_MAX_MS = 3_600_000
 
 export function startReconciler(
   clock: Clock,
@@ -51,6 +52,7 @@ export function startReconciler(
   let rows = 0
 
   async function round(): Promise<void> {
+    rows = 0
     const business = options.businesses[place]
     if (business === undefined || !mayWork()) return
     const last = of === 'subjects' ? await takeSubjects(business) : await takeOwners(business)
@@ -81,7 +83,6 @@ export function startReconciler(
 
   /** As many subjects as have few enough rows together, and at least one. */
   function beginningOf(listed: readonly CountedSubject[]): readonly CountedSubject[] {
-    rows = 0
     for (const [at, { counts }] of listed.entries()) {
       const more = counts.likes + counts.dislikes
       if (at > 0 && rows + more > ROWS_MAX) return listed.slice(0, at)
@@ -91,7 +92,6 @@ export function startReconciler(
   }
 
   async function takeOwners(business: BusinessNumber): Promise<string | undefined> {
-    rows = 0
     const page = await records.listOwners(business, after, PAGE)
     if (page.length === 0) return undefined
     const owners = page.map(({ owner }) => ({ business, owner }))
@@ -142,7 +142,13 @@ export function startReconciler(
     figures.cacheRefreshed += older.length
   }
 
-  const rounds = startWorker(clock, () => options.reconcileEveryMs * Math.max(1, rows / ROWS_MAX), round, onError)
+  /** Counts may be wrong, which is what the reconciler looks for: no rest is longer than an hour because of them. */
+  function restMs(): number {
+    const { reconcileEveryMs } = options
+    return Math.max(reconcileEveryMs, Math.min(REST_MAX_MS, (reconcileEveryMs * rows) / ROWS_MAX))
+  }
+
+  const rounds = startWorker(clock, restMs, round, onError)
   return { figures: () => ({ ...figures }), stop: rounds.stop }
 }
 

@@ -64,4 +64,14 @@ describe('the reconciler', () => {
     expect(recounts).toStrictEqual([['100'], ['101']])
     await reconciler.stop()
   })
+
+  it('rests for an hour at most, whatever a count says', async () => {
+    const { clock, recounts, reconciler } = setup([1e12, 5])
+    clock.advance(EVERY_MS)
+    await turns()
+    clock.advance(3_600_000)
+    await turns()
+    expect(recounts).toStrictEqual([['100'], ['101']])
+    await reconciler.stop()
+  })
 })

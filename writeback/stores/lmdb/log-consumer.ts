@@ -18,7 +18,7 @@ export type ConsumerOptions = {
   messagesMax: number
   /** Number of keys at which a batch is full. Minimum 1. Default 5000. */
   keysMax: number
-  /** Milliseconds between two checks for appends of other processes. Default 500. */
+  /** Milliseconds between two checks for appends of other processes. Default 2000. */
   pollMs: number
   /** Milliseconds before a batch that failed comes again, doubled up to `retryMaxMs`. Defaults 100 and 5000. */
   retryMinMs: number

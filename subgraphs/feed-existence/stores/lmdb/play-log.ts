@@ -17,7 +17,7 @@ import type { LogConsumer } from '../../../../core/log-consumer.ts'
 export type LmdbPlayLogOptions = {
   /** Maximum entries per call of `stage`. Minimum 1. Default 200. */
   batchMax?: number
-  /** Milliseconds between two checks for entries of other processes. Default 500. */
+  /** Milliseconds between two checks for entries of other processes. Default 2000. */
   pollMs?: number
 }
 

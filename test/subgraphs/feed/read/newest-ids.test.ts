@@ -47,6 +47,17 @@ describe('the newest ids of authors', () => {
     expect(ask(newest, ['ha'], 10)).toStrictEqual([undefined])
   })
 
+  it('are found in the older generation if the newer one has them in a version that is too low', () => {
+    const newest = makeNewestIds(makeSteppedClock(), 2)
+    newest.note('ha', { value: headOf(['7']), version: 9, endsAt: Infinity })
+    newest.note('hb', { value: headOf(['1']), version: 9, endsAt: Infinity })
+    newest.note('ha', { value: headOf(['7']), version: 9, endsAt: Infinity })
+    newest.note('hc', { value: headOf(['1']), version: 9, endsAt: Infinity })
+    newest.note('ha', { value: headOf(['6']), version: 5, endsAt: Infinity })
+    expect(ask(newest, ['ha'], 9)).toStrictEqual(['7'])
+    expect(ask(newest, ['ha'], 5)).toStrictEqual(['6'])
+  })
+
   it('are forgotten in order of age, and never exchanged between authors', () => {
     const key = fc.nat({ max: 30 }).map((author) => `h${author}`)
     fc.assert(
