@@ -7,12 +7,13 @@ import { WebSocket } from 'ws'
 import { answerParent, settingOf } from './child.ts'
 import { watcherAt } from './population.ts'
 
-/** `progress`: clients that follow the progress of the first watchers. `counts`: clients that follow counts. */
+/** `progress`: clients that follow the progress of watchers. `counts`: clients that follow counts. */
 export type LiveSetting = { url: string; progress: number; counts: number; homeViewers: readonly string[] }
 export type LiveReply = {
   updates: Record<LiveKind, number>
   /** Milliseconds from the acceptance of each report to its update. They are then forgotten. */
   progressMs: number[]
+  followed: string[]
   /** The last reported video and position of each followed watcher. */
   last: Map<string, { id: string; position: number }>
   failures: string[]
@@ -27,6 +28,8 @@ type Message = {
   }
 }
 
+/** Watchers report in the order of their places. Those that are followed are far apart, so their updates are spread over time. */
+const STEP = 100
 const POPULAR = Array.from({ length: 20 }, (_, at) => String(1 + at))
 const OPERATIONS: Record<LiveKind, { query: string; variables?: object }> = {
   progress: { query: 'subscription { progressChanged { kind subject { id viewerProgress { position viewedAt } } } }' },
@@ -38,7 +41,8 @@ const OPERATIONS: Record<LiveKind, { query: string; variables?: object }> = {
 }
 
 const { url, progress, counts, homeViewers } = settingOf<LiveSetting>()
-const told: LiveReply = { updates: { progress: 0, counts: 0, home: 0 }, progressMs: [], last: new Map(), failures: [] }
+const followed = Array.from({ length: progress }, (_, place) => watcherAt(place * STEP))
+const told: LiveReply = { updates: { progress: 0, counts: 0, home: 0 }, progressMs: [], followed, last: new Map(), failures: [] }
 
 function take(kind: LiveKind, viewer: string, { type, payload }: Message): void {
   if (type === 'error' || type === 'complete' || payload?.errors !== undefined) told.failures.push(JSON.stringify({ kind, type, payload }))
@@ -69,7 +73,7 @@ async function follow(kind: LiveKind, viewer: string): Promise<void> {
   socket.send(JSON.stringify({ id: '1', type: 'subscribe', payload: OPERATIONS[kind] }))
 }
 
-for (let place = 0; place < progress; place++) await follow('progress', watcherAt(place))
+for (const viewer of followed) await follow('progress', viewer)
 for (let place = 0; place < counts; place++) await follow('counts', watcherAt(place))
 for (const viewer of homeViewers) await follow('home', viewer)
 

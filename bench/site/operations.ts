@@ -11,6 +11,7 @@
  * page of the home feed reads through the caches. The three kinds are counted apart, because they cost very different amounts.
  */
 import { OPERATIONS as FEED } from '../feed/operations.ts'
+import type { Timed } from '../support/open-loop.ts'
 import { persisted } from '../support/persisted.ts'
 
 export const LISTED = 50
@@ -72,6 +73,10 @@ export const KINDS = {
 
 export type KindName = keyof typeof KINDS
 export const KIND_NAMES = Object.keys(KINDS) as KindName[]
+
+/** `acknowledged`: called with a whole answer. `failed`: called if there is none. */
+export type SiteRequest = Timed & { kind: KindName; acknowledged?(answer: string): void; failed?(): void }
+export type SiteCall = Omit<SiteRequest, 'atMs' | 'kind'>
 
 const ALL_PER_DAY = KIND_NAMES.reduce((sum, name) => sum + KINDS[name].perDay, 0)
 

@@ -62,7 +62,11 @@ export async function startSite({ size, live: liveEach, windows, progress }: Sit
     const homeViewers = social.follows.map(({ viewer }) => viewer)
     progress(`filling: ${size.readers} readers, ${size.videos} videos, ${social.posts.length} posts`)
     const stores = await deployment.openStores()
-    await fillSite(stores, size, social).finally(() => stores.close())
+    try {
+      await fillSite(stores, size, social)
+    } finally {
+      await stores.close()
+    }
     progress('warming up: each reader opens a page and asks for candidates, each viewer of home feeds reads one')
     await warmUp(gateway.url, size, homeViewers)
     const { url } = gateway

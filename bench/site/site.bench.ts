@@ -15,6 +15,7 @@
  * Redis writes its file at each command (`appendfsync always`).
  */
 import { waitUntilConverged } from '../../harness/deployment/deployment.ts'
+import { highestRate } from '../../harness/planning/highest-rate.ts'
 import type { BenchOptions, Measure } from '../support/report.ts'
 import { sizeOf, type Acknowledged } from './ledger.ts'
 import type { LiveReply } from './live-process.ts'
@@ -22,7 +23,6 @@ import { liveMeasures, paperMeasures, rateMeasures, spentMeasures } from './meas
 import type { SiteSize } from './population.ts'
 import { P99_MAX_MS, backlogMax, failuresOf, runAt, type Run } from './run.ts'
 import { startSite, type Windows } from './running-site.ts'
-import { highestRate } from './search.ts'
 import { verify } from './verify.ts'
 
 type Plan = {
@@ -105,7 +105,7 @@ export async function bench({ quick, progress }: BenchOptions): Promise<Measure[
       { metric: 'until all writes were persisted', value: settledMs / 1_000, unit: 's' },
       { metric: 'acknowledged writes that are lost', value: losses.length, unit: `of ${sizeOf(ledger)} keys`, target: 0, atMost },
       { metric: 'counts that differ from their rows, status of reconcile', value: drift, unit: '', target: 0, atMost },
-      ...liveMeasures(live, last, ledger, held.seconds),
+      ...liveMeasures(live, last, ledger, held),
       ...spentMeasures(held),
       ...paperMeasures(held, plan.size),
     ]
