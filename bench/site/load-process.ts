@@ -2,12 +2,13 @@
 import { runOpenLoop, type Answered } from '../support/open-loop.ts'
 import { answerParent, settingOf } from './child.ts'
 import type { Acknowledged } from './ledger.ts'
+import type { KindName } from './operations.ts'
 import type { SiteSize } from './population.ts'
 import { makeTraffic } from './traffic.ts'
 
 export type LoadSetting = { url: string; size: SiteSize; homeViewers: readonly string[]; authors: readonly string[] }
-/** `perSecond`: calls. */
-export type LoadQuestion = { perSecond: number; seconds: number } | 'ledger'
+/** `perSecond`: calls. `only`: of this kind. */
+export type LoadQuestion = { perSecond: number; seconds: number; only?: KindName } | 'ledger'
 export type LoadReply = { answered: Answered[] } | { ledger: Acknowledged }
 
 /** A queue of this many seconds will not become a latency below 100 ms. */
@@ -19,9 +20,9 @@ const { ledger, requests, check } = makeTraffic(size, homeViewers, authors)
 
 answerParent<LoadQuestion, LoadReply>(async (question) => {
   if (question === 'ledger') return { ledger }
-  const { perSecond, seconds } = question
+  const { perSecond, seconds, only } = question
   const underWayMax = Math.max(UNDER_WAY_MIN, perSecond * BEHIND_SECONDS_MAX)
-  const answered = await runOpenLoop(url, requests(perSecond, seconds), check, {
+  const answered = await runOpenLoop(url, requests(perSecond, seconds, only), check, {
     underWayMax,
     failed: (request) => request.failed?.(),
   })

@@ -21,7 +21,8 @@ import { sizeOf, type Acknowledged } from './ledger.ts'
 import type { LiveReply } from './live-process.ts'
 import { liveMeasures, paperMeasures, rateMeasures, spentMeasures } from './measures.ts'
 import type { SiteSize } from './population.ts'
-import { P99_MAX_MS, backlogMax, failuresOf, runAt, type Run } from './run.ts'
+import { P99_MAX_MS, backlogMax, failuresOf, runAt, sentenceOf, type Run } from './run.ts'
+import { costMeasures, costsOf } from './costs.ts'
 import { startSite, type Windows } from './running-site.ts'
 import { verify } from './verify.ts'
 
@@ -59,10 +60,7 @@ export async function bench({ quick, progress }: BenchOptions): Promise<Measure[
   try {
     const { search, windows, holdSeconds } = plan
     const failing = (run: Run): string[] => failuresOf(run, windows)
-    const tell = (run: Run): void =>
-      progress(
-        `${run.perSecond} calls/s for ${run.seconds} s: p99 ${run.p99Ms.toFixed(1)} ms, backlog ${run.backlog}; ${failing(run).join('; ') || 'held'}`,
-      )
+    const tell = (run: Run): void => progress(sentenceOf(run, windows))
     tell(await runAt(site, search.first, search.seconds))
     const rate = await highestRate(search.first, search.steps, async (perSecond) => {
       for (let tried = 0; tried < search.tries; tried++) {
@@ -84,6 +82,7 @@ export async function bench({ quick, progress }: BenchOptions): Promise<Measure[
       break
     }
     if (held === undefined || live === undefined) throw new Error(`no rate from ${rate} calls/s down holds for ${holdSeconds} s`)
+    const costs = quick ? [] : await costsOf(site, held, progress)
     progress('waiting until all writes are persisted, and reading them back')
     const settledMs = await waitUntilConverged(site.deployment, windows.historyMs + windows.marksMs + SETTLE_MAX_MS)
     const { ledger } = (await site.load.ask('ledger')) as { ledger: Acknowledged }
@@ -107,6 +106,7 @@ export async function bench({ quick, progress }: BenchOptions): Promise<Measure[
       { metric: 'counts that differ from their rows, status of reconcile', value: drift, unit: '', target: 0, atMost },
       ...liveMeasures(live, last, ledger, held),
       ...spentMeasures(held),
+      ...costMeasures(held, costs),
       ...paperMeasures(held, plan.size),
     ]
   } finally {

@@ -23,7 +23,8 @@ import { makeVideoDraw, watcherAt, type SiteSize } from './population.ts'
 
 export type Traffic = {
   ledger: Acknowledged
-  requests(perSecond: number, seconds: number): Generator<SiteRequest>
+  /** `only`: all requests are of this kind. */
+  requests(perSecond: number, seconds: number, only?: KindName): Generator<SiteRequest>
   /** Throws if the answer is not whole. Notes an acknowledged write. */
   check(answer: string, request: SiteRequest): void
 }
@@ -37,10 +38,10 @@ export function makeTraffic(size: SiteSize, homeViewers: readonly string[], auth
   const calls = makeCalls(size, homeViewers, authors, ledger)
   return {
     ledger,
-    *requests(perSecond, seconds) {
-      players.setRate(perSecond * shareOf('report'))
+    *requests(perSecond, seconds, only) {
+      players.setRate(perSecond * (only === 'report' ? 1 : shareOf('report')))
       for (let atMs = 0; atMs < seconds * 1_000; atMs += (-Math.log(1 - random()) * 1_000) / perSecond) {
-        const kind = kindAt(random())
+        const kind = only ?? kindAt(random())
         yield { atMs, kind, ...(kind === 'report' ? players.report() : calls[kind]()) }
       }
     },
