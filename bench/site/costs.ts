@@ -1,44 +1,67 @@
-/** The CPU time of each kind of call. Each kind runs alone for some seconds, at a rate that keeps the gateway about as busy as it was. */
-import { quantileOf } from '../support/quantile.ts'
+/**
+ * The CPU time of each kind of call. Each kind runs alone for some seconds. What the processes use without any call is subtracted, because
+ * Kafka, timers and subscriptions cost the same at any rate.
+ */
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Measure } from '../support/report.ts'
 import { KIND_NAMES, type KindName } from './operations.ts'
 import { runAt, type Run } from './run.ts'
 import type { RunningSite } from './running-site.ts'
+import { watchCpu, type Spent } from './spent.ts'
 
 /** Seconds per call. */
-export type Cost = { kind: KindName; gateway: number; servers: number }
+export type Cost = { kind: KindName; gateway: number; servers: number; jobs: number }
 
 const SECONDS = 5
-/** Of each second that the gateway works on calls. */
-const BUSY_MS = 400
-const SERVERS = ['redis', 'kafka', 'mariadb', 'memcached']
+const GROUPS = {
+  gateway: ['gateway'],
+  servers: ['redis', 'kafka', 'mariadb', 'memcached'],
+  jobs: ['job history', 'job thumbup', 'job feed-existence', 'job feed'],
+}
+/** Calls a second, so that no kind alone fills a core. */
+const RATES: Record<KindName, number> = {
+  report: 800,
+  list: 200,
+  unseen: 150,
+  issued: 400,
+  history: 200,
+  home: 40,
+  like: 300,
+  follow: 80,
+  publish: 80,
+}
 
-export async function costsOf(site: RunningSite, held: Run, progress: (text: string) => void): Promise<Cost[]> {
+export async function costsOf(site: RunningSite, progress: (text: string) => void): Promise<Cost[]> {
+  const watched = watchCpu(site.parts)
+  await sleep(SECONDS * 1_000)
+  const quiet = watched()
   const costs: Cost[] = []
   for (const kind of KIND_NAMES) {
-    progress(`${kind} alone`)
-    const ms = held.answered.filter((each) => each.kind === kind).map((each) => each.ms)
-    const perSecond = Math.max(
-      10,
-      BUSY_MS /
-        quantileOf(
-          ms.toSorted((a, b) => a - b),
-          0.5,
-        ),
-    )
-    const { answered, spent } = await runAt(site, perSecond, SECONDS, kind)
-    const of = (names: readonly string[]): number => names.reduce((sum, name) => sum + (spent.parts.get(name) ?? 0), 0) / answered.length
-    costs.push({ kind, gateway: of(['gateway']), servers: of(SERVERS) })
+    const { answered, spent } = await runAt(site, RATES[kind], SECONDS, kind)
+    const of = (group: keyof typeof GROUPS): number =>
+      (usedBy(group, spent) - (usedBy(group, quiet) * spent.seconds) / quiet.seconds) / answered.length
+    const cost = { kind, gateway: of('gateway'), servers: of('servers'), jobs: of('jobs') }
+    costs.push(cost)
+    progress(`${kind} alone: ${microseconds(cost.gateway)} µs of the gateway per call`)
   }
   return costs
 }
 
+function usedBy(group: keyof typeof GROUPS, { parts }: Spent): number {
+  return GROUPS[group].reduce((sum, name) => sum + (parts.get(name) ?? 0), 0)
+}
+
+/** The parts of the gateway's time that each kind takes in the held mix, if calls cost as much as alone. */
 export function costMeasures({ answered }: Run, costs: readonly Cost[]): Measure[] {
   const used = costs.map((cost) => cost.gateway * answered.filter(({ kind }) => kind === cost.kind).length)
   const all = used.reduce((sum, each) => sum + each, 0)
-  return costs.map(({ kind, gateway, servers }, at) => ({
+  return costs.map(({ kind, gateway, servers, jobs }, at) => ({
     metric: `CPU of the gateway for ${kind}`,
     value: (100 * (used[at] as number)) / all,
-    unit: `% of its calls; alone ${Math.round(gateway * 1e6)} µs per call, and ${Math.round(servers * 1e6)} µs of the servers`,
+    unit: `% of its calls; alone ${microseconds(gateway)} µs per call, servers ${microseconds(servers)}, jobs ${microseconds(jobs)}`,
   }))
+}
+
+function microseconds(seconds: number): number {
+  return Math.round(seconds * 1e6)
 }
