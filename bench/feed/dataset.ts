@@ -1,7 +1,7 @@
 /**
  * A social graph with posts, marks and counts, the same for every store of a run: the product and its peers answer the same pages.
  *
- * Users follow by `makeSocialGraph`. The viewers that are measured follow 2,000 users each. All posts are older than the time for which the hot
+ * Users follow by `makeSocialGraph`. The viewers that are measured follow 2,000 users each, unless another number is given. All posts are older than the time for which the hot
  * store keeps changes, as nearly all posts of a large site are. They are written into the record store directly.
  */
 import { randomBelow, seededRandom } from '../../core/random.ts'
@@ -13,7 +13,7 @@ import { makeZipf } from '../../harness/samples/zipf.ts'
 import type { Post } from '../../subgraphs/feed/model/post.ts'
 import { POST_EPOCH_MS, TICKS_PER_MS, postIdOf, postTick } from '../../subgraphs/feed/packed/post-id.ts'
 
-export const FOLLOWS = 2_000
+const FOLLOWS = 2_000
 /** The default of `stores.regions`. */
 const REGIONS = 100
 const DAY_MS = 86_400_000
@@ -25,7 +25,14 @@ const SEEN_EACH = 100
 /** Marks go to the newest posts, which pages show. */
 const MARKED_SHARE = 0.02
 
-export type DatasetOptions = { authors: number; postsEach: number; viewers: number; followers: number }
+export type DatasetOptions = {
+  authors: number
+  postsEach: number
+  viewers: number
+  followers: number
+  /** Of each measured viewer. Default: 2,000. */
+  followsEach?: number
+}
 
 export type Dataset = {
   authors: readonly ViewerId[]
@@ -43,9 +50,9 @@ export type Dataset = {
 
 export type PostCounts = { id: string; reposts: number; comments: number; reads: number }
 
-export function makeDataset({ authors, postsEach, viewers, followers }: DatasetOptions): Dataset {
+export function makeDataset({ authors, postsEach, viewers, followers, followsEach = FOLLOWS }: DatasetOptions): Dataset {
   const random = seededRandom(16)
-  const graph = makeSocialGraph({ seed: 16, users: authors, followsMin: FOLLOWS, followsMax: FOLLOWS })
+  const graph = makeSocialGraph({ seed: 16, users: authors, followsMin: followsEach, followsMax: followsEach })
   const names = Array.from({ length: authors }, (_, user) => String(user + 1))
   const posts = makePosts(names, postsEach)
   const newest = posts.slice(-Math.ceil(posts.length * MARKED_SHARE)).reverse()

@@ -5,7 +5,7 @@
  *     npm run bench -- event [--quick] [--json]
  *
  * Main has four nodes, Backup two, each group of L1 four smaller ones. The deployment has a Redis, Kafka, MariaDB, a gateway and jobs, all on
- * this machine with the load generator. Requests leave at their times (`open-loop.ts`).
+ * this machine with the load generator. Requests leave at their times (`support/open-loop.ts`).
  */
 import { renameSync, writeFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -13,11 +13,12 @@ import type { CacheLayout } from '../../config/cache.ts'
 import { startMemcachedNodes, type MemcachedNode } from '../../harness/deployment/memcached-nodes.ts'
 import { makeSocialGraph } from '../../harness/samples/social/graph.ts'
 import { makeTraffic, type Visit } from '../../harness/samples/social/traffic.ts'
+import { checkWhole } from '../support/persisted.ts'
 import { quantileOf } from '../support/quantile.ts'
 import type { BenchOptions, Measure } from '../support/report.ts'
 import { makeDataset, type Dataset } from './dataset.ts'
-import { runOpenLoop, type Answered, type Timed } from './open-loop.ts'
-import { bodyOf, checkWhole } from './operations.ts'
+import { runOpenLoop, type Answered, type Timed } from '../support/open-loop.ts'
+import { bodyOf } from './operations.ts'
 import { startDistributed } from './product.ts'
 
 const NODES = 4

@@ -1,6 +1,6 @@
 /** The operations of the benchmarks, persisted in a manifest, and their request bodies. */
 import { callApi } from '../../conformance/api-client.ts'
-import { apollo, makeManifestFolder, sha } from '../../harness/samples/manifests.ts'
+import { persisted } from '../support/persisted.ts'
 import type { Dataset } from './dataset.ts'
 import { PAGE_SIZE } from './peers/page.ts'
 
@@ -18,7 +18,7 @@ export const OPERATIONS = {
 }
 
 export function bodyOf(name: keyof typeof OPERATIONS, variables: object = {}): Buffer {
-  return Buffer.from(JSON.stringify({ documentId: `sha256:${sha(OPERATIONS[name])}`, variables }))
+  return persisted(OPERATIONS[name])(variables)
 }
 
 /**
@@ -31,21 +31,4 @@ export async function recordPlays(url: string, { follows }: Dataset): Promise<vo
     const { recordPlayed } = await callApi<Answer>(url, OPERATIONS.Play, {}, { viewer })
     if (recordPlayed.userErrors.length > 0) throw new Error(`a play was refused: ${JSON.stringify(recordPlayed.userErrors)}`)
   }
-}
-
-/** The path of the manifest, for `persisted.manifests`. */
-export function writeManifest(): { path: string; remove(): void } {
-  const folder = makeManifestFolder()
-  const operations = Object.entries(OPERATIONS).map(([name, body]) => ({
-    name,
-    type: body.startsWith('query') ? 'query' : 'mutation',
-    body,
-  }))
-  return { path: folder.write('feed.json', apollo(...operations)), remove: folder.remove }
-}
-
-/** Throws if the answer is not complete. */
-export function checkWhole(answer: string): void {
-  if (answer.includes('"errors"') || answer.includes('"degraded"'))
-    throw new Error(`an answer is not complete: ${answer.slice(0, 300)} … ${answer.slice(-300)}`)
 }

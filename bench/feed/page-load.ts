@@ -10,7 +10,7 @@ import { cpuSeconds } from '../support/cpu.ts'
 import { runLoad, type LoadReport } from '../support/load.ts'
 import { quantileOf } from '../support/quantile.ts'
 import type { Measure } from '../support/report.ts'
-import { runOpenLoop, type Timed } from './open-loop.ts'
+import { runOpenLoop, type Timed } from '../support/open-loop.ts'
 
 /** Requests in flight at the full load. */
 export const FULL = 4

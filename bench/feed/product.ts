@@ -6,13 +6,17 @@ import { join } from 'node:path'
 import { FOLLOW_BUSINESS } from '../../config/feed.ts'
 import { makeConfig } from '../../config/config.ts'
 import { systemClock } from '../../core/clock.ts'
+import type { Subject } from '../../core/domain.ts'
 import { openStores, type OpenStores } from '../../cli/stores/history.ts'
 import { startDeployment } from '../../harness/deployment/deployment.ts'
 import { makeServiceFolder, startService } from '../../harness/deployment/service.ts'
 import { storeFilters, storeLikes } from '../../harness/samples/stored-facts.ts'
 import { runningPid } from '../../scripts/servers/processes.ts'
+import type { CountRow } from '../../subgraphs/feed/model/counts.ts'
+import { eventsOfPost } from '../../subgraphs/feed/model/post-events.ts'
 import type { Dataset } from './dataset.ts'
-import { writeManifest } from './operations.ts'
+import { writeManifest } from '../support/persisted.ts'
+import { OPERATIONS } from './operations.ts'
 
 /** The number of the business `post` in the default configuration. */
 const POSTS = 4
@@ -38,7 +42,7 @@ const silent = { debug() {}, info() {}, warn() {}, error() {} }
 
 export async function startEmbedded(dataset: Dataset): Promise<Product> {
   const { folder, remove } = makeServiceFolder()
-  const manifest = writeManifest()
+  const manifest = writeManifest(Object.values(OPERATIONS))
   const clean = (): void => {
     manifest.remove()
     remove()
@@ -68,7 +72,7 @@ export async function startEmbedded(dataset: Dataset): Promise<Product> {
 
 /** `more`: further settings; `folder` may have a file of live settings. */
 export async function startDistributed(dataset: Dataset, more: (folder: string) => Record<string, unknown>): Promise<Product> {
-  const manifest = writeManifest()
+  const manifest = writeManifest(Object.values(OPERATIONS))
   const deployment = await startDeployment({
     jobs: 0,
     markJobs: 1,
@@ -102,26 +106,39 @@ export async function startDistributed(dataset: Dataset, more: (folder: string) 
 
 async function fillAndClose(stores: OpenStores, dataset: Dataset): Promise<void> {
   try {
-    await fill(stores, dataset)
+    await fillFeed(stores, dataset)
   } finally {
     await stores.close()
   }
 }
 
-async function fill({ feed, marks, seen }: OpenStores, dataset: Dataset): Promise<void> {
+export async function fillFeed({ feed, marks, seen }: OpenStores, dataset: Dataset): Promise<void> {
   if (feed === undefined) throw new Error('the configuration has no feed')
   const { posts, follows, likes, counts, popular } = dataset
   for (let at = 0; at < posts.length; at += ROWS_AT_ONCE) await feed.records.putPosts(posts.slice(at, at + ROWS_AT_ONCE))
-  const totals = counts.map(({ id, reposts, comments, reads }) => ({
-    subject: { business: POSTS, oid: id },
-    counts: { repost: reposts, comment: comments, read: reads },
-    version: 1,
-  }))
+  const totals = totalsOf(posts, counts)
   for (let at = 0; at < totals.length; at += ROWS_AT_ONCE) await feed.counters.records.putTotals(totals.slice(at, at + ROWS_AT_ONCE))
   const fans = popular.followers.map((viewer) => ({ viewer, oids: [popular.author] }))
   await storeLikes(marks.records, FOLLOW_BUSINESS, [...follows, ...fans], SINCE)
   await storeLikes(marks.records, POSTS, likes, SINCE)
   await storeFilters(seen.records, POSTS, dataset.seen)
+}
+
+/** The number of posts of each author, and the counts of each post that has any. */
+function totalsOf(posts: Dataset['posts'], counts: Dataset['counts']): CountRow[] {
+  const totals = new Map<string, { subject: Subject; counts: Record<string, number>; version: number }>()
+  const totalOf = (subject: Subject) => {
+    const key = `${subject.business}/${subject.oid}`
+    let total = totals.get(key)
+    if (total === undefined) totals.set(key, (total = { subject, counts: {}, version: 1 }))
+    return total.counts
+  }
+  for (const { subject, counter, delta } of posts.flatMap((post) => eventsOfPost(post, POSTS))) {
+    const total = totalOf(subject)
+    total[counter] = (total[counter] ?? 0) + delta
+  }
+  for (const { id, comments, reads } of counts) Object.assign(totalOf({ business: POSTS, oid: id }), { comment: comments, read: reads })
+  return [...totals.values()]
 }
 
 async function metricsAt(url: string): Promise<Map<string, number>> {

@@ -1,0 +1,46 @@
+/** What the machine spends its CPU time on: the parts of the site, and everything else that runs on the machine. */
+import { availableParallelism } from 'node:os'
+import { cpuSeconds, machineSeconds, mainThreadSeconds } from '../support/cpu.ts'
+
+export type Spent = {
+  /** CPU seconds by part. */
+  parts: Map<string, number>
+  /** CPU seconds of the one thread of a part that runs all of its commands or calls. */
+  threads: Map<string, number>
+  others: number
+  idle: number
+  seconds: number
+}
+
+/** Parts whose first thread does nearly all of their work. */
+const SERIAL = ['gateway', 'job history', 'job thumbup', 'job feed-existence', 'job feed', 'redis']
+
+/** Returns a function that ends the measurement. */
+export function watchCpu(parts: ReadonlyMap<string, readonly number[]>): () => Spent {
+  const look = () => {
+    const sum = (pids: readonly number[], seconds: (pid: number) => number): number => pids.reduce((all, pid) => all + seconds(pid), 0)
+    return {
+      all: machineSeconds(),
+      at: performance.now() / 1_000,
+      parts: Array.from(parts, ([name, pids]) => [name, sum(pids, cpuSeconds)] as const),
+      threads: SERIAL.map((name) => [name, sum(parts.get(name) ?? [], mainThreadSeconds)] as const),
+    }
+  }
+  const before = look()
+  return () => {
+    const after = look()
+    const differences = (kind: 'parts' | 'threads'): Map<string, number> =>
+      new Map(after[kind].map(([name, seconds], at) => [name, seconds - (before[kind][at]?.[1] ?? 0)]))
+    const spent = differences('parts')
+    const seconds = after.at - before.at
+    const all = after.all - before.all
+    const ofParts = [...spent.values()].reduce((sum, each) => sum + each, 0)
+    return {
+      parts: spent,
+      threads: differences('threads'),
+      others: Math.max(0, all - ofParts),
+      idle: Math.max(0, seconds * availableParallelism() - all),
+      seconds,
+    }
+  }
+}
