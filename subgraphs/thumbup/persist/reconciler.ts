@@ -74,21 +74,12 @@ export function startReconciler(
   async function takeSubjects(business: BusinessNumber): Promise<string | undefined> {
     const listed = await records.listSubjects(business, after, PAGE)
     const page = beginningOf(listed)
+    rows = rowsOf(page)
     if (page.length === 0) return undefined
     const subjects = page.map(({ oid }) => ({ business, oid }))
     note(page.length, await recounted(subjects, records.recount))
     for (const each of [cache, ...(cache.others ?? [])]) await refreshCounts(each, subjects)
     return listed.length < PAGE && page.length === listed.length ? undefined : page.at(-1)?.oid
-  }
-
-  /** As many subjects as have few enough rows together, and at least one. */
-  function beginningOf(listed: readonly CountedSubject[]): readonly CountedSubject[] {
-    for (const [at, { counts }] of listed.entries()) {
-      const more = counts.likes + counts.dislikes
-      if (at > 0 && rows + more > ROWS_MAX) return listed.slice(0, at)
-      rows += more
-    }
-    return listed
   }
 
   async function takeOwners(business: BusinessNumber): Promise<string | undefined> {
@@ -142,14 +133,24 @@ export function startReconciler(
     figures.cacheRefreshed += older.length
   }
 
-  /** Counts may be wrong, which is what the reconciler looks for: no rest is longer than an hour because of them. */
-  function restMs(): number {
-    const { reconcileEveryMs } = options
-    return Math.max(reconcileEveryMs, Math.min(REST_MAX_MS, (reconcileEveryMs * rows) / ROWS_MAX))
-  }
-
-  const rounds = startWorker(clock, restMs, round, onError)
+  const rounds = startWorker(clock, () => restMs(options.reconcileEveryMs, rows), round, onError)
   return { figures: () => ({ ...figures }), stop: rounds.stop }
+}
+
+function rowsOf(subjects: readonly CountedSubject[]): number {
+  return subjects.reduce((sum, { counts }) => sum + counts.likes + counts.dislikes, 0)
+}
+
+/** As many subjects as have few enough rows together, and at least one. */
+function beginningOf(listed: readonly CountedSubject[]): readonly CountedSubject[] {
+  let rows = 0
+  const end = listed.findIndex((subject) => (rows += rowsOf([subject])) > ROWS_MAX)
+  return end === -1 ? listed : listed.slice(0, Math.max(1, end))
+}
+
+/** Counts may be wrong, which is what the reconciler looks for: no rest is longer than an hour because of them. */
+function restMs(everyMs: number, rows: number): number {
+  return Math.max(everyMs, Math.min(REST_MAX_MS, (everyMs * rows) / ROWS_MAX))
 }
 
 export type Reconciliation = {
