@@ -27,7 +27,11 @@ export function makeMarkWriting(connection: Connection, layout: MarkLayout, expi
   return {
     async putMarks(writes: readonly MarkWrite[], options: MarkPutOptions): Promise<MarkOutcome[]> {
       const outcomes: MarkOutcome[] = Array.from({ length: writes.length })
-      const scripts = scriptsOf(groupByRegion(writes, (write) => write, layout.regionOf), connection.isCluster, ITEMS_PER_SCRIPT)
+      const scripts = scriptsOf(
+        groupByRegion(writes, (write) => write, layout.regionOf),
+        connection.isCluster,
+        ITEMS_PER_SCRIPT,
+      )
       const commands = scripts.map((batches) => putCommand(batches, options))
       const answers = (await connection.send(commands)) as Buffer[][]
       scripts.forEach((batches, at) =>

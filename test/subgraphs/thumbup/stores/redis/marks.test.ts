@@ -187,30 +187,6 @@ describe.skipIf(!(await redisIsHere()))('marks on their own Redis', () => {
     await history.close()
   })
 
-  it('marks of sixty viewers are put and cleared by two scripts, and each region keeps its own dirty marks and versions', async () => {
-    const writes = Array.from({ length: 60 }, (_, viewer) => markOf(String(viewer), '7', 'LIKE', at, { base: null }))
-    const scriptCalls = async () => /cmdstat_evalsha:calls=(\d+)/.exec(await redis.info('commandstats'))?.[1]
-    // The server knows the scripts afterwards.
-    await marks.putMarks(writes, { now: at, cap: CAP })
-    await persist(marks, writes)
-    await redis.flushall()
-    await marks.check()
-
-    await redis.config('RESETSTAT')
-    const outcomes = await marks.putMarks(writes, { now: at, cap: CAP })
-    expect(outcomes.map(({ status }) => status)).toEqual(writes.map(() => 'written'))
-    expect(await scriptCalls()).toBe('2')
-    const tags = regionTags(regions)
-    expect(await Promise.all(tags.map((tag) => redis.zcard(`tm:marks:dirty:{${tag}}`)))).toEqual([15, 15, 15, 15])
-    const versions = await Promise.all(tags.map((tag) => redis.get(`tm:marks:version:{${tag}}`)))
-    expect(versions.map(Number)).toEqual(tags.map(() => at * 1024 + 14))
-
-    await redis.config('RESETSTAT')
-    await persist(marks, writes)
-    expect(await scriptCalls()).toBe('2')
-    expect(await marks.countDirtyMarks()).toBe(0)
-  })
-
   it('fifty states are one round trip of three plain commands, and fifty counts one of one command', async () => {
     const proxy = await makeTcpProxy(servers.ports[0] as number)
     const behind = { urls: [`redis://127.0.0.1:${proxy.port}`], regions }
