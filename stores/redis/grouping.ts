@@ -3,6 +3,7 @@
  * (one hash and one sorted set each). `index` is the item's position in the call, for the answers.
  */
 import type { BusinessNumber, ViewerId } from '../../core/domain.ts'
+import { chunkedByWeight } from '../chunks.ts'
 
 type Addressed = { viewer: ViewerId; business: BusinessNumber }
 
@@ -38,4 +39,12 @@ export function groupByRegion<T>(
     batch.items.push({ item, index, place })
   }
   return all
+}
+
+/**
+ * The batches of each script. A single server gets few scripts of several regions with at most `itemsMax` items in all, because a script
+ * costs more than an item. On a Cluster each region may be on another node, so it gets a script of its own.
+ */
+export function scriptsOf<T>(batches: readonly RegionBatch<T>[], isCluster: boolean, itemsMax: number): RegionBatch<T>[][] {
+  return isCluster ? batches.map((batch) => [batch]) : chunkedByWeight(batches, itemsMax, ({ items }) => items.length)
 }

@@ -7,12 +7,12 @@ import { ID_BYTES_MAX } from '../../../../core/keys.ts'
 import { type DirtyWalk, type PersistedMark, COUNTED_MAX } from '../hot-store.ts'
 import { scriptCommand } from '../../../../stores/redis/connection.ts'
 import type { Argument, Command, Connection } from '../../../../stores/redis/connection.ts'
-import { groupByRegion } from '../../../../stores/redis/grouping.ts'
+import { groupByRegion, scriptsOf } from '../../../../stores/redis/grouping.ts'
 import type { RegionBatch } from '../../../../stores/redis/grouping.ts'
 import { packMarkMember, unpackMarkMember } from './keys.ts'
 import type { MarkLayout } from './keys.ts'
 import { RECORD_BYTES, writeMark } from './values.ts'
-import { viewerKeys } from './put.ts'
+import { ITEMS_PER_SCRIPT, regionsCommand, viewerKeys } from './regions-command.ts'
 import { countMembers, listMembers, walkMembers, type SetPlaces } from '../../../../stores/redis/region-sets.ts'
 import { SCRIPTS } from './scripts.ts'
 import { countNames, makeWalk } from '../../../../stores/redis/walking.ts'
@@ -21,25 +21,13 @@ import { lengthBefore, writeVersion, packGroup } from '../../../../stores/redis/
 /** Keys per script, so that no script blocks its server for more than about a millisecond. */
 const KEYS_PER_SCRIPT = 500
 
+const PERSISTED_BYTES_MAX = 7 + RECORD_BYTES + 1 + ID_BYTES_MAX
+
 export function makeMarkPersisting(connection: Connection, layout: MarkLayout) {
   let forgetting: { business: BusinessNumber; walk: ReturnType<typeof makeWalk> } | undefined
 
-  function clearCommand({ region, groups, items }: RegionBatch<PersistedMark>, cap: number): Command {
-    const packed = Buffer.allocUnsafe(items.length * (2 + 7 + RECORD_BYTES + 1 + ID_BYTES_MAX))
-    let end = 0
-    for (const { item, place } of items) {
-      end = writeVersion(item.version, packed, packed.writeUInt16BE(place, end))
-      end = writeMark(item.record, packed, end)
-      end = lengthBefore(packed, end, (at) => at + packed.write(item.key.oid, at))
-    }
-    const keys = [layout.version(region), layout.dirty(region), layout.undone(region)]
-    const args: Argument[] = [cap, packed.subarray(0, end)]
-    for (const { viewer, business } of groups) {
-      keys.push(...viewerKeys(layout, region, viewer, business))
-      args.push(packGroup(viewer, business))
-    }
-    return scriptCommand(SCRIPTS.clearMarks, keys, args)
-  }
+  const clearCommand = (batches: readonly RegionBatch<PersistedMark>[], cap: number): Command =>
+    regionsCommand(SCRIPTS.clearMarks, layout, batches, [cap], PERSISTED_BYTES_MAX, writePersisted)
 
   function dropCommand({ region, groups, items }: RegionBatch<MarkKey>): Command {
     const keys = [layout.dirty(region), ...groups.flatMap(({ viewer, business }) => viewerKeys(layout, region, viewer, business))]
@@ -63,7 +51,8 @@ export function makeMarkPersisting(connection: Connection, layout: MarkLayout) {
   return {
     async clearDirtyMarks(persisted: readonly PersistedMark[], cap: number): Promise<void> {
       const batches = groupByRegion(persisted, ({ key }) => key, layout.regionOf, KEYS_PER_SCRIPT)
-      await connection.send(batches.map((batch) => clearCommand(batch, cap)))
+      const scripts = scriptsOf(batches, connection.isCluster, ITEMS_PER_SCRIPT)
+      await connection.send(scripts.map((some) => clearCommand(some, cap)))
     },
 
     async dropDirtyMarks(keys: readonly MarkKey[]): Promise<void> {
@@ -110,4 +99,10 @@ export function makeMarkPersisting(connection: Connection, layout: MarkLayout) {
         return found?.business === business ? found.viewer : undefined
       }),
   }
+}
+
+/** In the format of `clear-marks.lua`. */
+function writePersisted({ version, record, key }: PersistedMark, target: Buffer, offset: number): number {
+  const end = writeMark(record, target, writeVersion(version, target, offset))
+  return lengthBefore(target, end, (at) => at + target.write(key.oid, at))
 }

@@ -1,15 +1,16 @@
 /**
- * Viewers' writes, one script per region and call, and fills from the record store. Both may be sent again after a lost answer: the store
+ * Viewers' writes, one atomic step per region and call, and fills from the record store. Both may be sent again after a lost answer: the store
  * then holds the written mark, or a newer one.
  */
 import type { BusinessNumber, MarkRecord, ViewerId } from '../../../../core/domain.ts'
 import { ID_BYTES_MAX } from '../../../../core/keys.ts'
 import type { FillOptions, MarkOutcome, MarkPutOptions, MarkWrite } from '../hot-store.ts'
 import { scriptCommand } from '../../../../stores/redis/connection.ts'
-import type { Argument, Command, Connection } from '../../../../stores/redis/connection.ts'
-import { groupByRegion } from '../../../../stores/redis/grouping.ts'
-import type { Grouped, RegionBatch } from '../../../../stores/redis/grouping.ts'
+import type { Command, Connection } from '../../../../stores/redis/connection.ts'
+import { groupByRegion, scriptsOf } from '../../../../stores/redis/grouping.ts'
+import type { RegionBatch } from '../../../../stores/redis/grouping.ts'
 import type { MarkLayout } from './keys.ts'
+import { ITEMS_PER_SCRIPT, regionsCommand, viewerKeys } from './regions-command.ts'
 import { RECORD_BYTES, decodeMark, markNumber, markOf, writeMark } from './values.ts'
 import { SCRIPTS } from './scripts.ts'
 import { lengthBefore, readVersion, writeVersion, packGroup } from '../../../../stores/redis/packing.ts'
@@ -17,28 +18,28 @@ import { lengthBefore, readVersion, writeVersion, packGroup } from '../../../../
 const BASE_KNOWN = 4
 const BASE = 8
 const BLIND = 16
+const WRITE_BYTES_MAX = 1 + 6 + 1 + ID_BYTES_MAX + 1 + 7 + RECORD_BYTES
 
 export function makeMarkWriting(connection: Connection, layout: MarkLayout, expireMs: number) {
-  function putCommand({ region, groups, items }: RegionBatch<MarkWrite>, { now, cap }: MarkPutOptions): Command {
-    const keys = [layout.version(region), layout.dirty(region), layout.undone(region)]
-    const args: Argument[] = [now, cap, expireMs, packWrites(items)]
-    for (const { viewer, business } of groups) {
-      keys.push(...viewerKeys(layout, region, viewer, business))
-      args.push(packGroup(viewer, business))
-    }
-    return scriptCommand(SCRIPTS.putMarks, keys, args)
-  }
+  const putCommand = (batches: readonly RegionBatch<MarkWrite>[], { now, cap }: MarkPutOptions): Command =>
+    regionsCommand(SCRIPTS.putMarks, layout, batches, [now, cap, expireMs], WRITE_BYTES_MAX, writeWrite)
 
   return {
     async putMarks(writes: readonly MarkWrite[], options: MarkPutOptions): Promise<MarkOutcome[]> {
       const outcomes: MarkOutcome[] = Array.from({ length: writes.length })
-      const batches = groupByRegion(writes, (write) => write, layout.regionOf)
-      const commands = batches.map((batch) => putCommand(batch, options))
+      const scripts = scriptsOf(
+        groupByRegion(writes, (write) => write, layout.regionOf),
+        connection.isCluster,
+        ITEMS_PER_SCRIPT,
+      )
+      const commands = scripts.map((batches) => putCommand(batches, options))
       const answers = (await connection.send(commands)) as Buffer[][]
-      batches.forEach(({ items }, at) =>
-        items.forEach(({ index }, place) => {
-          outcomes[index] = decodeOutcome(answers[at]?.[place] as Buffer, commands[at]?.repeated === true)
-        }),
+      scripts.forEach((batches, at) =>
+        batches
+          .flatMap(({ items }) => items)
+          .forEach(({ index }, place) => {
+            outcomes[index] = decodeOutcome(answers[at]?.[place] as Buffer, commands[at]?.repeated === true)
+          }),
       )
       return outcomes
     },
@@ -58,29 +59,16 @@ export function makeMarkWriting(connection: Connection, layout: MarkLayout, expi
   }
 }
 
-/** In the format of the scripts. */
-export function viewerKeys(layout: MarkLayout, region: number, viewer: ViewerId, business: BusinessNumber): string[] {
-  return [layout.marks(region, viewer, business), layout.likes(region, viewer, business), layout.dislikes(region, viewer, business)]
-}
-
 /** In the format of `put-marks.lua`. */
-function packWrites(items: readonly Grouped<MarkWrite>[]): Buffer {
-  const target = Buffer.allocUnsafe(items.length * (2 + 1 + 6 + 1 + ID_BYTES_MAX + 1 + 7 + RECORD_BYTES))
-  let end = 0
-  for (const { item, place } of items) {
-    const { mark, markedAt, oid, base, baseAsOf } = item
-    end = target.writeUInt16BE(place, end)
-    target[end++] = markNumber(mark) | (base === undefined ? 0 : BASE_KNOWN) | (base ? BASE : 0) | (item.blind === true ? BLIND : 0)
-    end = target.writeUIntBE(markedAt, end, 6)
-    end = lengthBefore(target, end, (at) => at + target.write(oid, at))
-    end = lengthBefore(target, end, (at) => {
-      if (base === undefined) return at
-      // A base without a time is accepted as it is.
-      const behind = writeVersion(baseAsOf ?? Number.MAX_SAFE_INTEGER, target, at)
-      return base === null ? behind : writeMark(base, target, behind)
-    })
-  }
-  return target.subarray(0, end)
+function writeWrite({ mark, markedAt, oid, base, baseAsOf, blind }: MarkWrite, target: Buffer, offset: number): number {
+  target[offset] = markNumber(mark) | (base === undefined ? 0 : BASE_KNOWN) | (base ? BASE : 0) | (blind === true ? BLIND : 0)
+  const end = lengthBefore(target, target.writeUIntBE(markedAt, offset + 1, 6), (at) => at + target.write(oid, at))
+  return lengthBefore(target, end, (at) => {
+    if (base === undefined) return at
+    // A base without a time is accepted as it is.
+    const behind = writeVersion(baseAsOf ?? Number.MAX_SAFE_INTEGER, target, at)
+    return base === null ? behind : writeMark(base, target, behind)
+  })
 }
 
 /** In the format of `fill-marks.lua`. */

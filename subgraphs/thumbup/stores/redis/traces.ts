@@ -6,7 +6,7 @@ import { packGroup } from '../../../../stores/redis/packing.ts'
 import { countKeys, unlinkKeys } from '../../../../stores/redis/traces.ts'
 import type { MarkCacheTraces, MarkHotTraces } from '../traces.ts'
 import { makeMarkLayout } from './keys.ts'
-import { viewerKeys } from './put.ts'
+import { viewerKeys } from './regions-command.ts'
 import { SCRIPTS } from './scripts.ts'
 
 export type RedisTracesOptions = { prefix: string; regions: number }

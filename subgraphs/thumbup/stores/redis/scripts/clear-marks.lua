@@ -1,18 +1,18 @@
 #!lua flags=allow-oom
 -- clear-marks: takes over the record store's row and removes the dirty mark, if the version has not moved since it was read.
 -- If it has moved, only notes the counted mark, unless that is newer than this row. Then trims.
--- KEYS[1] last version (string)  KEYS[2] dirty marks (zset)  KEYS[3] tombstones (zset)
--- KEYS[4..] per viewer and business: marks (hash), likes (zset), dislikes (zset)
--- ARGV[1] cap of likes, and of dislikes
--- ARGV[2] the keys, one after another: place in groups from 0 (2 bytes), version that was read (7), the row: mark (1),
---        markedAt (6), version (7); oid after its length (1)
--- ARGV[3..] per viewer and business: packed viewer + business
+-- KEYS[1..] per region: last version (string), dirty marks (zset), tombstones (zset)
+-- then per viewer and business: marks (hash), likes (zset), dislikes (zset)
+-- ARGV[1] cap of likes, and of dislikes  ARGV[2] regions, more than one only on a single server
+-- ARGV[3] the keys, one after another: places in regions and in groups from 0 (2 bytes each), version that was read (7), the row:
+--        mark (1), markedAt (6), version (7); oid after its length (1)
+-- ARGV[4..] per viewer and business: packed viewer + business
 -- include: mark
-local cap, keys = tonumber(ARGV[1]), ARGV[2]
-local clock = readClock(KEYS[1])
-local groups = {}
+local cap, groupsAt, keys = tonumber(ARGV[1]), 1 + 3 * tonumber(ARGV[2]), ARGV[3]
+local regions, groups = {}, {}
 
 local function clear(group, oid, version, row)
+  local region = group.region
   local held = findMark(group, oid)
   if not held then return end
   if held.version ~= version then
@@ -23,35 +23,36 @@ local function clear(group, oid, version, row)
     return
   end
   local member = group.prefix .. oid
-  redis.call('ZREM', KEYS[2], member)
+  redis.call('ZREM', region.dirty, member)
   if row.mark ~= held.mark or row.markedAt ~= held.markedAt then placeMark(group, oid, held.mark, row.mark, row.markedAt) end
   if row.mark == NONE then
     row.counted, row.dirty = NONE, false
     redis.call('HSET', group.marks, oid, packMark(row))
-    redis.call('ZADD', KEYS[3], whole(row.markedAt), member)
+    redis.call('ZADD', region.undone, whole(row.markedAt), member)
   else
     redis.call('HDEL', group.marks, oid)
-    if held.mark == NONE and not held.dirty then redis.call('ZREM', KEYS[3], member) end
+    if held.mark == NONE and not held.dirty then redis.call('ZREM', region.undone, member) end
   end
   -- The next write at the same time must win over this row.
-  clock.last = math.max(clock.last, row.version)
+  region.clock.last = math.max(region.clock.last, row.version)
 end
 
 local at = 1
 while at <= #keys do
-  local place, version, mark, markedAt, rowVersion, oid
-  place, version, mark, markedAt, rowVersion, oid, at = struct.unpack('>HI7BI6I7Bc0', keys, at)
+  local region, place, version, mark, markedAt, rowVersion, oid
+  region, place, version, mark, markedAt, rowVersion, oid, at = struct.unpack('>HHI7BI6I7Bc0', keys, at)
   local group = groups[place]
   if not group then
-    group = openMarks(4 + place * 3, ARGV[3 + place])
+    group = openMarks(groupsAt + place * 3, ARGV[4 + place])
+    group.region = openRegion(regions, region)
     groups[place] = group
   end
   clear(group, oid, version, { mark = mark, markedAt = markedAt, version = rowVersion })
 end
 
 for _, group in pairs(groups) do
-  trimMarks(group, cap, clock)
+  trimMarks(group, cap, group.region.clock)
   storeState(group)
 end
-storeClock(KEYS[1], clock)
+for _, region in pairs(regions) do storeClock(region.version, region.clock) end
 return 0

@@ -48,7 +48,7 @@ end
 
 -- KEYS from `at`: marks (hash), likes (zset), dislikes (zset).
 local function openMarks(at, prefix)
-  local group = { prefix = prefix, marks = KEYS[at], likes = KEYS[at + 1], dislikes = KEYS[at + 2], changed = false }
+  local group = { prefix = prefix, marks = KEYS[at], likes = KEYS[at + 1], dislikes = KEYS[at + 2], changed = false, longest = 0 }
   group.state = unpackState(redis.call('HGET', group.marks, ''))
   return group
 end
@@ -65,7 +65,7 @@ local function findMark(group, oid)
   return markedAt and { mark = mark, counted = mark, countedAt = markedAt, dirty = false, markedAt = markedAt, version = 0 }
 end
 
--- Moves an oid to the list of its mark. `grown`: a list is longer than before. `begun`: the list did not exist.
+-- Moves an oid to the list of its mark. `longest`: the length of a list that is longer than before. `begun`: the list did not exist.
 local function placeMark(group, oid, old, mark, markedAt)
   if old ~= mark then
     if old == LIKE then redis.call('ZREM', group.likes, oid) end
@@ -74,8 +74,9 @@ local function placeMark(group, oid, old, mark, markedAt)
   if mark == NONE then return end
   local list = mark == LIKE and group.likes or group.dislikes
   if redis.call('ZADD', list, whole(markedAt), oid) == 1 then
-    group.grown = true
-    if redis.call('ZCARD', list) == 1 then group.begun = true end
+    local length = redis.call('ZCARD', list)
+    if length == 1 then group.begun = true end
+    group.longest = math.max(group.longest, length)
   end
 end
 
@@ -200,4 +201,16 @@ end
 
 local function storeClock(key, clock)
   if clock.last > clock.before then redis.call('SET', key, whole(clock.last)) end
+end
+
+-- A script may have several regions, whose keys come first, three per region. Each has its own clock. `place` is from 0.
+local function openRegion(regions, place)
+  local region = regions[place]
+  if not region then
+    local at = place * 3
+    region = { version = KEYS[at + 1], dirty = KEYS[at + 2], undone = KEYS[at + 3] }
+    region.clock = readClock(region.version)
+    regions[place] = region
+  end
+  return region
 end

@@ -1,21 +1,23 @@
 #!lua
 -- put-marks: writes marks unless newer ones exist, and marks them dirty. Atomic per region.
--- KEYS[1] last version (string)  KEYS[2] dirty marks (zset)  KEYS[3] tombstones (zset)
--- KEYS[4..] per viewer and business: marks (hash), likes (zset), dislikes (zset)   all with the region's hash tag
+-- KEYS[1..] per region: last version (string), dirty marks (zset), tombstones (zset)
+-- then per viewer and business: marks (hash), likes (zset), dislikes (zset)   all with the region's hash tag
 -- ARGV[1] now (ms)  ARGV[2] cap of likes, and of dislikes  ARGV[3] expiry of idle viewers (ms; 0 never)
--- ARGV[4] the writes, one after another: place in groups from 0 (2 bytes), bits (1): mark, 4 base known, 8 the base has a row,
---        16 blind; markedAt (6), oid and base, each after its length (1). The clock of a known base (7) comes before it
--- ARGV[5..] per viewer and business: packed viewer + business
+-- ARGV[4] regions, more than one only on a single server
+-- ARGV[5] the writes, one after another: places in regions and in groups from 0 (2 bytes each), bits (1): mark, 4 base known,
+--        8 the base has a row, 16 blind; markedAt (6), oid and base, each after its length (1). The clock of a known base (7) comes before it
+-- ARGV[6..] per viewer and business: packed viewer + business
 -- returns per write its status (1 byte): 0 stale, and the stored record; 1 written, the old mark (1) and the record;
 --        2 needs base, whether the viewer is unknown (1), and the clock for the base (7)
 -- include: mark
-local now, cap, expireMs, writes = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3]), ARGV[4]
+local now, cap, expireMs = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
+local groupsAt, writes = 1 + 3 * tonumber(ARGV[4]), ARGV[5]
 local STALE, WRITTEN, NEEDS_BASE = 0, 1, 2
-local clock = readClock(KEYS[1])
-local groups = {}
+local regions, groups = {}, {}
 
 local function put(group, oid, mark, markedAt, base, blind)
-  local state = group.state
+  local state, region = group.state, group.region
+  local clock = region.clock
   local held = findMark(group, oid)
   local stored = held
   if not held then
@@ -36,8 +38,8 @@ local function put(group, oid, mark, markedAt, base, blind)
   redis.call('HSET', group.marks, oid, packMark(entry))
   placeMark(group, oid, held and held.mark or NONE, mark, markedAt)
   if not (held and held.dirty) then
-    redis.call('ZADD', KEYS[2], 'NX', whole(now), group.prefix .. oid)
-    if held and held.mark == NONE then redis.call('ZREM', KEYS[3], group.prefix .. oid) end
+    redis.call('ZADD', region.dirty, 'NX', whole(now), group.prefix .. oid)
+    if held and held.mark == NONE then redis.call('ZREM', region.undone, group.prefix .. oid) end
   end
   group.written = true
   return string.char(WRITTEN, old) .. packRecord(entry)
@@ -46,11 +48,12 @@ end
 local replies = {}
 local at = 1
 while at <= #writes do
-  local place, bits, markedAt, oid, packed
-  place, bits, markedAt, oid, packed, at = struct.unpack('>HBI6Bc0Bc0', writes, at)
+  local region, place, bits, markedAt, oid, packed
+  region, place, bits, markedAt, oid, packed, at = struct.unpack('>HHBI6Bc0Bc0', writes, at)
   local group = groups[place]
   if not group then
-    group = openMarks(4 + place * 3, ARGV[5 + place])
+    group = openMarks(groupsAt + place * 3, ARGV[6 + place])
+    group.region = openRegion(regions, region)
     groups[place] = group
   end
   local base
@@ -64,10 +67,10 @@ end
 for _, group in pairs(groups) do
   if group.written then
     -- Trim at the end, so that a base stays true through the call.
-    trimMarks(group, cap, clock)
+    if group.longest > cap then trimMarks(group, cap, group.region.clock) end
     putOffExpiry(group, now, expireMs)
     storeState(group)
   end
 end
-storeClock(KEYS[1], clock)
+for _, region in pairs(regions) do storeClock(region.version, region.clock) end
 return replies
