@@ -68,8 +68,7 @@ export function makeMerge(sections: readonly (Buffer | undefined)[], newest: IdC
     const high = newest.highs[source] as number
     const low = newest.lows[source] as number
     if (high === 0 && low === 0) return false
-    if (low === LARGEST_HALF) lower(source, high + 1, 0, entries)
-    else lower(source, high, low + 1, entries)
+    lower(source, low === LARGEST_HALF ? high + 1 : high, (low + 1) >>> 0, entries)
     return true
   }
 

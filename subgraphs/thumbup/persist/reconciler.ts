@@ -48,7 +48,6 @@ export function startReconciler(
   let of: 'subjects' | 'owners' = 'subjects'
   let after: string | undefined
   let hasPageFailed = false
-  /** Of the last page. */
   let rows = 0
 
   async function round(): Promise<void> {

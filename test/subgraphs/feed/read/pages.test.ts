@@ -1,54 +1,15 @@
 import { describe, expect, it } from 'vitest'
-import type { Degraded } from '../../../../core/outage/degraded.ts'
-import { seededRandom } from '../../../../core/random.ts'
 import type { Post } from '../../../../subgraphs/feed/model/post.ts'
 import { makeFeedStoreModel } from '../../../../harness/models/feed/hot-store-model.ts'
 import { makeFeedRecordsState, openModelFeedRecords } from '../../../../harness/models/feed/record-store-model.ts'
 import { lengthOf } from '../../../../subgraphs/feed/packed/vector.ts'
-import type { ReadStores, SectionSizes } from '../../../../subgraphs/feed/read/sections.ts'
 import type { FeedHotStore } from '../../../../subgraphs/feed/stores/hot-store.ts'
-import { KEEP_MS, REGIONS, makeFeedWorld } from './feed-world.ts'
-
-const SIZES = { head: 32, outbox: 500, inbox: 500, rest: 100 }
-
-function open({ sizes = SIZES, stores }: { sizes?: SectionSizes; stores?: ReadStores } = {}) {
-  const world = makeFeedWorld({ random: seededRandom(1), turnsMax: 0, hasGoodPools: true, sizes, ...(stores && { stores }) })
-  const process = world.openProcess()
-  let keys = 0
-  async function publish(author: string, text = 'text', audience?: string[]): Promise<Post> {
-    world.clock.advance(1_000)
-    const draft = { author, text, media: [], source: undefined, audience, clientKey: String(keys++) }
-    const outcome = await world.hot.publish(draft, world.options())
-    expect.assert(outcome.status === 'published')
-    if (audience !== undefined) await world.hot.addToInboxes(outcome.post.id, audience, world.options())
-    return outcome.post
-  }
-  async function publishMany(author: string, count: number, text = 'text'): Promise<string[]> {
-    const ids: string[] = []
-    for (let left = count; left > 0; left--) ids.unshift((await publish(author, text)).id)
-    return ids
-  }
-  /** Ids of a page, whether there is a next one, and the stores that were down. */
-  async function page(viewer: string, first: number, after?: string) {
-    const degraded: Degraded = new Set()
-    const found = await process.homeFeed(viewer, { first, after }, degraded)
-    if (found === null) return { ids: null, degraded: [...degraded] }
-    const { edges, hasNextPage, endCursor } = found
-    return { ids: edges.map(({ post }) => post.id), hasNextPage, endCursor, degraded: [...degraded] }
-  }
-  const follow = (viewer: string, ...authors: string[]): void => void world.follows.set(viewer, new Set(authors))
-  /** Calls of the stores while the task runs, each name once per call. */
-  async function callsOf(task: () => Promise<unknown>): Promise<string[]> {
-    world.calls.length = 0
-    await task()
-    return [...world.calls].sort()
-  }
-  return { world, process, publish, publishMany, page, follow, callsOf }
-}
+import { KEEP_MS, REGIONS } from './feed-world.ts'
+import { openFeed } from './opened-feed.ts'
 
 describe('a home feed', () => {
   it('has the posts of all followed users and those sent to the viewer, newest first', async () => {
-    const { publish, page, follow } = open()
+    const { publish, page, follow } = openFeed()
     follow('1', '2', '3')
     const ids = [
       await publish('2'),
@@ -62,7 +23,7 @@ describe('a home feed', () => {
   })
 
   it('reads each store at most once for a first page, and then only the changes', async () => {
-    const { publishMany, page, follow, callsOf } = open()
+    const { publishMany, page, follow, callsOf } = openFeed()
     const authors = Array.from({ length: 50 }, (_, at) => String(at + 10))
     for (const author of authors) await publishMany(author, 2)
     follow('1', ...authors)
@@ -74,50 +35,8 @@ describe('a home feed', () => {
     expect(await callsOf(() => page('1', 20))).toStrictEqual(['listChanges'])
   })
 
-  it('reads few heads once the process knows the newest ids of the authors, and those of changed authors', async () => {
-    const { process, publish, publishMany, page, follow } = open()
-    const authors = Array.from({ length: 300 }, (_, at) => String(at + 10))
-    const ids: string[] = []
-    for (const author of authors) ids.unshift(...(await publishMany(author, 1)))
-    follow('1', ...authors)
-    const headsOf = async (task: () => Promise<unknown>): Promise<number> => {
-      const read = (): number => {
-        const { l1 = 0, main = 0, backup = 0, misses = 0 } = process.cache.figures().classes['h'] ?? {}
-        return l1 + main + backup + misses
-      }
-      const first = read()
-      await task()
-      return read() - first
-    }
-    const isFirstPage = async () => expect(await page('1', 20)).toMatchObject({ ids: ids.slice(0, 20), degraded: [] })
-    // The first page loads the heads, and the second one finds them in the pools.
-    expect(await headsOf(isFirstPage)).toBe(300)
-    expect(await headsOf(isFirstPage)).toBe(300)
-    expect(await headsOf(isFirstPage)).toBe(40)
-    ids.unshift((await publish('150')).id)
-    expect(await headsOf(isFirstPage)).toBe(41)
-    await isFirstPage()
-    const { newest } = process
-    expect(await headsOf(async () => expect(await newest('1', ids[0], 5, new Set())).toStrictEqual([]))).toBe(0)
-    expect(await headsOf(async () => expect(await page('1', 100)).toMatchObject({ ids: ids.slice(0, 100) }))).toBe(120)
-  })
-
-  it('has the posts that the pools know if the hot store is down, also of authors whose newest id this process knows', async () => {
-    const { world, publish, page, follow } = open()
-    follow('1', '2', '3')
-    await publish('2')
-    for (let read = 0; read < 3; read++) await page('1', 20)
-    const [older, newer] = [await publish('2'), await publish('3')]
-    const degraded: Degraded = new Set()
-    for (let read = 0; read < 8; read++) await world.openProcess().homeFeed('1', { first: 20, after: undefined }, degraded)
-    expect(degraded.size).toBe(0)
-    world.down.hotStore = true
-    const { ids } = await page('1', 20)
-    expect(ids?.slice(0, 2)).toStrictEqual([newer.id, older.id])
-  })
-
   it('is read from the stores again if cached values are damaged, and replaces them in the cache', async () => {
-    const { process, publishMany, publish, page, follow, callsOf } = open({ sizes: { head: 2, outbox: 5, inbox: 5, rest: 3 } })
+    const { process, publishMany, publish, page, follow, callsOf } = openFeed({ sizes: { head: 2, outbox: 5, inbox: 5, rest: 3 } })
     follow('1', '2')
     const ids = await publishMany('2', 4)
     ids.unshift((await publish('4', 'for you', ['1'])).id)
@@ -144,7 +63,7 @@ describe('a home feed', () => {
         return found
       }
     const watched = { ...hot, getInboxMany: measured(hot.getInboxMany), getOutboxMany: measured(hot.getOutboxMany) }
-    const { world, publish, page, follow } = open({
+    const { world, publish, page, follow } = openFeed({
       sizes: { head: 2, outbox: 5, inbox: 3, rest: 4 },
       stores: { hot: watched, records: openModelFeedRecords(makeFeedRecordsState()) },
     })
@@ -167,7 +86,7 @@ describe('a home feed', () => {
   })
 
   it('continues from heads to outboxes and to the record store, without a gap', async () => {
-    const { world, publishMany, page, follow } = open({ sizes: { head: 2, outbox: 5, inbox: 2, rest: 3 } })
+    const { world, publishMany, page, follow } = openFeed({ sizes: { head: 2, outbox: 5, inbox: 2, rest: 3 } })
     follow('1', '2', '3')
     const ids = [...(await publishMany('2', 12)), ...(await publishMany('3', 12))].sort((a, b) => Number(BigInt(b) - BigInt(a)))
     await world.persist()
@@ -184,7 +103,7 @@ describe('a home feed', () => {
   })
 
   it('fills a page although filter words and deletions take posts out of it', async () => {
-    const { world, publish, publishMany, page, follow } = open()
+    const { world, publish, publishMany, page, follow } = openFeed()
     follow('1', '2')
     const old = await publishMany('2', 10)
     await page('1', 5)
@@ -195,7 +114,7 @@ describe('a home feed', () => {
   })
 
   it('ends a page after 2,000 dropped posts, and the next one goes on behind them', async () => {
-    const { world, publishMany, page, follow } = open()
+    const { world, publishMany, page, follow } = openFeed()
     follow('1', '2')
     const [old] = await publishMany('2', 1)
     await publishMany('2', 2_500, 'spoiler')
@@ -206,7 +125,7 @@ describe('a home feed', () => {
   })
 
   it('refuses a cursor of another viewer and one of a list of posts', async () => {
-    const { process, publish, page, follow } = open()
+    const { process, publish, page, follow } = openFeed()
     follow('1', '2')
     await publish('2')
     const { endCursor = '' } = await page('1', 1)
@@ -216,13 +135,13 @@ describe('a home feed', () => {
   })
 
   it('is empty, and not null, for a viewer who follows nobody', async () => {
-    expect(await open().page('1', 10)).toStrictEqual({ ids: [], hasNextPage: false, endCursor: undefined, degraded: [] })
+    expect(await openFeed().page('1', 10)).toStrictEqual({ ids: [], hasNextPage: false, endCursor: undefined, degraded: [] })
   })
 })
 
 describe('a page that is read while others write', () => {
   it('has a post that leaves the hot store between the reads of both stores', async () => {
-    const { world, publish, page, follow } = open()
+    const { world, publish, page, follow } = openFeed()
     follow('1', '2')
     const { id } = await publish('2')
     const leave = async (): Promise<void> => {
@@ -239,7 +158,7 @@ describe('a page that is read while others write', () => {
     ['getInboxMany', ['1']],
     ['getOutboxMany', undefined],
   ])('does not hide a later post from the next page, although %s had begun before and the change is known', async (name, audience) => {
-    const { world, process, publish, page, follow } = open()
+    const { world, process, publish, page, follow } = openFeed()
     follow('1', '2')
     const first = await publish('2')
     let second: Post | undefined
@@ -257,7 +176,7 @@ describe('a page that is read while others write', () => {
     ['another user', undefined],
     ['the same user, for the viewer alone', ['1']],
   ])('shows a post that is published after its question, or has it wait, although a later post of %s is loaded', async (_, audience) => {
-    const { world, process, publish, page, follow } = open()
+    const { world, process, publish, page, follow } = openFeed()
     follow('1', '2', '3')
     const old = [await publish('3'), await publish('2'), await publish('3'), await publish('3', 'for you', ['1'])]
     await page('1', 2)
@@ -276,7 +195,7 @@ describe('a page that is read while others write', () => {
   })
 
   it('does not show a deleted post on the next page, although its content was read before the deletion', async () => {
-    const { world, process, publish, page, follow } = open()
+    const { world, process, publish, page, follow } = openFeed()
     follow('1', '2')
     const post = await publish('2')
     const remove = async (): Promise<void> => {
@@ -292,7 +211,7 @@ describe('a page that is read while others write', () => {
 
 describe('while a store is down', () => {
   it('a page without the hot store has the cached values, and names the hot store', async () => {
-    const { world, publish, page, follow } = open()
+    const { world, publish, page, follow } = openFeed()
     follow('1', '2')
     const { id } = await publish('2')
     await page('1', 10)
@@ -302,7 +221,7 @@ describe('while a store is down', () => {
   })
 
   it('a page without cached values has the persisted posts, which no cache keeps', async () => {
-    const { world, publish, page, follow } = open()
+    const { world, publish, page, follow } = openFeed()
     follow('1', '2')
     const first = await publish('2')
     await world.persist()
@@ -316,7 +235,7 @@ describe('while a store is down', () => {
   })
 
   it('a page without the record store has the posts of the time that the hot store keeps, and ends there', async () => {
-    const { world, publishMany, page, follow } = open()
+    const { world, publishMany, page, follow } = openFeed()
     follow('1', '2', '3')
     await publishMany('2', 3)
     await world.persist()
@@ -332,7 +251,7 @@ describe('while a store is down', () => {
   })
 
   it('a scroll without the record store has all posts that the hot store keeps, also beside a user who never published', async () => {
-    const { world, publishMany, page, follow } = open()
+    const { world, publishMany, page, follow } = openFeed()
     follow('1', '2', '3')
     const recent = await publishMany('2', 60)
     world.down.recordStore = true
@@ -347,7 +266,7 @@ describe('while a store is down', () => {
   })
 
   it('a page without both stores is null if nothing is cached', async () => {
-    const { world, publish, page, follow } = open()
+    const { world, publish, page, follow } = openFeed()
     follow('1', '2')
     await publish('2')
     world.down.hotStore = true
@@ -356,7 +275,7 @@ describe('while a store is down', () => {
   })
 
   it('a page without both stores has the cached values', async () => {
-    const { world, publish, page, follow } = open()
+    const { world, publish, page, follow } = openFeed()
     follow('1', '2')
     const { id } = await publish('2')
     await page('1', 10)
@@ -369,7 +288,7 @@ describe('while a store is down', () => {
 
 describe('the posts of a user', () => {
   it('are the public ones, also for their author', async () => {
-    const { process, publish } = open()
+    const { process, publish } = openFeed()
     const { id } = await publish('2')
     await publish('2', 'for one', ['1'])
     const page = await process.userPosts('2', { first: 10, after: undefined }, new Set())
@@ -379,7 +298,7 @@ describe('the posts of a user', () => {
 
 describe('contents by id', () => {
   it('are posts and tombstones, and undefined for an id without a post', async () => {
-    const { world, process, publish } = open()
+    const { world, process, publish } = openFeed()
     const kept = await publish('2', 'for one', ['1'])
     const deleted = await publish('2')
     expect(await process.posts([kept.id, '17', deleted.id, kept.id])).toStrictEqual([kept, undefined, deleted, kept])
@@ -388,7 +307,7 @@ describe('contents by id', () => {
   })
 
   it('are found at once although their id was asked for before they were published', async () => {
-    const { process, publish } = open()
+    const { process, publish } = openFeed()
     const { id } = await publish('2')
     const guess = String(BigInt(id) + (256_000n << 14n))
     expect(await process.posts([guess])).toStrictEqual([undefined])
@@ -397,7 +316,7 @@ describe('contents by id', () => {
   })
 
   it('of old ids without a post are asked for once', async () => {
-    const { process, callsOf } = open()
+    const { process, callsOf } = openFeed()
     await process.posts(['17'])
     expect(await callsOf(() => process.posts(['17']))).toStrictEqual(['listChanges'])
   })
