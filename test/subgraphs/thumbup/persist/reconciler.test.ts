@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import { makeSteppedClock } from '../../../harness/stepped-clock.ts'
-import { startReconciler } from '../../../subgraphs/thumbup/persist/reconciler.ts'
-import type { CountCache } from '../../../subgraphs/thumbup/stores/count-cache.ts'
-import type { MarkRecords } from '../../../subgraphs/thumbup/stores/record-store.ts'
+import { makeSteppedClock } from '../../../../harness/stepped-clock.ts'
+import { startReconciler } from '../../../../subgraphs/thumbup/persist/reconciler.ts'
+import type { CountCache } from '../../../../subgraphs/thumbup/stores/count-cache.ts'
+import type { MarkRecords } from '../../../../subgraphs/thumbup/stores/record-store.ts'
 
 const EVERY_MS = 1_000
 
