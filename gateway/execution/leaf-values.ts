@@ -24,7 +24,7 @@ export function leafTest(type: GraphQLLeafType, bind: (value: unknown) => string
 /** JSON.stringify runs out of stack on values that are nested much deeper, and the whole answer would be lost. */
 const SCALAR_DEPTH_MAX = 500
 
-function isShallow(value: unknown, depth: number): boolean {
+export function isShallow(value: unknown, depth: number): boolean {
   if (typeof value !== 'object' || value === null) return true
   if (depth > SCALAR_DEPTH_MAX) return false
   return Object.values(value).every((inner) => isShallow(inner, depth + 1))
