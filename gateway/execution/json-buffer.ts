@@ -1,47 +1,44 @@
-/** The bytes of a JSON text under construction. Escaped texts and pieces of answers (escaped.ts) are appended to it. */
+/** The bytes of a JSON text under construction. Short texts are written byte by byte: a call of the engine costs more, and so does garbage. */
 import type { Piece } from './escaped.ts'
 
 export type JsonBuffer = {
-  /** Text after the last piece. A writer appends to it. */
-  text: string
+  /** A constant part of the text, or escaped text. */
+  add(text: string): void
   addPiece(piece: Piece): void
   toBytes(): Buffer
   clear(): void
 }
 
 const BYTES_MIN = 262_144
+/** Longer texts are written by the engine. */
+const SHORT_LENGTH_MAX = 48
 
 export function makeJsonBuffer(): JsonBuffer {
   let bytes = Buffer.allocUnsafeSlow(BYTES_MIN)
-  let length = 0
+  let end = 0
 
-  function reserve(more: number): void {
-    if (length + more <= bytes.length) return
-    const larger = Buffer.allocUnsafeSlow(Math.max(length + more, bytes.length * 2))
-    bytes.copy(larger, 0, 0, length)
+  function grow(more: number): void {
+    const larger = Buffer.allocUnsafeSlow(Math.max(end + more, bytes.length * 2))
+    bytes.copy(larger, 0, 0, end)
     bytes = larger
   }
 
-  function flush(json: JsonBuffer): void {
-    reserve(json.text.length)
-    length += bytes.write(json.text, length, 'latin1')
-    json.text = ''
-  }
-
   return {
-    text: '',
+    add(text) {
+      const { length } = text
+      if (end + length > bytes.length) grow(length)
+      if (length > SHORT_LENGTH_MAX) bytes.write(text, end, 'latin1')
+      else for (let index = 0; index < length; index += 1) bytes[end + index] = text.charCodeAt(index)
+      end += length
+    },
     addPiece(piece) {
-      flush(this)
-      reserve(piece.end - piece.start)
-      length += piece.bytes.copy(bytes, length, piece.start, piece.end)
+      const length = piece.end - piece.start
+      if (end + length > bytes.length) grow(length)
+      end += piece.bytes.copy(bytes, end, piece.start, piece.end)
     },
-    toBytes() {
-      flush(this)
-      return Buffer.from(bytes.subarray(0, length))
-    },
+    toBytes: () => Buffer.from(bytes.subarray(0, end)),
     clear() {
-      this.text = ''
-      length = 0
+      end = 0
       if (bytes.length > BYTES_MIN) bytes = Buffer.allocUnsafeSlow(BYTES_MIN)
     },
   }

@@ -24,10 +24,10 @@ const json = makeJsonBuffer()
 export function compileJson(shape: ObjectShape): (data: unknown) => Buffer {
   const write = compileObject(shape)
   return (data) => {
-    json.text = '{"data":'
     try {
+      json.add('{"data":')
       write(data, json)
-      json.text += '}'
+      json.add('}')
       return json.toBytes()
     } finally {
       json.clear()
@@ -48,7 +48,7 @@ function compileObject(shape: ObjectShape): Write {
 }
 
 function append(constant: string): string {
-  return `json.text += ${JSON.stringify(constant)};`
+  return `json.add(${JSON.stringify(constant)});`
 }
 
 /** The source of statements that write `start` and the value `v`. */
@@ -73,33 +73,32 @@ function valueSource(shape: Shape, start: string, bind: (value: unknown) => stri
 }
 
 function leafSource(type: GraphQLLeafType, start: string, bind: (value: unknown) => string): string {
-  const text = `json.text += ${JSON.stringify(`${start}"`)} + v + '"';`
-  const plain = `json.text += ${JSON.stringify(start)} + v;`
-  const piece = `${append(`${start}"`)} json.addPiece(v); json.text += '"';`
+  const text = `${append(`${start}"`)} json.add(v); json.add('"');`
+  const piece = `${append(`${start}"`)} json.addPiece(v); json.add('"');`
+  const plain = `${append(start)} json.add('' + v);`
   const test = leafTest(type, bind)
-  if (isEnumType(type)) return `if (${test}) ${text} else giveUp();`
+  if (isEnumType(type)) return `if (${test}) { ${text} } else giveUp();`
   if (!isSpecifiedScalarType(type)) return `${append(start)} writeScalar(v, json);`
-  if (type.name === 'String' || type.name === 'ID') return `if (${test}) ${text} else if (v instanceof Piece) { ${piece} } else giveUp();`
-  return `if (${test}) ${plain} else giveUp();`
+  if (type.name === 'String' || type.name === 'ID') return `if (${test}) { ${text} } else if (v instanceof Piece) { ${piece} } else giveUp();`
+  return `if (${test}) { ${plain} } else giveUp();`
 }
 
 /** A value of a custom scalar, which may be any JSON. */
 function writeScalar(value: unknown, json: JsonBuffer): void {
-  const ordinary = unescapeTree(value)
-  if (!isShallow(ordinary, 0)) giveUp()
-  writeValue(ordinary, json)
+  if (!isShallow(value, 0)) giveUp()
+  writeValue(unescapeTree(value), json)
 }
 
 /** An ordinary value: introspection. */
 function writeValue(value: unknown, json: JsonBuffer): void {
-  json.text += escapedJson(value ?? null)
+  json.add(escapedJson(value ?? null))
 }
 
 function compileList(of: Shape): Write {
   const bindings: Record<string, unknown> = { giveUp, Piece, writeScalar, writeValue }
   const item = valueSource(of, '', makeBind(bindings))
-  const body = `if (!Array.isArray(list)) giveUp(); let v; json.text += '[';
-    for (let i = 0; i < list.length; i++) { if (i > 0) json.text += ','; v = list[i]; ${item} } json.text += ']';`
+  const body = `if (!Array.isArray(list)) giveUp(); let v; json.add('[');
+    for (let i = 0; i < list.length; i++) { if (i > 0) json.add(','); v = list[i]; ${item} } json.add(']');`
   return makeFunction(['list', 'json'], body, bindings)
 }
 

@@ -1,6 +1,7 @@
 /** Checks leaf values of subgraphs against the API schema. */
 import { isEnumType, isSpecifiedScalarType } from 'graphql'
 import type { GraphQLLeafType } from 'graphql'
+import { Piece } from './escaped.ts'
 
 /**
  * The source of an expression that is true if the value `v` has this type without conversion. For other values the slow path calls
@@ -25,7 +26,7 @@ export function leafTest(type: GraphQLLeafType, bind: (value: unknown) => string
 const SCALAR_DEPTH_MAX = 500
 
 export function isShallow(value: unknown, depth: number): boolean {
-  if (typeof value !== 'object' || value === null) return true
+  if (typeof value !== 'object' || value === null || value instanceof Piece) return true
   if (depth > SCALAR_DEPTH_MAX) return false
   return Object.values(value).every((inner) => isShallow(inner, depth + 1))
 }

@@ -1,8 +1,8 @@
 /**
  * Reads the answer to a fetch as an escaped tree (execution/escaped.ts). JSON.parse copies and decodes every string, and does not know
- * the keys. The scanner of a fetch expects the keys of its document in their order, and cuts strings out of the answer.
+ * the keys. The scanner of a fetch expects the keys of its document, and cuts strings out of the answer.
  *
- * The scanner reads all that servers usually send. It gives up at everything else: unknown, repeated or reordered keys, errors,
+ * The scanner reads all that servers usually send. It gives up at everything else: unknown or repeated keys, errors,
  * invalid JSON or UTF-8, deeply nested lists. Then JSON.parse and `escapeTree` read the whole answer. If the scanner reads an answer, its
  * tree is that of the slow way, except that absent fields are present as undefined.
  */
@@ -100,7 +100,7 @@ function compileObject(sets: readonly SelectionSetNode[], fragments: Fragments, 
   const fields = new Map<string, FieldNode[]>()
   for (const set of sets) collectFields(set, fragments, fields)
   const bindings: Record<string, unknown> = { giveUp, skipSpace, hasMore, scanField }
-  const parts = [...fields].map(([key, nodes], index) => {
+  const steps = [...fields].map(([key, nodes], index) => {
     const inner = nodes.flatMap(({ selectionSet }) => selectionSet ?? [])
     let source = 'scanField(scan, undefined)'
     if (inner.length > 0) {
@@ -109,13 +109,16 @@ function compileObject(sets: readonly SelectionSetNode[], fragments: Fragments, 
     }
     const bytes = Buffer.from(JSON.stringify(key))
     const isNext = [...bytes].map((byte, offset) => `bytes[at + ${offset}] === ${byte}`).join(' && ')
-    return { value: entry(key, `v${index}`), name: `v${index}`, step: `if (${isNext}) { scan.at = at + ${bytes.length}; v${index} = ${source}; if (!hasMore(scan, ${RIGHT_BRACE})) break read; at = scan.at; }` }
+    const step = `scan.at = at + ${bytes.length}; v${index} = ${source}; if (!hasMore(scan, ${RIGHT_BRACE})) break read; at = scan.at;`
+    return `if (${isNext}) { if (v${index} !== undefined) giveUp(); ${step} }`
   })
-  const body = `const bytes = scan.bytes; let ${parts.map(({ name }) => name).join(', ')};
+  const keys = [...fields.keys()]
+  // The order of the document is usual. It is not the order of every type, if fragments select the same key.
+  const body = `const bytes = scan.bytes; let ${keys.map((_, index) => `v${index}`).join(', ')};
     scan.at += 1; skipSpace(scan); let at = scan.at;
     if (bytes[at] === ${RIGHT_BRACE}) scan.at = at + 1;
-    else read: { ${parts.map(({ step }) => step).join('\n')} giveUp(); }
-    return { ${parts.map(({ value }) => value).join(', ')} };`
+    else read: for (;;) { const before = at; ${steps.join('\n')} if (at === before) giveUp(); }
+    return { ${keys.map((key, index) => entry(key, `v${index}`)).join(', ')} };`
   const scanObject = makeFunction<ScanObject>(['scan'], body, bindings)
   if (only !== undefined) known.set(only, scanObject)
   return scanObject
@@ -212,7 +215,8 @@ function scanList(scan: Scan, object: ScanObject | undefined, depth: number): un
   }
   do items.push(scanValue(scan, object, depth + 1))
   while (hasMore(scan, RIGHT_BRACKET))
-  return items
+  // An array that grows has room for 17 items. Most lists are shorter, and live as long as their request.
+  return items.slice()
 }
 
 /** An object that is the value of a scalar. */
