@@ -172,7 +172,10 @@ function send(
   let result: FetchResult | Promise<FetchResult>
   try {
     const { compiled } = fetch
-    result = run.isEscaped && compiled.runEscaped !== undefined ? compiled.runEscaped(variables, run.context) : compiled.run(variables, run.context)
+    result =
+      run.isEscaped && compiled.runEscaped !== undefined
+        ? compiled.runEscaped(variables, run.context)
+        : compiled.run(variables, run.context)
   } catch (thrown) {
     return fail(thrown)
   }
@@ -258,7 +261,9 @@ function compileNestedRoot(node: FlattenNode, inner: FetchNode, around: Surround
     }
     const take = (result: FetchResult): void => {
       // Each place gets its own tree, because later fetches write into it. Trees are copied before the first write.
-      const results = places.map((_, index) => (index === 0 ? result : { ...result, data: run.isEscaped ? copyOf(result.data) : structuredClone(result.data) }))
+      const results = places.map((_, index) =>
+        index === 0 ? result : { ...result, data: run.isEscaped ? copyOf(result.data) : structuredClone(result.data) },
+      )
       for (const [index, [target, [path = []]]] of places.entries()) taker.take(run, target, path, results[index] ?? result)
     }
     return send(fetch, fetch.pick(run), run, take, fail)

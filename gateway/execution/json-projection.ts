@@ -79,7 +79,8 @@ function leafSource(type: GraphQLLeafType, start: string, bind: (value: unknown)
   const test = leafTest(type, bind)
   if (isEnumType(type)) return `if (${test}) { ${text} } else giveUp();`
   if (!isSpecifiedScalarType(type)) return `${append(start)} writeScalar(v, json);`
-  if (type.name === 'String' || type.name === 'ID') return `if (${test}) { ${text} } else if (v instanceof Piece) { ${piece} } else giveUp();`
+  if (type.name === 'String' || type.name === 'ID')
+    return `if (${test}) { ${text} } else if (v instanceof Piece) { ${piece} } else giveUp();`
   return `if (${test}) { ${plain} } else giveUp();`
 }
 

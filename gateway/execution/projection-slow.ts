@@ -88,7 +88,10 @@ function completeValue(shape: Shape, value: unknown, owner: string, completing: 
       return value
     case 'leaf':
       try {
-        return serializeLeaf(shape.type, completing.isEscaped ? unescapeTree(value) : value) ?? fail(`Expected a value for ${owner}.`, completing, BROKEN)
+        return (
+          serializeLeaf(shape.type, completing.isEscaped ? unescapeTree(value) : value) ??
+          fail(`Expected a value for ${owner}.`, completing, BROKEN)
+        )
       } catch {
         // The message does not show the value, which may belong to another viewer.
         return fail(`Expected a ${shape.type.name} for field ${owner}, but the subgraph gave another value.`, completing, BROKEN)

@@ -69,16 +69,19 @@ function withoutEnd(answer: Buffer): Buffer {
  */
 function hasControls(bytes: Buffer): boolean {
   const { buffer, byteOffset, length } = bytes
-  const before = Math.min(length, -byteOffset & 3)
-  const words = new Int32Array(buffer, byteOffset + before, (length - before) >> 2)
+  const start = Math.min(length, -byteOffset & 3)
+  const words = new Int32Array(buffer, byteOffset + start, (length - start) >> 2)
   let found = 0
   for (let index = 0; index < words.length; index += 1) {
     const word = words[index] as number
     found |= (word - 0x20202020) & ~word
   }
-  const after = byteOffset + length - (words.byteOffset + words.byteLength)
-  const ends = [...bytes.subarray(0, before), ...bytes.subarray(length - after)]
-  return (found & 0x80808080) !== 0 || ends.some((byte) => byte < SPACE)
+  return (found & 0x80808080) !== 0 || hasControlIn(bytes, 0, start) || hasControlIn(bytes, start + words.byteLength, length)
+}
+
+function hasControlIn(bytes: Buffer, start: number, end: number): boolean {
+  for (let at = start; at < end; at += 1) if ((bytes[at] as number) < SPACE) return true
+  return false
 }
 
 /** Whether the rest of the answer is valid, and has neither data nor errors. */
@@ -93,7 +96,11 @@ function endsWell(scan: Scan): boolean {
 }
 
 /** `known`: a fragment may be spread in many places. */
-function compileObject(sets: readonly SelectionSetNode[], fragments: Fragments, known: Map<SelectionSetNode | undefined, ScanObject>): ScanObject {
+function compileObject(
+  sets: readonly SelectionSetNode[],
+  fragments: Fragments,
+  known: Map<SelectionSetNode | undefined, ScanObject>,
+): ScanObject {
   const only = sets.length === 1 ? sets[0] : undefined
   const compiled = known.get(only)
   if (compiled !== undefined) return compiled
@@ -282,7 +289,6 @@ function expectText(scan: Scan, text: string): void {
 function skipSpace(scan: Scan): void {
   while (scan.bytes[scan.at] === SPACE) scan.at += 1
 }
-
 
 function utf8({ bytes }: Scan, start: number, end: number): string {
   return bytes.toString('utf8', start, end)

@@ -21,7 +21,8 @@ const ERRORS_MAX = 1_000
 export type ReadAnswer = (subgraph: string, answer: HttpAnswer) => FetchResult
 
 /** Throws SUBGRAPH_UNAVAILABLE if the answer is not a GraphQL result. */
-export const readAnswer: ReadAnswer = (subgraph, answer) => resultOf(subgraph, bodyBytes(answer.body).toString()) ?? refuse(subgraph, answer)
+export const readAnswer: ReadAnswer = (subgraph, answer) =>
+  resultOf(subgraph, bodyBytes(answer.body).toString()) ?? refuse(subgraph, answer)
 
 export function readEscaped(scan: ScanAnswer): ReadAnswer {
   return (subgraph, answer) => {

@@ -134,9 +134,7 @@ export function remoteTransport(given: RemoteOptions): RemoteTransport {
     function send(variables: FetchVariables, context: object, read: ReadAnswer): Promise<FetchResult> {
       const headers = options.headers?.(context) ?? NO_HEADERS
       const body = callOf(variables)
-      return isPromise(headers)
-        ? headers.then((known) => sendWith(body, known, context, read))
-        : sendWith(body, headers, context, read)
+      return isPromise(headers) ? headers.then((known) => sendWith(body, known, context, read)) : sendWith(body, headers, context, read)
     }
 
     return {

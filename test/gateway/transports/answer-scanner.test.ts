@@ -20,7 +20,14 @@ const scan = compileScanner(DOCUMENT)
 const ANSWER = {
   data: {
     list: [
-      { __typename: 'Video', id: '1', title: 'one', tags: ['a', 'b'], extra: { any: ['"', { a: 1 }] }, owner: { __typename: 'Owner', name: 'o1' } },
+      {
+        __typename: 'Video',
+        id: '1',
+        title: 'one',
+        tags: ['a', 'b'],
+        extra: { any: ['"', { a: 1 }] },
+        owner: { __typename: 'Owner', name: 'o1' },
+      },
       { __typename: 'Article', id: '2', words: 12, owner: { id: 'o2' }, similar: [{ id: '3', words: null }] },
       null,
     ],

@@ -30,7 +30,12 @@ const VALUES: unknown[] = [
 ]
 
 /** How a server writes JSON. */
-type Style = { readonly space: string; readonly escapes: 'few' | 'all'; readonly numbers: 'plain' | 'odd'; readonly order: 'kept' | 'reversed' }
+type Style = {
+  readonly space: string
+  readonly escapes: 'few' | 'all'
+  readonly numbers: 'plain' | 'odd'
+  readonly order: 'kept' | 'reversed'
+}
 
 /** Changes `data` at a few places, and writes the answer in some style. Then it may damage some bytes. */
 export type Change = {
@@ -41,7 +46,9 @@ export type Change = {
 }
 
 const place = fc.double({ min: 0, max: 1, noNaN: true })
-const DAMAGES = ['"', '\\', '\n', '\u0007', '{', '}', '[', ']', ',', ':', '01', '.', '-', 'nul', ' ', '\ufeff', '"id":1,'].map((text) => Buffer.from(text))
+const DAMAGES = ['"', '\\', '\n', '\u0007', '{', '}', '[', ']', ',', ':', '01', '.', '-', 'nul', ' ', '\ufeff', '"id":1,'].map((text) =>
+  Buffer.from(text),
+)
 const style = fc.record<Style>({
   space: fc.constantFrom('', '', '', ' ', '\n\t'),
   escapes: fc.constantFrom('few', 'few', 'all'),
@@ -55,7 +62,10 @@ export const change: fc.Arbitrary<Change> = fc.record({
   extra: fc.constantFrom('none', 'none', 'none', 'extensions', 'key', 'repeated', 'line'),
   damages: fc.oneof(
     { weight: 3, arbitrary: fc.constant([]) },
-    { weight: 1, arbitrary: fc.array(fc.tuple(place, fc.oneof(fc.constantFrom(...DAMAGES), fc.uint8Array({ maxLength: 2 }))), { maxLength: 2 }) },
+    {
+      weight: 1,
+      arbitrary: fc.array(fc.tuple(place, fc.oneof(fc.constantFrom(...DAMAGES), fc.uint8Array({ maxLength: 2 }))), { maxLength: 2 }),
+    },
   ),
 })
 
@@ -91,7 +101,9 @@ function written(tree: unknown, how: Style, extra: Change['extra']): string {
   const write = (value: unknown, depth: number): string => {
     if (Array.isArray(value)) return `[${value.map((item) => how.space + write(item, depth + 1)).join(',')}${how.space}]`
     if (typeof value === 'object' && value !== null) {
-      const entries = Object.entries(value).map(([key, inner]) => `${how.space}${JSON.stringify(key)}${how.space}:${how.space}${write(inner, depth + 1)}`)
+      const entries = Object.entries(value).map(
+        ([key, inner]) => `${how.space}${JSON.stringify(key)}${how.space}:${how.space}${write(inner, depth + 1)}`,
+      )
       if (how.order === 'reversed') entries.reverse()
       if (depth === 1 && extra === 'key') entries.push('"unknown":{"a":[1]}')
       if (depth === 2 && extra === 'repeated' && entries[0] !== undefined) entries.push(entries[0].replace(/:.*$/s, ':"again"'))
@@ -100,7 +112,8 @@ function written(tree: unknown, how: Style, extra: Change['extra']): string {
     }
     if (typeof value === 'string' && how.escapes === 'all') return `"${[...JSON.stringify(value).slice(1, -1)].map(escaped).join('')}"`
     if (Object.is(value, -0)) return '-0'
-    if (typeof value === 'number' && how.numbers === 'odd' && Number.isInteger(value)) return Math.abs(value) < 1e15 ? `${value}.0` : '1E+20'
+    if (typeof value === 'number' && how.numbers === 'odd' && Number.isInteger(value))
+      return Math.abs(value) < 1e15 ? `${value}.0` : '1E+20'
     return JSON.stringify(value)
   }
   return write(tree, 0) + (extra === 'line' ? '\n' : '')
