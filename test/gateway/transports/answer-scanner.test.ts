@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { Piece, escapeTree, unescapeTree } from '../../../gateway/execution/escaped.ts'
 import { readAnswer, readEscaped } from '../../../gateway/transports/answer.ts'
 import { compileScanner } from '../../../gateway/transports/answer-scanner.ts'
-import { jsonOf, NAMES, graphSchema, makeContext, openGraph } from '../engine-graph.ts'
+import { graphSchema, jsonOf, makeContext, openGraph, type SubgraphName } from '../engine-graph.ts'
 import type { FetchResult, Transport } from '../../../gateway/transports/transport.ts'
 import { localTransport } from '../../../gateway/transports/local-transport.ts'
 import { change, changed, type Change } from './generated-answers.ts'
@@ -107,7 +107,7 @@ describe('the scanner', () => {
 
 /** Subgraphs whose answers are changed on their way. Both kinds of trees are read from the same bytes. */
 function changedGraph(how: () => Change) {
-  const transportOf = (name: (typeof NAMES)[number]): Transport => {
+  const transportOf = (name: SubgraphName): Transport => {
     const local = localTransport(graphSchema(name))
     return {
       remote: true,
