@@ -66,12 +66,13 @@ function compileSteps(plan: PlanNode | undefined, around: Surroundings): Omit<Co
 }
 
 function sizeOf(fetches: readonly Fetch[]): PlanSize {
-  let [characters, nodes] = [0, 0]
+  let [characters, nodes, scannedNodes] = [0, 0, 0]
   for (const fetch of fetches) {
     characters += fetch.characters
     nodes += fetch.nodes
+    if (fetch.compiled.runEscaped !== undefined) scannedNodes += fetch.nodes
   }
-  return { fetches: fetches.length, characters, nodes }
+  return { fetches: fetches.length, characters, nodes, scannedNodes }
 }
 
 function compileNode(node: PlanNode, around: Surroundings): Step {

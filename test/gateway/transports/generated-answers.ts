@@ -50,18 +50,18 @@ const DAMAGES = ['"', '\\', '\n', '\u0007', '{', '}', '[', ']', ',', ':', '01', 
   Buffer.from(text),
 )
 const style = fc.record<Style>({
-  space: fc.constantFrom('', '', '', ' ', '\n\t'),
+  space: fc.constantFrom('', '', '', '', '', ' ', ' ', '\n\t'),
   escapes: fc.constantFrom('few', 'few', 'all'),
   numbers: fc.constantFrom('plain', 'plain', 'odd'),
   order: fc.constantFrom('kept', 'kept', 'kept', 'reversed'),
 })
 
 export const change: fc.Arbitrary<Change> = fc.record({
-  values: fc.array(fc.tuple(place, fc.oneof(fc.constantFrom(...VALUES), fc.string({ unit: 'binary' }), fc.jsonValue())), { maxLength: 3 }),
+  values: fc.array(fc.tuple(place, fc.oneof(fc.constantFrom(...VALUES), fc.string({ unit: 'binary' }), fc.jsonValue())), { maxLength: 2 }),
   style,
-  extra: fc.constantFrom('none', 'none', 'none', 'extensions', 'key', 'repeated', 'line'),
+  extra: fc.constantFrom('none', 'none', 'none', 'none', 'none', 'none', 'extensions', 'key', 'repeated', 'line', 'line'),
   damages: fc.oneof(
-    { weight: 3, arbitrary: fc.constant([]) },
+    { weight: 4, arbitrary: fc.constant([]) },
     {
       weight: 1,
       arbitrary: fc.array(fc.tuple(place, fc.oneof(fc.constantFrom(...DAMAGES), fc.uint8Array({ maxLength: 2 }))), { maxLength: 2 }),
