@@ -27,7 +27,8 @@ export type PlanSize = { readonly fetches: number; readonly characters: number; 
 
 /** `nodes`: the nodes of the operation without excluded selections. They become a shape and a projection. */
 export function variantBytes(nodes: number, plan: PlanSize): number {
-  const ofPlan = plan.fetches * FETCH_BYTES + plan.characters * CHARACTER_BYTES + plan.nodes * NODE_BYTES + plan.scannedNodes * SCANNER_BYTES
+  const ofPlan =
+    plan.fetches * FETCH_BYTES + plan.characters * CHARACTER_BYTES + plan.nodes * NODE_BYTES + plan.scannedNodes * SCANNER_BYTES
   return VARIANT_BYTES + nodes * SHAPE_BYTES + ofPlan
 }
 
