@@ -21,6 +21,11 @@ export class Piece {
   }
 }
 
+/** The escaped text itself. */
+export function textOf({ bytes, start, end }: Piece): string {
+  return bytes.toString('latin1', start, end)
+}
+
 /** Printable ASCII without quote and backslash. */
 const PLAIN = /^[ !#-[\]-~]*$/
 
@@ -56,7 +61,7 @@ export function escapeTree<Value>(tree: Value): Value {
 export function unescapeTree<Value>(value: Value): Value
 export function unescapeTree(value: unknown): unknown {
   if (typeof value === 'string') return unescapeText(value)
-  if (value instanceof Piece) return unescapeText(value.bytes.toString('latin1', value.start, value.end))
+  if (value instanceof Piece) return unescapeText(textOf(value))
   if (Array.isArray(value)) return value.map(unescapeTree)
   if (!isRecord(value)) return value
   const copy = { ...value }

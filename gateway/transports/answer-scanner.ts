@@ -10,7 +10,7 @@ import { isUtf8 } from 'node:buffer'
 import { Kind } from 'graphql'
 import type { DocumentNode, FieldNode, SelectionSetNode } from 'graphql'
 import { entry, makeFunction } from '../execution/codegen.ts'
-import { Piece, escapeText, escapeTree } from '../execution/escaped.ts'
+import { Piece, escapeText, escapeTree, textOf } from '../execution/escaped.ts'
 import { fragmentsOf, type Fragments } from '../operation/plan-document.ts'
 
 /** The `data` of an answer without errors. Undefined if the answer needs the slow way. */
@@ -105,10 +105,10 @@ function compileObject(
   if (compiled !== undefined) return compiled
   const fields = new Map<string, FieldNode[]>()
   for (const set of sets) collectFields(set, fragments, fields)
-  const bindings: Record<string, unknown> = { giveUp, skipSpace, hasMore, scanField }
+  const bindings: Record<string, unknown> = { giveUp, skipSpace, hasMore, scanField, scanName }
   const steps = [...fields].map(([key, nodes], index) => {
     const inner = nodes.flatMap(({ selectionSet }) => selectionSet ?? [])
-    let source = 'scanField(scan, undefined)'
+    let source = key === '__typename' ? 'scanName(scan)' : 'scanField(scan, undefined)'
     if (inner.length > 0) {
       bindings[`o${index}`] = compileObject(inner, fragments, known)
       source = `scanField(scan, o${index})`
@@ -151,6 +151,12 @@ function scanField(scan: Scan, object: ScanObject | undefined): unknown {
   }
   skipSpace(scan)
   return scanValue(scan, object, 0)
+}
+
+/** The steps of a plan compare names of types, which must therefore be strings. */
+function scanName(scan: Scan): unknown {
+  const name = scanField(scan, undefined)
+  return name instanceof Piece ? textOf(name) : name
 }
 
 function scanValue(scan: Scan, object: ScanObject | undefined, depth: number): unknown {

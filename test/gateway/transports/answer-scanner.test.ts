@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { parse } from 'graphql'
 import { describe, expect, test } from 'vitest'
-import { Piece, escapeTree, unescapeTree } from '../../../gateway/execution/escaped.ts'
+import { Piece, escapeTree, textOf, unescapeTree } from '../../../gateway/execution/escaped.ts'
 import { readAnswer, readEscaped } from '../../../gateway/transports/answer.ts'
 import { compileScanner } from '../../../gateway/transports/answer-scanner.ts'
 import { graphSchema, jsonOf, makeContext, openGraph, type SubgraphName } from '../engine-graph.ts'
@@ -38,7 +38,7 @@ const ANSWER = {
 
 /** With texts instead of pieces, and without undefined fields. */
 function plain(value: unknown): unknown {
-  if (value instanceof Piece) return value.bytes.toString('latin1', value.start, value.end)
+  if (value instanceof Piece) return textOf(value)
   if (Array.isArray(value)) return value.map(plain)
   if (typeof value !== 'object' || value === null) return value
   const entries = Object.entries(value).filter(([, inner]) => inner !== undefined)
