@@ -160,7 +160,7 @@ export const configSchema = z
         clientMemoryBytesMax: count(1_048_576, 17_179_869_184)
           .default(67_108_864)
           .describe(
-            'Memory budget for values that clients make a process keep: prepared operations, their variants, compiled fetches, remembered answers, and registered and recorded texts. Operations of manifests are not counted.',
+            'Memory budget for values that clients make a process keep: prepared operations, their variants, compiled fetches, answers to introspection, and registered and recorded texts. Operations of manifests are not counted.',
           ),
         supergraph: z
           .string()

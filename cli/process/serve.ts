@@ -8,7 +8,6 @@ import type { Config } from '../../config/config.ts'
 import { liveView } from '../../config/live/live-view.ts'
 import type { Degraded } from '../../core/outage/degraded.ts'
 import { makeJudge } from '../../gateway/limits/judge.ts'
-import type { ClientMemory } from '../../gateway/memory/client-memory.ts'
 import { makeSubgraphHeaders } from '../../gateway/identity/identity-header.ts'
 import { checkPersisted } from '../../gateway/persisted/graph-check.ts'
 import { makeObserver } from '../../gateway/transports/fetch-observer.ts'
@@ -88,7 +87,7 @@ export async function serve({ subgraphs, ...parts }: Opened, { metricsOfAll, con
       },
     },
     {
-      makeRemote: await remoteMaker(config, memory, log),
+      makeRemote: await remoteMaker(config, log),
       observe: makeObserver(registry, findTracing()),
       log,
       registry,
@@ -154,7 +153,7 @@ export async function serve({ subgraphs, ...parts }: Opened, { metricsOfAll, con
 }
 
 /** Without a supergraph file no subgraph is remote, and the HTTP client is not loaded. */
-async function remoteMaker({ server, remote, auth }: Config, memory: ClientMemory, log: Logger): Promise<SupergraphParts['makeRemote']> {
+async function remoteMaker({ server, remote, auth }: Config, log: Logger): Promise<SupergraphParts['makeRemote']> {
   if (server.supergraph === undefined) {
     return (name) => {
       throw new Error(`the subgraph "${name}" is remote, and there is no supergraph file`)
@@ -169,7 +168,6 @@ async function remoteMaker({ server, remote, auth }: Config, memory: ClientMemor
       url,
       headers: makeSubgraphHeaders(auth.identity, name),
       traceHeaders,
-      memory,
       report({ outcome, subgraph, kind, tries, error }) {
         if (outcome === 'failed') log.warn({ err: error, subgraph, kind, tries }, 'a subgraph did not answer')
       },

@@ -1,6 +1,6 @@
 /**
- * The engine generates three kinds of small functions at compile time: representations of entities, the merge of fetched entities, and
- * the final projection. With literal keys V8 builds objects of one hidden class. Loops over arrays of keys take ten to thirty times as
+ * The engine generates small functions: the reading of answers, representations of entities, the merge of fetched entities, and the final
+ * projection. With literal keys V8 builds objects of one hidden class. Loops over arrays of keys take ten to thirty times as
  * long. Keys come from validated GraphQL names, and are quoted all the same.
  */
 
@@ -10,6 +10,15 @@ export function makeFunction<Result>(parameters: readonly string[], body: string
   // oxlint-disable-next-line typescript/no-implied-eval -- the point of this file, see above
   const factory = new Function(...Object.keys(bindings), source) as (...values: unknown[]) => Result
   return factory(...Object.values(bindings))
+}
+
+/** Adds values to `bindings`, and returns their names. */
+export function makeBind(bindings: Record<string, unknown>): (value: unknown) => string {
+  return (value) => {
+    const name = `b${Object.keys(bindings).length}`
+    bindings[name] = value
+    return name
+  }
 }
 
 /** `object.key`, safe for names that every object inherits ("constructor", "toString"). */

@@ -6,6 +6,7 @@
 import type { EntityBatchAlias } from '@graphql-hive/router-query-planner'
 import { Kind } from 'graphql'
 import type { DocumentNode } from 'graphql'
+import { unescapeTree } from './escaped.ts'
 import type { Flatten, Target } from './flatten.ts'
 import { compileFlatten, sharedStart } from './flatten.ts'
 import type { Merge } from './merge.ts'
@@ -83,15 +84,21 @@ function collectBatch(run: Run, flattens: readonly Flatten[], requires: Requires
         if (place === undefined) continue
         places.push(place)
       } else {
-        const representation = type.represent(target, run.variables)
+        const representation = representationOf(target, type, run, rewrite)
         if (representation === undefined) continue
-        rewrite?.(representation)
         representations.push(representation)
       }
       targets.push(target)
     }
   }
   return { targets, representations, places: targets.length === representations.length ? undefined : places }
+}
+
+function representationOf(target: Target, type: TypeRequires, run: Run, rewrite: Rewrite | undefined): Representation | undefined {
+  const made = type.represent(target, run.variables)
+  const representation = run.isEscaped ? unescapeTree(made) : made
+  if (representation !== undefined) rewrite?.(representation)
+  return representation
 }
 
 /** Maps keys to places, by type. The group `undefined` holds representations that are compared as a whole. */
@@ -111,7 +118,7 @@ function placeOf(
   let group: TypeRequires | undefined = type
   let representation: Representation | undefined
   if (key === NO_KEY) {
-    representation = type.represent(target, run.variables)
+    representation = representationOf(target, type, run, rewrite)
     if (representation === undefined) return undefined
     key = JSON.stringify(representation)
     group = undefined
@@ -120,9 +127,8 @@ function placeOf(
   if (places === undefined) known.set(group, (places = new Map()))
   let place = places.get(key)
   if (place !== undefined) return place
-  representation ??= type.represent(target, run.variables)
+  representation ??= representationOf(target, type, run, rewrite)
   if (representation === undefined) return undefined
-  rewrite?.(representation)
   place = representations.length
   places.set(key, place)
   representations.push(representation)

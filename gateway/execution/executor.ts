@@ -16,10 +16,10 @@ import { countNodes, type PlanSize } from '../memory/estimates.ts'
 import { mergeObjects } from './merge.ts'
 import type { PossibleTypes } from '../operation/planner.ts'
 import { compileRewrites, renamedKeys } from './rewrites.ts'
-import { repeatCall, recordCall } from './answer-replay.ts'
 import type { DataPath, Run } from './run.ts'
 import { isPromise, failTargets } from './run.ts'
 import { isTooDeep, tooDeep, unavailable } from './subgraph-errors.ts'
+import { copyOf } from '../transports/tree-copy.ts'
 import type { CompiledFetch, FetchResult, FetchVariables, Transport } from '../transports/transport.ts'
 
 export type Step = (run: Run) => void | Promise<void>
@@ -35,8 +35,8 @@ export type Source = {
 export type CompiledPlan = {
   readonly step: Step
   readonly source: Source | undefined
-  /** True if answers depend only on the variables and on the answers of remote subgraphs; see answer-replay.ts. */
-  readonly replayable: boolean
+  /** Whether all fetches go to remote subgraphs. The plan can then run on an escaped tree; see escaped.ts. */
+  readonly isRemote: boolean
   /** The size of the texts of its fetches. */
   readonly size: PlanSize
 }
@@ -55,23 +55,24 @@ export function compilePlan(plan: PlanNode | undefined, transports: ReadonlyMap<
 }
 
 function compileSteps(plan: PlanNode | undefined, around: Surroundings): Omit<CompiledPlan, 'size'> {
-  if (plan === undefined) return { step: () => {}, source: undefined, replayable: false }
-  if (plan.kind === 'Subscription') return { step: () => {}, source: compileSource(plan, around), replayable: false }
+  if (plan === undefined) return { step: () => {}, source: undefined, isRemote: false }
+  if (plan.kind === 'Subscription') return { step: () => {}, source: compileSource(plan, around), isRemote: false }
   const [first, ...rest] = plan.kind === 'Sequence' ? plan.nodes : []
   if (first?.kind === 'Subscription')
-    return { step: inSequence(rest.map((node) => compileNode(node, around))), source: compileSource(first, around), replayable: false }
+    return { step: inSequence(rest.map((node) => compileNode(node, around))), source: compileSource(first, around), isRemote: false }
   const step = compileNode(plan, around)
   const { fetches } = around
-  return { step, source: undefined, replayable: fetches.length > 0 && fetches.every(({ compiled }) => compiled.wire !== undefined) }
+  return { step, source: undefined, isRemote: fetches.length > 0 && fetches.every(({ compiled }) => compiled.runEscaped !== undefined) }
 }
 
 function sizeOf(fetches: readonly Fetch[]): PlanSize {
-  let [characters, nodes] = [0, 0]
+  let [characters, nodes, scannedNodes] = [0, 0, 0]
   for (const fetch of fetches) {
     characters += fetch.characters
     nodes += fetch.nodes
+    if (fetch.compiled.runEscaped !== undefined) scannedNodes += fetch.nodes
   }
-  return { fetches: fetches.length, characters, nodes }
+  return { fetches: fetches.length, characters, nodes, scannedNodes }
 }
 
 function compileNode(node: PlanNode, around: Surroundings): Step {
@@ -125,8 +126,6 @@ function atOnce(steps: readonly Step[]): Step {
 }
 
 type Fetch = {
-  /** The index of the fetch in its plan. */
-  readonly index: number
   readonly compiled: CompiledFetch
   readonly document: DocumentNode
   readonly subgraph: string
@@ -151,15 +150,9 @@ function compileFetch(node: FetchNode | BatchFetchNode, { transports, fetches }:
   const usages = node.variableUsages ?? []
   const pick = (run: Run): Record<string, unknown> => pickVariables(run.variables, usages)
   const size = { characters: node.operation.length, nodes: countNodes(document) }
-  const fetch = { index: fetches.length, compiled, document, subgraph: node.serviceName, remote: transport.remote, ...size, pick }
+  const fetch = { compiled, document, subgraph: node.serviceName, remote: transport.remote, ...size, pick }
   fetches.push(fetch)
   return fetch
-}
-
-/** In a replay a fetch makes the recorded call, because there is no data to read. */
-function replayable({ index, compiled: { wire } }: Fetch, step: Step): Step {
-  if (wire === undefined) return step
-  return (run) => (run.replay === undefined ? step(run) : repeatCall(index, wire, run.context, run.replay))
 }
 
 function pickVariables(variables: FetchVariables, names: readonly string[]): Record<string, unknown> {
@@ -179,7 +172,11 @@ function send(
 ): void | Promise<void> {
   let result: FetchResult | Promise<FetchResult>
   try {
-    result = begin(fetch, variables, run)
+    const { compiled } = fetch
+    result =
+      run.isEscaped && compiled.runEscaped !== undefined
+        ? compiled.runEscaped(variables, run.context)
+        : compiled.run(variables, run.context)
   } catch (thrown) {
     return fail(thrown)
   }
@@ -194,23 +191,17 @@ function send(
   return isPromise(result) ? result.then(takeOrFail, fail) : takeOrFail(result)
 }
 
-function begin({ index, compiled }: Fetch, variables: FetchVariables, { context, notes }: Run): FetchResult | Promise<FetchResult> {
-  const { wire } = compiled
-  return wire === undefined || notes === undefined ? compiled.run(variables, context) : recordCall(index, wire, variables, context, notes)
-}
-
 function compileRootFetch(node: FetchNode, around: Surroundings): Step {
   const fetch = compileFetch(node, around)
   const taker = compileTaker(node, fetch, around)
-  return replayable(fetch, (run) =>
+  return (run) =>
     send(
       fetch,
       fetch.pick(run),
       run,
       (result) => taker.take(run, run.data, [], result),
       (thrown) => taker.fail(run, [run.data], [[]], thrown),
-    ),
-  )
+    )
 }
 
 /** Merges the result of root fields into an object, and gives their errors a path. */
@@ -261,7 +252,7 @@ function compileNestedRoot(node: FlattenNode, inner: FetchNode, around: Surround
   const fetch = compileFetch(inner, around)
   const taker = compileTaker(inner, fetch, around)
   const flatten = compileFlatten(node.path, around.possible)
-  return replayable(fetch, (run) => {
+  return (run) => {
     const places = [...flatten.locate(run.data)]
     if (places.length === 0) return
     const fail = (thrown: unknown): void => {
@@ -271,17 +262,19 @@ function compileNestedRoot(node: FlattenNode, inner: FetchNode, around: Surround
     }
     const take = (result: FetchResult): void => {
       // Each place gets its own tree, because later fetches write into it. Trees are copied before the first write.
-      const results = places.map((_, index) => (index === 0 ? result : { ...result, data: structuredClone(result.data) }))
+      const results = places.map((_, index) =>
+        index === 0 ? result : { ...result, data: run.isEscaped ? copyOf(result.data) : structuredClone(result.data) },
+      )
       for (const [index, [target, [path = []]]] of places.entries()) taker.take(run, target, path, results[index] ?? result)
     }
     return send(fetch, fetch.pick(run), run, take, fail)
-  })
+  }
 }
 
 function compileEntityFetch(node: BatchFetchNode, around: Surroundings): Step {
   const fetch = compileFetch(node, around)
   const lists = node.entityBatch.aliases.map((alias) => compileEntityList(alias, fetch.document, fetch.remote, around.possible))
-  return replayable(fetch, (run) => {
+  return (run) => {
     const batches = collectAll(lists, run, fetch.subgraph)
     if (batches.every(({ targets }) => targets.length === 0)) return
     return send(
@@ -291,7 +284,7 @@ function compileEntityFetch(node: BatchFetchNode, around: Surroundings): Step {
       (result) => mergeAnswer(run, lists, batches, result),
       (thrown) => failLists(run, lists, batches, unavailable(fetch.subgraph, thrown)),
     )
-  })
+  }
 }
 
 /** A subgraph may nest objects so deeply that no representation can be made. Nothing is sent for them. */

@@ -1,6 +1,7 @@
 /** Checks leaf values of subgraphs against the API schema. */
 import { isEnumType, isSpecifiedScalarType } from 'graphql'
 import type { GraphQLLeafType } from 'graphql'
+import { Piece } from './escaped.ts'
 
 /**
  * The source of an expression that is true if the value `v` has this type without conversion. For other values the slow path calls
@@ -24,8 +25,8 @@ export function leafTest(type: GraphQLLeafType, bind: (value: unknown) => string
 /** JSON.stringify runs out of stack on values that are nested much deeper, and the whole answer would be lost. */
 const SCALAR_DEPTH_MAX = 500
 
-function isShallow(value: unknown, depth: number): boolean {
-  if (typeof value !== 'object' || value === null) return true
+export function isShallow(value: unknown, depth: number): boolean {
+  if (typeof value !== 'object' || value === null || value instanceof Piece) return true
   if (depth > SCALAR_DEPTH_MAX) return false
   return Object.values(value).every((inner) => isShallow(inner, depth + 1))
 }

@@ -3,6 +3,7 @@ import { Kind } from 'graphql'
 import type { SelectionSetNode } from 'graphql'
 import { makeFunction, read } from './codegen.ts'
 import type { Fragments } from '../operation/plan-document.ts'
+import { Piece } from './escaped.ts'
 import { isRecord } from './run.ts'
 
 export type Merge = (target: Record<string, unknown>, source: Record<string, unknown>) => void
@@ -43,6 +44,8 @@ export const mergeObjects: Merge = (target, source) => {
 function mergeValues(known: unknown, value: unknown): unknown {
   if (known === undefined || known === null) return value
   if (value === null) return known
+  // A piece is a leaf.
+  if (value instanceof Piece) return value
   if (isRecord(known) && isRecord(value)) {
     mergeObjects(known, value)
     return known

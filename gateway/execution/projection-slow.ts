@@ -6,6 +6,7 @@
  * object failed as a whole. Without an explanation (an entity is missing, a subgraph omits a field) the null gets an error here.
  */
 import { GraphQLError } from 'graphql'
+import { unescapeTree } from './escaped.ts'
 import { serializeLeaf } from './leaf-values.ts'
 import type { ExecutionAnswer, DataPath, Run } from './run.ts'
 import { isRecord } from './run.ts'
@@ -21,6 +22,7 @@ type Completing = {
   /** All paths, joined, that lead to an error or to a place above one. */
   readonly explained: Set<string>
   readonly lost: ReadonlySet<object> | undefined
+  readonly isEscaped: boolean
 }
 
 export function projectSlowly(shape: ObjectShape, run: Run): ExecutionAnswer {
@@ -28,7 +30,7 @@ export function projectSlowly(shape: ObjectShape, run: Run): ExecutionAnswer {
     const seen = path === undefined ? [undefined] : clientPaths(shape, run.data, path)
     return seen.map((place) => clientError(error, place))
   })
-  const completing: Completing = { path: [], errors, explained: new Set(), lost: run.lost }
+  const completing: Completing = { path: [], errors, explained: new Set(), lost: run.lost, isEscaped: run.isEscaped }
   for (const { path = [] } of errors) explain(completing, path)
   const data = completeObject(shape, run.data, completing)
   const answer: ExecutionAnswer = { data: data === BROKEN ? null : (data as Record<string, unknown>) }
@@ -86,7 +88,10 @@ function completeValue(shape: Shape, value: unknown, owner: string, completing: 
       return value
     case 'leaf':
       try {
-        return serializeLeaf(shape.type, value) ?? fail(`Expected a value for ${owner}.`, completing, BROKEN)
+        return (
+          serializeLeaf(shape.type, completing.isEscaped ? unescapeTree(value) : value) ??
+          fail(`Expected a value for ${owner}.`, completing, BROKEN)
+        )
       } catch {
         // The message does not show the value, which may belong to another viewer.
         return fail(`Expected a ${shape.type.name} for field ${owner}, but the subgraph gave another value.`, completing, BROKEN)

@@ -3,9 +3,11 @@
  * in its order. Nulls are propagated, and errors have the client's paths.
  *
  * There are two projections. The fast one is a function that is generated for the shape and handles only valid data. At the first
- * invalid value it gives up, and the slow one starts over. The slow one walks the shape and handles all data.
+ * invalid value it gives up, and the slow one starts over. The slow one walks the shape and handles all data. For escaped runs the fast
+ * one writes bytes: json-projection.ts.
  */
-import { entry, makeFunction, read } from './codegen.ts'
+import { entry, makeBind, makeFunction, read } from './codegen.ts'
+import { GIVE_UP, compileAbstract, compileJson, giveUp } from './json-projection.ts'
 import { leafTest } from './leaf-values.ts'
 import { projectSlowly } from './projection-slow.ts'
 import type { ExecutionAnswer, Run } from './run.ts'
@@ -13,31 +15,42 @@ import type { ObjectShape, Shape } from './shape.ts'
 
 type Project = (value: unknown) => Record<string, unknown>
 
-export function compileProjection(shape: ObjectShape): (run: Run) => ExecutionAnswer {
-  const project = compileObject(shape)
-  return (run) => {
-    if (run.failures.length > 0) return projectSlowly(shape, run)
-    try {
-      return { data: project(run.data) }
-    } catch (reason) {
-      if (reason !== GIVE_UP) throw reason
-      return projectSlowly(shape, run)
-    }
+/** Makes the answer to a run. */
+export type Projection = {
+  toAnswer(run: Run): ExecutionAnswer
+  /** The same, as the bytes of its JSON if it has no errors. Only for escaped runs. */
+  toJson(run: Run): ExecutionAnswer | Buffer
+}
+
+/** `prepare` is called with each run first. The fast projections are generated when they are first needed. */
+export function compileProjection(shape: ObjectShape, prepare?: (run: Run) => void): Projection {
+  let project: Project | undefined
+  let write: ((data: unknown) => Buffer) | undefined
+  return {
+    toAnswer: (run) => fastOrSlow(shape, run, prepare, (data) => ({ data: (project ??= compileObject(shape))(data) })),
+    toJson: (run) => fastOrSlow(shape, run, prepare, (data) => (write ??= compileJson(shape))(data)),
   }
 }
 
-const GIVE_UP = new Error('the data needs the slow projection')
-const giveUp = (): never => {
-  throw GIVE_UP
+function fastOrSlow<Answer>(
+  shape: ObjectShape,
+  run: Run,
+  prepare: ((run: Run) => void) | undefined,
+  fast: (data: unknown) => Answer,
+): Answer | ExecutionAnswer {
+  prepare?.(run)
+  if (run.failures.length > 0) return projectSlowly(shape, run)
+  try {
+    return fast(run.data)
+  } catch (reason) {
+    if (reason !== GIVE_UP) throw reason
+    return projectSlowly(shape, run)
+  }
 }
 
 function compileObject(shape: ObjectShape): Project {
   const bindings: Record<string, unknown> = { giveUp }
-  const bind = (value: unknown): string => {
-    const name = `b${Object.keys(bindings).length}`
-    bindings[name] = value
-    return name
-  }
+  const bind = makeBind(bindings)
   const entries = shape.fields.map(({ key, from, shape: of }) => {
     if (of.kind === 'typename') return entry(key, shape.typename === undefined ? 'giveUp()' : JSON.stringify(shape.typename))
     return entry(key, `(v = ${read('object', from)}, ${valueSource(of, bind)})`)
@@ -63,7 +76,7 @@ function valueSource(shape: Shape, bind: (value: unknown) => string): string {
     case 'list':
       return `(v === null || v === undefined ? ${whenNull} : ${bind(compileList(shape.of))}(v))`
     case 'abstract':
-      return `(v === null || v === undefined ? ${whenNull} : ${bind(compileAbstract(shape.of))}(v))`
+      return `(v === null || v === undefined ? ${whenNull} : ${bind(compileAbstract(shape.of, compileObject))}(v))`
     default:
       return shape satisfies never
   }
@@ -71,27 +84,8 @@ function valueSource(shape: Shape, bind: (value: unknown) => string): string {
 
 function compileList(of: Shape): (value: unknown) => unknown[] {
   const bindings: Record<string, unknown> = { giveUp }
-  const bind = (value: unknown): string => {
-    const name = `b${Object.keys(bindings).length}`
-    bindings[name] = value
-    return name
-  }
+  const bind = makeBind(bindings)
   const item = valueSource(of, bind)
   const body = `if (!Array.isArray(list)) giveUp(); let v; const items = []; for (let i = 0; i < list.length; i++) { v = list[i]; items.push(${item}) } return items`
   return makeFunction(['list'], body, bindings)
-}
-
-function compileAbstract(shapeOf: (typename: string | undefined) => ObjectShape | undefined): Project {
-  const byType = new Map<unknown, Project>()
-  return (value) => {
-    const typename = (value as { __typename?: unknown }).__typename
-    let project = byType.get(typename)
-    if (project === undefined) {
-      const shape = typename === undefined || typeof typename === 'string' ? shapeOf(typename) : undefined
-      if (shape === undefined) return giveUp()
-      project = compileObject(shape)
-      byType.set(typename, project)
-    }
-    return project(value)
-  }
 }

@@ -1,14 +1,11 @@
 /** The state of one request in its plan. Everything else of the executor is compiled before. */
 import type { GraphQLError } from 'graphql'
-import type { Notes, AnswerReplay } from './answer-replay.ts'
 import type { FetchError } from '../transports/transport.ts'
 
 /** A path in the data while the plan runs: data keys and list indexes. The client's path may differ. */
 export type DataPath = readonly (string | number)[]
 
 export type Failure = { readonly error: FetchError; readonly path: DataPath | undefined }
-
-const NOTHING_NOTED: Pick<Run, 'notes' | 'replay'> = Object.freeze({ notes: undefined, replay: undefined })
 
 export type Run = {
   /** Grows with each fetch. Its keys are those of plan-document.ts. It holds more than the client selected. */
@@ -18,10 +15,8 @@ export type Run = {
   readonly failures: Failure[]
   /** Objects that a fetch failed to complete. A null in them needs no further error. */
   lost: Set<object> | undefined
-  /** Absent: the run is not recorded. */
-  readonly notes?: Notes | undefined
-  /** Present: the run only repeats the calls of a recording, and has no data. */
-  readonly replay?: AnswerReplay | undefined
+  /** Whether `data` is an escaped tree; see escaped.ts. Its strings must be unescaped before they leave the run. */
+  readonly isEscaped: boolean
 }
 
 export type ExecutionAnswer = { data: Record<string, unknown> | null; errors?: readonly GraphQLError[] }
@@ -30,9 +25,9 @@ export function makeRun(
   data: Record<string, unknown>,
   variables: Readonly<Record<string, unknown>>,
   context: object,
-  { notes, replay }: Pick<Run, 'notes' | 'replay'> = NOTHING_NOTED,
+  isEscaped = false,
 ): Run {
-  return { data, variables, context, failures: [], lost: undefined, notes, replay }
+  return { data, variables, context, failures: [], lost: undefined, isEscaped }
 }
 
 /** Notes one failure for all objects that a fetch should have completed. */

@@ -1,6 +1,6 @@
 /**
  * One budget of bytes for everything that clients can make the gateway keep: prepared operations, their variants and forms, compiled
- * fetches, remembered answers, registered and recorded texts. The owners keep their maps. Each value has a holding here, with its estimated
+ * fetches, answers to introspection, registered and recorded texts. The owners keep their maps. Each value has a holding here, with its estimated
  * size (estimates.ts) and the milliseconds to make it again.
  *
  * Eviction is GreedyDual-Size-Frequency (Cherkasova: "Improving WWW Proxies Performance with Greedy-Dual-Size-Frequency Caching Policy",

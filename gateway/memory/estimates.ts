@@ -14,17 +14,21 @@ const NODE_BYTES = 130
 const VARIANT_BYTES = 4_000
 const FETCH_BYTES = 4_500
 const SHAPE_BYTES = 110
+/** The code that reads a field. */
+const SCANNER_BYTES = 510
 const CHARACTER_BYTES = 2
 
 export function operationBytes(text: string, nodes: number): number {
   return OPERATION_BYTES + text.length * CHARACTER_BYTES + nodes * NODE_BYTES
 }
 
-export type PlanSize = { readonly fetches: number; readonly characters: number; readonly nodes: number }
+/** `scannedNodes`: those of `nodes` that have a scanner; see transports/answer-scanner.ts. */
+export type PlanSize = { readonly fetches: number; readonly characters: number; readonly nodes: number; readonly scannedNodes: number }
 
 /** `nodes`: the nodes of the operation without excluded selections. They become a shape and a projection. */
 export function variantBytes(nodes: number, plan: PlanSize): number {
-  const ofPlan = plan.fetches * FETCH_BYTES + plan.characters * CHARACTER_BYTES + plan.nodes * NODE_BYTES
+  const ofPlan =
+    plan.fetches * FETCH_BYTES + plan.characters * CHARACTER_BYTES + plan.nodes * NODE_BYTES + plan.scannedNodes * SCANNER_BYTES
   return VARIANT_BYTES + nodes * SHAPE_BYTES + ofPlan
 }
 

@@ -12,7 +12,6 @@ import { readAccessRules } from '../authorization/access-rules.ts'
 import { cachePolicyOf, readCacheHints } from '../cache/cache-policy.ts'
 import { compilePlan } from '../execution/executor.ts'
 import { compileProjection } from '../execution/projection.ts'
-import type { AnswerRecordings } from '../execution/answer-replay.ts'
 import { makeShape } from '../execution/shape.ts'
 import { readCostRules } from '../limits/cost-rules.ts'
 import { compileCost } from '../limits/operation-cost.ts'
@@ -50,7 +49,7 @@ const LIST_SIZE_ASSUMED = 5
 export function makeCompiler(
   supergraphSdl: string,
   subgraphs: readonly Subgraph[],
-  shared: { readonly recordings: AnswerRecordings; readonly preparing: Preparing },
+  preparing: Preparing,
   options: CompilerOptions,
 ): Compiler {
   const planner = makePlanner(supergraphSdl)
@@ -58,7 +57,6 @@ export function makeCompiler(
   const transports = transportsOf(planner, subgraphs)
   const rules = readAccessRules(supergraphSdl)
   const costRules = readCostRules(supergraphSdl, options.listSizeAssumed ?? LIST_SIZE_ASSUMED)
-  let variants = 0
 
   function* compileVariant(
     read: ReadOperation,
@@ -74,18 +72,17 @@ export function makeCompiler(
     const { planned, introspection } = splitOperation(allowed.operation, allowed.fragments, dataKeys)
     yield
     const shape = makeShape({ schema: planner.schema, ...decided, dataKeys, denied })
-    const project = compileProjection(shape)
+    const projection = compileProjection(shape, denied === undefined ? undefined : (run) => noteDenials(shape, run))
     const isConstant = (read.operation.variableDefinitions ?? []).length === 0
     yield
     const planNode = planned === undefined ? undefined : planner.plan(planned)
     yield
     const plan = compilePlan(planNode, transports, planner.possible)
     return {
-      key: `${(variants += 1)} `,
       plan,
       bytes: variantBytes(nodesOf(decided), plan.size),
       introspect: compileIntrospection(planner.schema, introspection, isConstant, family),
-      project: denied === undefined ? project : (run) => (noteDenials(shape, run), project(run)),
+      projection,
     }
   }
 
@@ -96,7 +93,7 @@ export function makeCompiler(
     if (refused !== undefined) return { errors: [refused] }
     yield
     try {
-      const around = { schema: planner.schema, ...shared, family }
+      const around = { schema: planner.schema, preparing, family }
       const cost = compileCost(planner.schema, read.operation, read.fragments, costRules)
       const cache = cachePolicyOf(planner.schema, read, cacheHints)
       const compiled = compileOperation(around, read, (variables) => compileVariant(read, variables, family, undefined))

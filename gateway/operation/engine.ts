@@ -13,12 +13,11 @@
  *   preparing.ts          all of the above in steps, charged to the caller
  *   memory/               the memory budget and eviction
  *   shape.ts              the fields of the answer, in order
- *   answer-replay.ts      reuse of a recorded answer if all of its parts are unchanged
+ *   escaped.ts            data of remote subgraphs, not decoded
  *   projection.ts         data → answer, the fast way; projection-slow.ts handles nulls and errors
  */
 import { GraphQLError } from 'graphql'
 import type { GraphQLSchema } from 'graphql'
-import { makeAnswerRecordings } from '../execution/answer-replay.ts'
 import { isPromise } from '../execution/run.ts'
 import { makeClientMemory, type ClientMemory } from '../memory/client-memory.ts'
 import { makeFamily, makePinnedFamily, NOTHING_HELD } from '../memory/family.ts'
@@ -56,9 +55,8 @@ export type ClosableEngine = Engine & {
 /** Throws CONFIG_INVALID if the supergraph cannot be read, or if `subgraphs` lacks one of its subgraphs. */
 export function makeEngine(supergraphSdl: string, subgraphs: readonly Subgraph[], options: EngineOptions): ClosableEngine {
   const { memory, close } = closableMemory(options.memory ?? makeClientMemory())
-  const recordings = makeAnswerRecordings(memory)
   const preparing = makePreparing()
-  const compiler = makeCompiler(supergraphSdl, subgraphs, { recordings, preparing }, options)
+  const compiler = makeCompiler(supergraphSdl, subgraphs, preparing, options)
   const operations = makeOperationCache(memory)
   const underWay = new Map<string, Promise<Prepared>>()
 
@@ -114,7 +112,6 @@ export function makeEngine(supergraphSdl: string, subgraphs: readonly Subgraph[]
     forget() {
       close()
       operations.clear()
-      recordings.clear()
     },
   }
 }

@@ -14,9 +14,8 @@ import type { Gate, Preparing, Work } from './preparing.ts'
 import type { ReadOperation } from './operations.ts'
 import { codedError, compileError, invalidErrors } from './operations.ts'
 import { compilePlainVariables } from './plain-variables.ts'
-import { makeNotes, runReplay } from '../execution/answer-replay.ts'
-import type { AnswerRecordings } from '../execution/answer-replay.ts'
-import type { ExecutionAnswer, Run } from '../execution/run.ts'
+import type { Projection } from '../execution/projection.ts'
+import type { Run } from '../execution/run.ts'
 import { isPromise, makeRun } from '../execution/run.ts'
 import { introspectionKey } from '../execution/shape.ts'
 import { clientError, unavailable } from '../execution/subgraph-errors.ts'
@@ -67,11 +66,9 @@ const INTROSPECTION_COST_MS = 10
 
 /** An operation that was compiled for one combination of its condition variables. */
 export type Variant = {
-  /** Unique within the engine. */
-  readonly key: string
   readonly plan: CompiledPlan
   readonly introspect: (run: Run) => void
-  readonly project: (run: Run) => ExecutionAnswer
+  readonly projection: Projection
   /** Estimated bytes in memory. */
   readonly bytes: number
 }
@@ -79,7 +76,6 @@ export type Variant = {
 /** State that all operations of an engine share during compilation. */
 export type Compiling = {
   readonly schema: GraphQLSchema
-  readonly recordings: AnswerRecordings
   readonly preparing: Preparing
   /** Holds the values of the operation in the memory. */
   readonly family: Family
@@ -97,14 +93,17 @@ export function compileOperation(
   read: ReadOperation,
   compile: (variables: VariableValues) => Work<Variant>,
 ): CompiledOperation {
-  const { schema, recordings } = around
+  const { schema } = around
   const { operation, hash } = read
   const coerce = compileCoercion(schema, read)
   const { variantOf, compileMost } = compileVariants(around, read, compile)
 
   const answer = async (variables: VariableValues, context: RequestContext, gate: Gate | undefined): Promise<ExecutionResult> => {
     const found = variantOf(variables, gate)
-    return answerOf(isPromise(found) ? await found : found, makeRun({}, variables, context))
+    const variant = isPromise(found) ? await found : found
+    const run = makeRun({}, variables, context)
+    await runPlan(variant, run)
+    return variant.projection.toAnswer(run)
   }
 
   async function answerInJson(
@@ -114,23 +113,10 @@ export function compileOperation(
   ): Promise<ExecutionResult | Buffer> {
     const found = variantOf(variables, gate)
     const variant = isPromise(found) ? await found : found
-    const { plan } = variant
-    if (!plan.replayable) return answerOf(variant, makeRun({}, variables, context))
-    const key = variables === NO_VARIABLES ? variant.key : variant.key + JSON.stringify(variables)
-    const recording = recordings.get(key)
-    let notes = makeNotes()
-    if (recording !== undefined) {
-      const { outcome, begun } = await runReplay(recording, (replay) => plan.step(makeRun({}, variables, context, { replay })))
-      if (outcome === 'same') return recording.json
-      if (outcome === 'differs' && recordings.get(key) === recording) recordings.forget(key)
-      notes = makeNotes(begun)
-    }
-    const run = makeRun({}, variables, context, { notes })
-    const result = await answerOf(variant, run)
-    if (!notes.allKept || run.failures.length > 0 || result.errors !== undefined) return result
-    const json = Buffer.from(JSON.stringify(result))
-    recordings.set(key, notes, json)
-    return json
+    const { plan, projection } = variant
+    const run = makeRun({}, variables, context, plan.isRemote)
+    await runPlan(variant, run)
+    return plan.isRemote ? projection.toJson(run) : projection.toAnswer(run)
   }
 
   const executing =
@@ -152,7 +138,7 @@ export function compileOperation(
     name: operation.name?.value,
     hash,
     execute: executing(answer),
-    ...(operation.operation === 'query' ? { executeToJson: executing(answerInJson) } : {}),
+    executeToJson: executing(answerInJson),
     async subscribe(given, context, gate) {
       try {
         if (operation.operation !== 'subscription')
@@ -160,9 +146,9 @@ export function compileOperation(
         const coerced = coerce(given)
         if ('errors' in coerced) return coerced
         const found = variantOf(coerced.variables, gate)
-        const { plan, project } = isPromise(found) ? await found : found
+        const { plan, projection } = isPromise(found) ? await found : found
         if (plan.source === undefined) return emptyStream()
-        return await openStream(plan.source, plan, project, coerced.variables, context)
+        return await openStream(plan.source, plan, projection, coerced.variables, context)
       } catch (thrown) {
         return { errors: [requestError(thrown)] }
       }
@@ -171,11 +157,10 @@ export function compileOperation(
   return { prepared, compileMost }
 }
 
-async function answerOf({ plan, introspect, project }: Variant, run: Run): Promise<ExecutionAnswer> {
+async function runPlan({ plan, introspect }: Variant, run: Run): Promise<void> {
   const pending = plan.step(run)
   introspect(run)
   if (pending !== undefined) await pending
-  return project(run)
 }
 
 /** The stream of a subscription whose only field is excluded. It ends at once. */
@@ -288,7 +273,7 @@ export function compileIntrospection(
 async function openStream(
   source: Source,
   plan: CompiledPlan,
-  project: (run: Run) => ExecutionAnswer,
+  projection: Projection,
   variables: VariableValues,
   context: RequestContext,
 ): Promise<ExecutionResult | AsyncIterableIterator<ExecutionResult>> {
@@ -297,7 +282,7 @@ async function openStream(
     source.take(run, event)
     const pending = plan.step(run)
     if (pending !== undefined) await pending
-    return project(run)
+    return projection.toAnswer(run)
   }
   let opened: FetchResult | AsyncIterator<FetchResult>
   try {

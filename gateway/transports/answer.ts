@@ -7,18 +7,34 @@
  */
 import { TidemarkError } from '../../core/errors.ts'
 import type { RemoteErrors } from '../request/remote-error.ts'
+import { escapeTree } from '../execution/escaped.ts'
 import { isRecord } from '../execution/run.ts'
-import { bodyText } from './http-call.ts'
+import type { ScanAnswer } from './answer-scanner.ts'
+import { bodyBytes } from './http-call.ts'
 import type { HttpAnswer } from './http-call.ts'
 import type { FetchError, FetchResult } from './transport.ts'
 
 /** Maximum number of errors that are kept from one answer. Each error is located in the data, and a subgraph may send a million. */
 const ERRORS_MAX = 1_000
 
+/** How a caller wants the data: as an ordinary tree, or as an escaped one (execution/escaped.ts). */
+export type ReadAnswer = (subgraph: string, answer: HttpAnswer) => FetchResult
+
 /** Throws SUBGRAPH_UNAVAILABLE if the answer is not a GraphQL result. */
-export function readAnswer(subgraph: string, { status, contentType, body }: HttpAnswer): FetchResult {
-  const result = resultOf(subgraph, bodyText(body))
-  if (result !== undefined) return result
+export const readAnswer: ReadAnswer = (subgraph, answer) =>
+  resultOf(subgraph, bodyBytes(answer.body).toString()) ?? refuse(subgraph, answer)
+
+export function readEscaped(scan: ScanAnswer): ReadAnswer {
+  return (subgraph, answer) => {
+    const bytes = bodyBytes(answer.body)
+    const data = scan(bytes)
+    if (data !== undefined) return { data }
+    const result = resultOf(subgraph, bytes.toString()) ?? refuse(subgraph, answer)
+    return { ...result, data: escapeTree(result.data) }
+  }
+}
+
+function refuse(subgraph: string, { status, contentType }: HttpAnswer): never {
   const type = /^[\w.+/-]{1,64}/.exec(contentType)?.[0] ?? 'no media type'
   throw new TidemarkError(
     'SUBGRAPH_UNAVAILABLE',
@@ -51,7 +67,7 @@ export const PROXY_STATUSES: ReadonlySet<number> = new Set([502, 503, 504])
 
 /** False if the body is a GraphQL result: then the subgraph itself sent the status. */
 export function isProxyFailure(subgraph: string, { status, body }: HttpAnswer): boolean {
-  return PROXY_STATUSES.has(status) && resultOf(subgraph, bodyText(body)) === undefined
+  return PROXY_STATUSES.has(status) && resultOf(subgraph, bodyBytes(body).toString()) === undefined
 }
 
 /** Keeps only the fields that the specification names, and only if they are valid. */

@@ -5,7 +5,7 @@
 import { Histogram, type Registry } from '@prometheus-io/client'
 import { isPromise, isRecord } from '../execution/run.ts'
 import type { Traced, Tracing } from '../request/tracing.ts'
-import type { CompiledFetch, FetchOperation, FetchResult, FetchVariables, Transport, Read } from './transport.ts'
+import type { CompiledFetch, FetchOperation, FetchResult, FetchVariables, Transport } from './transport.ts'
 
 /** A fetch in `extensions.plan`. Times are in milliseconds; `startMs` counts from the first fetch of the operation. */
 export type FetchNote = {
@@ -39,37 +39,29 @@ export function makeObserver(registry: Registry, tracing: Tracing | undefined): 
 
   function observeFetch(subgraph: string, operation: FetchOperation, fetch: CompiledFetch): CompiledFetch {
     const { kind, text } = operation
-    const { wire } = fetch
 
-    function run(variables: FetchVariables, context: object & ObservedContext): FetchResult | Promise<FetchResult> {
-      return watched(context, variables, errorsOf, () => fetch.run(variables, context))
-    }
-
-    /** `variables` are absent if the plan is not shown. */
-    function watched<Taken>(
+    function watched(
       context: ObservedContext,
-      variables: FetchVariables | undefined,
-      errorsIn: (taken: Taken) => number,
-      call: () => Taken | Promise<Taken>,
-    ): Taken | Promise<Taken> {
+      variables: FetchVariables,
+      call: () => FetchResult | Promise<FetchResult>,
+    ): FetchResult | Promise<FetchResult> {
       const startedAt = performance.now()
       const span = tracing?.beginFetch(subgraph, kind, context.trace)
       const end = (errors: number, failure?: unknown): void => {
         const tookMs = performance.now() - startedAt
         seconds.observe({ subgraph, kind, outcome: failure === undefined ? (errors > 0 ? 'errors' : 'ok') : 'failed' }, tookMs / 1_000)
         span?.end(errors, failure)
-        if (context.plan !== undefined && variables !== undefined)
-          note(context.plan, variables, startedAt, tookMs, failure === undefined ? errors : 1)
+        if (context.plan !== undefined) note(context.plan, variables, startedAt, tookMs, failure === undefined ? errors : 1)
       }
-      const taken = (result: Taken): Taken => {
-        end(errorsIn(result))
+      const taken = (result: FetchResult): FetchResult => {
+        end(result.errors?.length ?? 0)
         return result
       }
       const failed = (thrown: unknown): never => {
         end(0, thrown)
         throw thrown
       }
-      let result: Taken | Promise<Taken>
+      let result: FetchResult | Promise<FetchResult>
       try {
         result = call()
       } catch (thrown) {
@@ -95,21 +87,16 @@ export function makeObserver(registry: Registry, tracing: Tracing | undefined): 
       })
     }
 
-    if (wire === undefined) return { run, subscribe: fetch.subscribe }
-    // A request that shows its plan does not use `wire`; see operation-runs.ts.
-    const send = async (call: string, context: object & ObservedContext): Promise<Read> =>
-      watched(
-        context,
-        undefined,
-        ({ result }: Read) => errorsOf(result),
-        () => wire.send(call, context),
-      )
-    return { run, subscribe: fetch.subscribe, wire: { callOf: wire.callOf, send } }
+    const { run, runEscaped, subscribe } = fetch
+    return {
+      run: (variables, context: object & ObservedContext) => watched(context, variables, () => run(variables, context)),
+      ...(runEscaped && {
+        runEscaped: async (variables: FetchVariables, context: object & ObservedContext) =>
+          watched(context, variables, () => runEscaped(variables, context)),
+      }),
+      subscribe,
+    }
   }
-}
-
-function errorsOf({ errors }: FetchResult): number {
-  return errors?.length ?? 0
 }
 
 function isRepresentations(value: unknown): value is unknown[] {

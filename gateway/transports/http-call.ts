@@ -81,8 +81,7 @@ export function post(dispatcher: Dispatcher, call: HttpCall, bounds: HttpBounds,
   })
 }
 
-export function bodyText({ chunks }: Body): string {
+export function bodyBytes({ chunks, length }: Body): Buffer {
   const [first, ...rest] = chunks
-  if (first === undefined) return ''
-  return rest.length === 0 ? first.toString() : Buffer.concat(chunks).toString()
+  return first !== undefined && rest.length === 0 ? first : Buffer.concat(chunks, length)
 }

@@ -5,7 +5,7 @@
  *   call-failure.ts      the errors of a call
  *   http-call.ts         one request, bounded in time and bytes
  *   answer.ts            reads a GraphQL result from the answer
- *   answer-cache.ts      equal bytes are parsed once
+ *   answer-scanner.ts    reads it faster, without decoding
  *   single-flight.ts     identical queries under way share one call; a mutation ends that
  *   subgraph-breaker.ts  requests do not wait for a subgraph that is down
  *   event-stream.ts      subscriptions, over server-sent events
@@ -22,14 +22,14 @@ import type { Clock } from '../../core/clock.ts'
 import { systemClock } from '../../core/clock.ts'
 import type { Random } from '../../core/random.ts'
 import { systemRandom } from '../../core/random.ts'
-import { makeClientMemory, type ClientMemory } from '../memory/client-memory.ts'
 import { isPromise } from '../execution/run.ts'
 import { makeSubgraphClient } from './subgraph-client.ts'
 import type { CallReport } from './subgraph-client.ts'
-import { ownResult } from './answer-cache.ts'
+import { readAnswer, readEscaped, type ReadAnswer } from './answer.ts'
+import { compileScanner } from './answer-scanner.ts'
 import { makeSharedFetches } from './shared-fetches.ts'
 import { makeSingleFlight } from './single-flight.ts'
-import type { CompiledFetch, FetchOperation, FetchVariables, Transport, Read } from './transport.ts'
+import type { CompiledFetch, FetchOperation, FetchResult, FetchVariables, Transport } from './transport.ts'
 
 export type Headers = Readonly<Record<string, string>>
 
@@ -60,8 +60,6 @@ export type RemoteOptions = {
   checkEveryMs?: number
   /** Called at the end of every call. It must not throw. */
   report?: (call: CallReport) => void
-  /** The memory for cached answers. Default: a separate memory of the default size. */
-  memory?: ClientMemory
   clock?: Clock
   random?: Random
 }
@@ -93,7 +91,7 @@ const ACCEPT = 'application/graphql-response+json, application/json'
 const NO_HEADERS: Headers = Object.freeze({})
 
 export function remoteTransport(given: RemoteOptions): RemoteTransport {
-  const options = { ...REMOTE_DEFAULTS, clock: systemClock, random: systemRandom, memory: given.memory ?? makeClientMemory(), ...given }
+  const options = { ...REMOTE_DEFAULTS, clock: systemClock, random: systemRandom, ...given }
   const url = new URL(options.url)
   const path = url.pathname + url.search
   // Calls have their own limits. The connection timeout is shorter, so that time is left for another try.
@@ -112,32 +110,36 @@ export function remoteTransport(given: RemoteOptions): RemoteTransport {
     await Promise.all([pool.close(), streams.destroy()])
   }
 
-  function compile({ kind, name, text }: FetchOperation): CompiledFetch {
+  function compile({ kind, name, text, document }: FetchOperation): CompiledFetch {
     const named = name === undefined ? '' : `,"operationName":${JSON.stringify(name)}`
     const start = `{"query":${JSON.stringify(text)}${named},"variables":`
     const isQuery = kind === 'query'
+    let escaped: ReadAnswer | undefined
 
-    function sendWith(body: string, headers: Headers, context: object): Promise<Read> {
+    function sendWith(body: string, headers: Headers, context: object, read: ReadAnswer): Promise<FetchResult> {
       const keyed = flat(headers)
-      const begin = (): Promise<Read> => {
+      const begin = (): Promise<FetchResult> => {
         const traced = options.traceHeaders === undefined ? keyed : [...keyed, ...flat(options.traceHeaders(context))]
-        return client.send(kind, { path, headers: headersOf(ACCEPT, traced), body, idempotent: isQuery })
+        return client.send(kind, { path, headers: headersOf(ACCEPT, traced), body, idempotent: isQuery }, read)
       }
       if (!isQuery) return begin().finally(flights.nextGeneration)
       if (!options.dedupe) return begin()
-      return flights.join(keyed.length === 0 ? body : `${body}\n${keyed.join('\n')}`, begin, () => (joined += 1))
+      // Both kinds of trees may be asked for at once.
+      const key = [body, ...keyed, ...(read === readAnswer ? ['tree'] : [])].join('\n')
+      return flights.join(key, begin, () => (joined += 1))
     }
 
     const callOf = (variables: FetchVariables): string => `${start}${JSON.stringify(variables)}}`
 
-    function send(body: string, context: object): Promise<Read> {
+    function send(variables: FetchVariables, context: object, read: ReadAnswer): Promise<FetchResult> {
       const headers = options.headers?.(context) ?? NO_HEADERS
-      return isPromise(headers) ? headers.then((known) => sendWith(body, known, context)) : sendWith(body, headers, context)
+      const body = callOf(variables)
+      return isPromise(headers) ? headers.then((known) => sendWith(body, known, context, read)) : sendWith(body, headers, context, read)
     }
 
     return {
-      run: (variables, context) => send(callOf(variables), context).then(ownResult),
-      ...(isQuery ? { wire: { callOf, send } } : {}),
+      run: (variables, context) => send(variables, context, readAnswer),
+      runEscaped: (variables, context) => send(variables, context, (escaped ??= readEscaped(compileScanner(document)))),
       async subscribe(variables, context) {
         const headers = { ...(await options.headers?.(context)), ...options.traceHeaders?.(context) }
         return client.open({ path, headers: headersOf('text/event-stream', flat(headers)), body: callOf(variables), idempotent: false })

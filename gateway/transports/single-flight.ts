@@ -8,14 +8,14 @@
  * An acknowledged mutation therefore ends a generation, and a query joins only calls of its own generation. Calls of older generations
  * continue for the queries that wait for them.
  */
-import { ownResult } from './answer-cache.ts'
-import type { Read } from './transport.ts'
+import { copyOf } from './tree-copy.ts'
+import type { FetchResult } from './transport.ts'
 
-type Flight = { readonly answer: Promise<Read>; readonly generation: number; takers: number }
+type Flight = { readonly answer: Promise<FetchResult>; readonly generation: number; takers: number }
 
 export type SingleFlight = {
   /** Joins the call with this key, or begins it. `joined` is called if the query joined. */
-  join(key: string, begin: () => Promise<Read>, joined: () => void): Promise<Read>
+  join(key: string, begin: () => Promise<FetchResult>, joined: () => void): Promise<FetchResult>
   /** Later queries do not join calls that have begun. */
   nextGeneration(): void
   readonly size: number
@@ -25,12 +25,11 @@ export function makeSingleFlight(): SingleFlight {
   const flights = new Map<string, Flight>()
   let generation = 0
 
-  async function take(flight: Flight): Promise<Read> {
-    const read = await flight.answer
+  async function take(flight: Flight): Promise<FetchResult> {
+    const result = await flight.answer
     flight.takers -= 1
-    // A query that writes into a cached tree copies it. For another tree the last query gets the original, because all others have
-    // their copies.
-    return read.kept !== undefined || flight.takers === 0 ? read : { result: ownResult({ ...read, kept: flight }), kept: undefined }
+    // The last query gets the original, because all others have their copies.
+    return flight.takers === 0 ? result : { ...result, data: copyOf(result.data) }
   }
 
   return {

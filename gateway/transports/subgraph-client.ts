@@ -10,15 +10,13 @@ import type { Clock } from '../../core/clock.ts'
 import { sleep } from '../../core/clock.ts'
 import { TidemarkError } from '../../core/errors.ts'
 import type { Random } from '../../core/random.ts'
-import { isProxyFailure, PROXY_STATUSES, readAnswer } from './answer.ts'
+import { isProxyFailure, PROXY_STATUSES, readAnswer, type ReadAnswer } from './answer.ts'
 import { CallFailure, asFailure, failureError } from './call-failure.ts'
 import { openEventStream } from './event-stream.ts'
 import { post } from './http-call.ts'
 import type { HttpAnswer, HttpCall } from './http-call.ts'
-import type { ClientMemory } from '../memory/client-memory.ts'
-import { makeAnswerCache, ownResult } from './answer-cache.ts'
 import { makeSubgraphBreaker } from './subgraph-breaker.ts'
-import type { FetchOperation, FetchResult, Read } from './transport.ts'
+import type { FetchOperation, FetchResult } from './transport.ts'
 
 type Kind = FetchOperation['kind']
 
@@ -42,14 +40,13 @@ export type SubgraphClientOptions = {
   readonly failuresMax: number
   readonly checkEveryMs: number
   readonly report?: (call: CallReport) => void
-  readonly memory: ClientMemory
   readonly clock: Clock
   readonly random: Random
 }
 
 export type SubgraphClient = {
   /** Rejects only with SUBGRAPH_UNAVAILABLE. */
-  send(kind: Kind, call: HttpCall): Promise<Read>
+  send(kind: Kind, call: HttpCall, read: ReadAnswer): Promise<FetchResult>
   open(call: HttpCall): Promise<FetchResult | AsyncIterator<FetchResult>>
   isDown(): boolean
   stop(): void
@@ -69,21 +66,15 @@ export function makeSubgraphClient(
 ): SubgraphClient {
   const { name, clock, random, timeoutMs } = options
   const bounds = { timeoutMs, bytesMax: options.bodyBytesMax }
-  const answers = makeAnswerCache(options.memory)
   const breaker = makeSubgraphBreaker(clock, check, options)
 
-  return { send, open, isDown: () => breaker.isOpen, stop }
-
-  function stop(): void {
-    breaker.stop()
-    answers.clear()
-  }
+  return { send, open, isDown: () => breaker.isOpen, stop: breaker.stop }
 
   async function check(): Promise<void> {
     if (isProxyFailure(name, await post(calls, probe, bounds, clock))) throw new CallFailure('unreachable')
   }
 
-  async function send(kind: Kind, call: HttpCall): Promise<Read> {
+  async function send(kind: Kind, call: HttpCall, read: ReadAnswer): Promise<FetchResult> {
     const begun = clock.now()
     const deadline = begun + timeoutMs
     const triesMax = kind === 'query' ? options.retries + 1 : 1
@@ -91,9 +82,9 @@ export function makeSubgraphClient(
       const outcome = await attempt(call, deadline)
       if (tries < triesMax && isRetriable(outcome) && (await pauseBeforeRetry(tries, deadline, clock, random))) continue
       try {
-        const read = readOutcome(outcome, call.body)
+        const result = readOutcome(outcome, read)
         report({ kind, outcome: 'answered', durationMs: clock.now() - begun, tries })
-        return read
+        return result
       } catch (error) {
         throw failed(error, kind, begun, tries)
       }
@@ -111,7 +102,7 @@ export function makeSubgraphClient(
   }
 
   /** Also informs the breaker. */
-  function readOutcome(outcome: HttpAnswer | CallFailure, body: string): Read {
+  function readOutcome(outcome: HttpAnswer | CallFailure, read: ReadAnswer): FetchResult {
     if (outcome instanceof CallFailure) {
       if (outcome.reason === 'unreachable' || outcome.reason === 'late') breaker.failed()
       else if (outcome.reason === 'too large') breaker.answered()
@@ -119,7 +110,7 @@ export function makeSubgraphClient(
     }
     if (isProxyFailure(name, outcome)) breaker.failed()
     else breaker.answered()
-    return answers.read(body, outcome.body, () => readAnswer(name, outcome))
+    return read(name, outcome)
   }
 
   async function open(call: HttpCall): Promise<FetchResult | AsyncIterator<FetchResult>> {
@@ -131,7 +122,7 @@ export function makeSubgraphClient(
         breaker.answered()
         throw new TidemarkError('SUBSCRIPTIONS_NOT_SERVED', `the subgraph "${name}" sends no event streams: repeat a query instead`)
       }
-      const result = 'next' in opened ? followed(opened) : ownResult(readOutcome(opened, call.body))
+      const result = 'next' in opened ? followed(opened) : readOutcome(opened, readAnswer)
       report({ kind: 'subscription', outcome: 'answered', durationMs: clock.now() - begun, tries: 1 })
       return result
     } catch (error) {

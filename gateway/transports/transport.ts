@@ -37,14 +37,8 @@ export type CompiledFetch = {
   run(variables: FetchVariables, context: object): FetchResult | Promise<FetchResult>
   /** Runs a subscription. Resolves to an error result, or to a stream; `return` of the stream ends the subscription in the subgraph. */
   subscribe(variables: FetchVariables, context: object): Promise<FetchResult | AsyncIterator<FetchResult>>
-  /** `run` in two steps, for queries whose answers depend only on the subgraph's bytes: see gateway/execution/answer-replay.ts. */
-  readonly wire?: Wire
-}
-
-export type Wire = {
-  /** The call for these variables, as it is sent. */
-  callOf(variables: FetchVariables): string
-  send(call: string, context: object): Promise<Read>
+  /** `run` with the data as an escaped tree; see execution/escaped.ts. Only remote subgraphs have it. */
+  readonly runEscaped?: (variables: FetchVariables, context: object) => Promise<FetchResult>
 }
 
 export type Transport = {
@@ -52,9 +46,3 @@ export type Transport = {
   readonly remote: boolean
   compile(operation: FetchOperation): CompiledFetch
 }
-
-/** The identity of an answer's bytes. Equal answers to one call have the same identity. */
-export type AnswerIdentity = object
-
-/** With `kept` the tree is cached, and must not be changed. */
-export type Read = { readonly result: FetchResult; readonly kept: AnswerIdentity | undefined }

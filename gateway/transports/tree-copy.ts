@@ -1,10 +1,12 @@
-/** Copies a tree from JSON.parse. `structuredClone` takes ten times as long. */
+import { Piece } from '../execution/escaped.ts'
+
+/** Copies a tree from JSON.parse, or an escaped tree. `structuredClone` takes ten times as long. */
 export function copyOf<Value>(value: Value): Value {
   return copyValue(value) as Value
 }
 
 function copyValue(value: unknown): unknown {
-  if (typeof value !== 'object' || value === null) return value
+  if (typeof value !== 'object' || value === null || value instanceof Piece) return value
   if (Array.isArray(value)) {
     const items: unknown[] = []
     for (let index = 0; index < value.length; index += 1) items.push(copyValue(value[index]))

@@ -12,6 +12,7 @@ import type { GraphQLSchema } from 'graphql'
 import { composeSupergraph } from '../../gateway/supergraph/compose.ts'
 import { makeEngine } from '../../gateway/operation/engine.ts'
 import type { Engine, EngineOptions, ClosableEngine } from '../../gateway/operation/engine.ts'
+import type { PreparedOperation, RequestContext } from '../../gateway/operation/prepared-operation.ts'
 import { localTransport } from '../../gateway/transports/local-transport.ts'
 import type { Transport } from '../../gateway/transports/transport.ts'
 
@@ -216,7 +217,7 @@ export function failing(wanted: SubgraphName, error: Error): Wrap {
 
 export type Plain = { data?: unknown; errors?: { message: string; path?: (string | number)[]; extensions?: Record<string, unknown> }[] }
 
-/** Runs one operation and returns the result as its JSON. */
+/** Runs one operation as a request over HTTP does, and returns the result as its JSON. */
 export async function ask(
   engine: Engine,
   query: string,
@@ -225,5 +226,15 @@ export async function ask(
 ): Promise<Plain> {
   const operation = engine.prepare(query)
   if ('errors' in operation) return JSON.parse(JSON.stringify(operation)) as Plain
-  return JSON.parse(JSON.stringify(await operation.execute(variables, context))) as Plain
+  return JSON.parse(await jsonOf(operation, variables, context)) as Plain
+}
+
+/** The JSON that HTTP clients get, without formatted errors. */
+export async function jsonOf(
+  { execute, executeToJson = execute }: PreparedOperation,
+  variables: Record<string, unknown> | undefined,
+  context: RequestContext,
+): Promise<string> {
+  const answer = await executeToJson(variables, context)
+  return Buffer.isBuffer(answer) ? answer.toString() : JSON.stringify(answer)
 }

@@ -11,6 +11,7 @@ import { makeEngine } from '../../../gateway/operation/engine.ts'
 import { localTransport } from '../../../gateway/transports/local-transport.ts'
 import { remoteTransport } from '../../../gateway/transports/remote-transport.ts'
 import type { Transport } from '../../../gateway/transports/transport.ts'
+import { jsonOf } from '../engine-graph.ts'
 import { startAlone } from '../../support/standalone.ts'
 
 type Resolver = (parent: any, args: any) => unknown
@@ -50,8 +51,8 @@ async function answer(
   variables: Record<string, unknown>,
 ): Promise<ExecutionResult> {
   const prepared = makeEngine(supergraph, subgraphs, { tokensMax: 10_000 }).prepare(query)
-  const result = 'errors' in prepared ? prepared : await prepared.execute(variables, {})
-  return JSON.parse(JSON.stringify(result)) as ExecutionResult
+  const json = 'errors' in prepared ? JSON.stringify(prepared) : await jsonOf(prepared, variables, {})
+  return JSON.parse(json) as ExecutionResult
 }
 
 async function withServers<T>(
