@@ -17,7 +17,7 @@
 /** A cached value with its version. The bytes belong to the cache: callers do not change them. */
 export type Stamped = { readonly value: Buffer; readonly version: number }
 
-/** What a read returns. `endsAt`: the time at which it leaves all pools, in ms since 1970. Only for a value that a pool had. */
+/** A value that was read. `endsAt`: the time at which it leaves all pools, in ms since 1970. Only for a value that a pool had. */
 export type Found = Stamped & { readonly endsAt?: number | undefined }
 
 /** Returned by `gets`, accepted by `cas`. Valid in this process only. */

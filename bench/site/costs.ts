@@ -1,5 +1,5 @@
 /**
- * The CPU time of each kind of call. Each kind runs alone for some seconds. What the processes use without any call is subtracted, because
+ * The CPU time of each kind of call. Each kind runs alone for some seconds. The CPU time of quiet processes is subtracted, because
  * Kafka, timers and subscriptions cost the same at any rate.
  */
 import { setTimeout as sleep } from 'node:timers/promises'

@@ -1,5 +1,5 @@
 /**
- * What viewers of a large site do, and how often. The numbers are those of one active viewer on one day:
+ * The calls of viewers of a large site, and their rates. The numbers are those of one active viewer on one day:
  *
  * - The defaults of `tidemark plan`: 60 minutes watched with a report every 15 s.
  * - The pages with states follow from the ratio of published figures of large sites, 300,000 lookups and 15,000 writes a second: 20 lookups of
@@ -7,15 +7,15 @@
  * - A recommender asks `unseen` for 2,000 candidates, and records the 20 videos that it serves. It does this for each fourth page.
  * - The rest is rare: pages of the home feed and of the history, likes, follows and posts.
  *
- * A lookup is one asked key: one field of one subject, one candidate of `unseen`, or one head (the newest posts of one followed user) that a
- * page of the home feed reads through the caches. The three kinds are counted apart, because they cost very different amounts.
+ * A lookup is one asked key: one field of one subject, one candidate of `unseen`, or one head of a page of the home feed. A head has the newest
+ * posts of one followed user, and comes through the caches. The three kinds are counted apart, because they cost very different amounts.
  */
 import { OPERATIONS as FEED } from '../feed/operations.ts'
 import type { Timed } from '../support/open-loop.ts'
 import { persisted } from '../support/persisted.ts'
 
 export const LISTED = 50
-export const HISTORY_LISTED = 10
+const HISTORY_LISTED = 10
 export const CANDIDATES = 2_000
 /** The scope of a recommender, which may send so many. */
 export const BULK = 'existence:bulk'
@@ -113,7 +113,7 @@ export const BODIES = Object.fromEntries(KIND_NAMES.map((name) => [name, persist
   ReturnType<typeof persisted>
 >
 
-/** What the answer of a kind has, if all is well. */
+/** A whole answer of a kind has this text so many times. */
 const SIGNS: Record<KindName, { text: string; count: number }> = {
   report: { text: '"ACCEPTED"', count: 1 },
   list: { text: '"viewerMark"', count: LISTED },

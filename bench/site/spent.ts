@@ -1,4 +1,4 @@
-/** What the machine spends its CPU time on: the parts of the site, and everything else that runs on the machine. */
+/** The CPU time of the machine, by part of the site. Everything else that runs on the machine is one part. */
 import { availableParallelism } from 'node:os'
 import { cpuSeconds, machineSeconds, mainThreadSeconds } from '../support/cpu.ts'
 

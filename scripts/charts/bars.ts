@@ -9,7 +9,7 @@ export type Bar = {
 }
 
 export type Panel = {
-  /** What is measured, with its unit. */
+  /** The measured figure, with its unit. */
   heading: string
   bars: readonly Bar[]
   /** A dashed line, with its label. */

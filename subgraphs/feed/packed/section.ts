@@ -27,12 +27,6 @@ export function encodeSection({ ids, hasMore, floor, lacks }: Section): Buffer {
   return Buffer.concat([Buffer.of(lacks | HAS_MORE), floor, ids])
 }
 
-export function decodeSection(bytes: Buffer): Section {
-  const ids = bytes.subarray(idsFrom(bytes))
-  if (!goesOn(bytes)) return { ids, hasMore: false, lacks: lacksOf(bytes) }
-  return { ids, hasMore: true, floor: bytes.subarray(FLOOR_AT, FLOOR_AT + ID_BYTES), lacks: lacksOf(bytes) }
-}
-
 /** The offset of the floor, if the section goes on. */
 export const FLOOR_AT = 1
 

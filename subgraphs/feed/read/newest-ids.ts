@@ -22,7 +22,7 @@ export type NewestIds = {
   figures(): NewestFigures
 }
 
-/** Authors whose newest id was known, and those whose head was read. */
+/** `hits`: newest ids that were known. `misses`: heads that were read instead. */
 export type NewestFigures = { hits: number; misses: number }
 
 type Generation = IdColumns & { cells: Map<string, number>; versions: Float64Array; ends: Float64Array }

@@ -43,7 +43,7 @@ export type ReadStores = { hot: FeedHotStore; records: FeedRecords }
 export type NewestIdsOrHeads = IdColumns & { heads: (Buffer | undefined)[] }
 
 export type Sections = {
-  /** In order. Heads are read of the authors whose newest id this process does not know, and of all while the hot store is down. */
+  /** In order. Heads are read if this process does not know the newest id of an author. While the hot store is down, all are read. */
   newestIds(authors: readonly ViewerId[], floorOf: VersionFloor, degraded: Degraded): Promise<NewestIdsOrHeads>
   /** The newest ids of each author's list, in order: the bytes of sections. */
   heads(authors: readonly ViewerId[], floorOf: VersionFloor, degraded: Degraded): Promise<Buffer[]>

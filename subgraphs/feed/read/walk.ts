@@ -84,7 +84,7 @@ function makeIds(
   const { authors, newest, inbox } = lists
   const { heads } = newest
   const merge: Merge = makeMerge(inbox === undefined ? heads : [...heads, inbox.section], newest, before)
-  /** What was read of an author. At first the head, or only the newest id. */
+  /** The deepest section that was read of each author. At first the head, or only the newest id. */
   const known = heads.map((head): 'newest id' | 'head' | 'outbox' => (head === undefined ? 'newest id' : 'head'))
   const afterAbove = above === undefined ? undefined : String(BigInt(above) + 1n)
   let pending: readonly Continuation[] = []

@@ -1,4 +1,4 @@
-/** A world with good pools and one process, for tests of pages. */
+/** A world with good pools and one process, for tests of pages and of waiting posts. */
 import { expect } from 'vitest'
 import type { Degraded } from '../../../../core/outage/degraded.ts'
 import { seededRandom } from '../../../../core/random.ts'
@@ -8,12 +8,13 @@ import { makeFeedWorld } from './feed-world.ts'
 
 const SIZES = { head: 32, outbox: 500, inbox: 500, rest: 100 }
 
-export function openFeed({ sizes = SIZES, stores }: { sizes?: SectionSizes; stores?: ReadStores } = {}) {
+/** `stepMs`: the time before each post. */
+export function openFeed({ sizes = SIZES, stores, stepMs = 1_000 }: { sizes?: SectionSizes; stores?: ReadStores; stepMs?: number } = {}) {
   const world = makeFeedWorld({ random: seededRandom(1), turnsMax: 0, hasGoodPools: true, sizes, ...(stores && { stores }) })
   const process = world.openProcess()
   let keys = 0
   async function publish(author: string, text = 'text', audience?: string[]): Promise<Post> {
-    world.clock.advance(1_000)
+    world.clock.advance(stepMs)
     const draft = { author, text, media: [], source: undefined, audience, clientKey: String(keys++) }
     const outcome = await world.hot.publish(draft, world.options())
     expect.assert(outcome.status === 'published')

@@ -2,8 +2,17 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { Post } from '../../../../subgraphs/feed/model/post.ts'
 import { postIdOf } from '../../../../subgraphs/feed/packed/post-id.ts'
-import { packIds } from '../../../../subgraphs/feed/packed/vector.ts'
-import { LACKS_BOTH, decodeSection, encodeSection, isSection } from '../../../../subgraphs/feed/packed/section.ts'
+import { ID_BYTES, packIds } from '../../../../subgraphs/feed/packed/vector.ts'
+import {
+  FLOOR_AT,
+  LACKS_BOTH,
+  encodeSection,
+  goesOn,
+  idsFrom,
+  isSection,
+  lacksOf,
+  type Section,
+} from '../../../../subgraphs/feed/packed/section.ts'
 import {
   decodeContent,
   decodeInbox,
@@ -35,6 +44,13 @@ const POST: Post = {
   clientKey: 'k',
   version: 9,
   deleted: false,
+}
+
+/** By the offsets and flags that a merge reads. */
+function decodeSection(bytes: Buffer): Section {
+  const ids = bytes.subarray(idsFrom(bytes))
+  if (!goesOn(bytes)) return { ids, hasMore: false, lacks: lacksOf(bytes) }
+  return { ids, hasMore: true, floor: bytes.subarray(FLOOR_AT, FLOOR_AT + ID_BYTES), lacks: lacksOf(bytes) }
 }
 
 describe('a cached value', () => {

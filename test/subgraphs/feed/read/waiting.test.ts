@@ -1,26 +1,13 @@
 import { setImmediate } from 'node:timers/promises'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import type { Degraded } from '../../../../core/outage/degraded.ts'
-import { seededRandom } from '../../../../core/random.ts'
 import { graphKey } from '../../../../subgraphs/feed/model/cache-keys.ts'
 import type { Post } from '../../../../subgraphs/feed/model/post.ts'
 import { makeWaiting } from '../../../../subgraphs/feed/read/waiting.ts'
-import { makeFeedWorld } from './feed-world.ts'
-
-const SIZES = { head: 32, outbox: 500, inbox: 500, rest: 100 }
+import { openFeed } from './opened-feed.ts'
 
 async function open(since?: string) {
-  const world = makeFeedWorld({ random: seededRandom(1), turnsMax: 0, hasGoodPools: true, sizes: SIZES })
-  const process = world.openProcess()
-  let keys = 0
-  async function publish(author: string, text = 'text', audience?: string[]): Promise<Post> {
-    world.clock.advance(10)
-    const draft = { author, text, media: [], source: undefined, audience, clientKey: String(keys++) }
-    const outcome = await world.hot.publish(draft, world.options())
-    expect.assert(outcome.status === 'published')
-    if (audience !== undefined) await world.hot.addToInboxes(outcome.post.id, audience, world.options())
-    return outcome.post
-  }
+  const { world, process, publish } = openFeed({ stepMs: 10 })
   /** Lets some seconds pass, so that the changes are seen and counted. */
   async function pass(seconds = 3): Promise<void> {
     for (; seconds > 0; seconds--) {
