@@ -15,7 +15,7 @@ import { TidemarkError, isTidemarkError } from '../../core/errors.ts'
 import { followSource, VERSIONS_KEPT, type LiveSource, type LiveValue, type StoredVersion, type Versioned } from '../../core/live-value.ts'
 import { makeFolder } from '../../stores/lmdb/make-folder.ts'
 
-const POLL_MS = 250
+const POLL_MS = 500
 
 type Stored = { at: number; value: unknown; note?: string | undefined }
 

@@ -5,7 +5,7 @@
 import { collectDefaultMetrics, type Registry } from '@prometheus-io/client'
 
 const LOOP_TIMER_MS = 100
-const LOAD_TIMER_MS = 1_000
+const LOAD_TIMER_MS = 5_000
 
 /** A registry that has these metrics already is not changed. */
 export function addProcessMetrics(registry: Registry): void {

@@ -33,8 +33,9 @@ export async function memcachedIsHere(): Promise<boolean> {
   return findProgram('memcached') !== undefined
 }
 
-/** Starts a node for each element, with these settings, such as `--memory-limit=1`. */
+/** Starts a node for each element, with these settings, such as `--memory-limit=1`. Installs Memcached if this machine has none. */
 export async function startMemcachedNodes(settings: readonly (readonly string[])[]): Promise<MemcachedNodes> {
+  await makeMemcached('', 0).install()
   const folder = mkdtempSync(join(tmpdir(), 'tidemark-memcached-'))
   const ports = await freePorts(settings.length)
   const nodes = settings.map((each, index) => makeNode(join(folder, String(index)), ports[index] as number, each))
