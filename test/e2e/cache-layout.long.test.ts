@@ -221,7 +221,7 @@ describe.skipIf(servers.includes(undefined))('a live layout of the cache on a de
       const author = newViewer()
       const { data, published, follower } = makeFeedClient(() => url(anyGateway()))
       const reader = await follower(author, ...authors)
-      while (!isOver) {
+      while (!isOver || pages <= CHANGES) {
         if (own.length > 5 && random() < 0.5) await data(author, DELETE, { id: own.splice(randomBelow(random, own.length), 1)[0] })
         else own.unshift(await published(author, { text: 'under load' }))
         expect(await listOf(anyGateway(), author, USER_POSTS, { id: author })).toEqual(own.slice(0, PAGE))
@@ -247,7 +247,6 @@ describe.skipIf(servers.includes(undefined))('a live layout of the cache on a de
     }).finally(() => (isOver = true))
     expect((await lanes).filter(({ status }) => status === 'rejected')).toEqual([])
     source.close()
-    expect(pages).toBeGreaterThan(CHANGES)
     expect(lookups.every(({ all }) => all > 0)).toBe(true)
   })
 })
