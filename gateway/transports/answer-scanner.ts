@@ -12,12 +12,16 @@ import type { DocumentNode, FieldNode, SelectionSetNode } from 'graphql'
 import { entry, makeFunction } from '../execution/codegen.ts'
 import { Piece, escapeText, escapeTree, textOf } from '../execution/escaped.ts'
 import { fragmentsOf, type Fragments } from '../operation/plan-document.ts'
+import type { Body } from './http-call.ts'
 
 /** The `data` of an answer without errors. Undefined if the answer needs the slow way. */
-export type ScanAnswer = (answer: Buffer) => Record<string, unknown> | undefined
+export type ScanAnswer = (answer: Body) => Record<string, unknown> | undefined
 
-/** `at`: the next byte to read. `escape`: the next backslash from some place before `at`. */
-type Scan = { readonly bytes: Buffer; at: number; escape: number }
+/**
+ * `at`: the next byte to read. `escape`: the next backslash from some place before `at`. `chunk`: the chunk of the last piece, and
+ * `chunkStart` its place in the answer.
+ */
+type Scan = { readonly bytes: Buffer; readonly chunks: readonly Buffer[]; at: number; escape: number; chunk: number; chunkStart: number }
 type ScanObject = (scan: Scan) => Record<string, unknown>
 
 const GIVE_UP = new Error('the answer needs the slow way')
@@ -39,9 +43,9 @@ export function compileScanner(document: DocumentNode): ScanAnswer {
   if (operation === undefined) return () => undefined
   const scanData = compileObject([operation.selectionSet], fragmentsOf(document), new Map())
   return (answer) => {
-    const bytes = withoutEnd(answer)
+    const bytes = withoutEnd(joined(answer))
     if (!isUtf8(bytes) || hasControls(bytes)) return undefined
-    const scan: Scan = { bytes, at: 0, escape: -1 }
+    const scan: Scan = { bytes, chunks: answer.chunks, at: 0, escape: -1, chunk: 0, chunkStart: 0 }
     try {
       expectText(scan, '{"data":')
       skipSpace(scan)
@@ -53,6 +57,19 @@ export function compileScanner(document: DocumentNode): ScanAnswer {
       throw reason
     }
   }
+}
+
+/** Answers are joined here, one after the other. The pieces of an answer are places in its chunks. */
+const shared = Buffer.allocUnsafeSlow(262_144)
+
+function joined({ chunks, length }: Body): Buffer {
+  if (length > shared.length) return Buffer.concat(chunks, length)
+  let end = 0
+  for (const chunk of chunks) {
+    shared.set(chunk, end)
+    end += chunk.length
+  }
+  return shared.subarray(0, length)
 }
 
 /** Some servers send a line break after the answer. */
@@ -196,8 +213,21 @@ function scanString(scan: Scan): string | Piece {
   if (scan.escape < start) scan.escape = indexOrEnd(bytes, BACKSLASH, start)
   if (end > scan.escape) return scanEscapes(scan)
   scan.at = end + 1
-  if (end - start >= PIECE_LENGTH_MIN) return new Piece(bytes, start, end)
+  if (end - start >= PIECE_LENGTH_MIN) return pieceOf(scan, start, end)
   return end === start + 1 ? String.fromCharCode(bytes[start] as number) : bytes.toString('latin1', start, end)
+}
+
+/** A text in two chunks gets bytes of its own. */
+function pieceOf(scan: Scan, start: number, end: number): Piece {
+  const { chunks } = scan
+  let chunk = chunks[scan.chunk] as Buffer
+  while (start >= scan.chunkStart + chunk.length) {
+    scan.chunkStart += chunk.length
+    scan.chunk += 1
+    chunk = chunks[scan.chunk] as Buffer
+  }
+  const [from, to] = [start - scan.chunkStart, end - scan.chunkStart]
+  return to <= chunk.length ? new Piece(chunk, from, to) : new Piece(Buffer.from(scan.bytes.subarray(start, end)), 0, end - start)
 }
 
 /** The next quote. A loop finds a near one faster than the engine does. */
