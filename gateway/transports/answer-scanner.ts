@@ -21,7 +21,15 @@ export type ScanAnswer = (answer: Body) => Record<string, unknown> | undefined
  * `at`: the next byte to read. `escape`: the next backslash from some place before `at`. `chunk`: the chunk of the last piece, and
  * `chunkStart` its place in the answer.
  */
-type Scan = { readonly bytes: Buffer; readonly chunks: readonly Buffer[]; at: number; escape: number; chunk: number; chunkStart: number }
+type Scan = {
+  readonly bytes: Buffer
+  readonly chunks: readonly Buffer[]
+  readonly items: unknown[]
+  at: number
+  escape: number
+  chunk: number
+  chunkStart: number
+}
 type ScanObject = (scan: Scan) => Record<string, unknown>
 
 const GIVE_UP = new Error('the answer needs the slow way')
@@ -45,7 +53,7 @@ export function compileScanner(document: DocumentNode): ScanAnswer {
   return (answer) => {
     const bytes = withoutEnd(joined(answer))
     if (!isUtf8(bytes) || hasControls(bytes)) return undefined
-    const scan: Scan = { bytes, chunks: answer.chunks, at: 0, escape: -1, chunk: 0, chunkStart: 0 }
+    const scan: Scan = { bytes, chunks: answer.chunks, items: [], at: 0, escape: -1, chunk: 0, chunkStart: 0 }
     try {
       expectText(scan, '{"data":')
       skipSpace(scan)
@@ -226,8 +234,9 @@ function pieceOf(scan: Scan, start: number, end: number): Piece {
     scan.chunk += 1
     chunk = chunks[scan.chunk] as Buffer
   }
-  const [from, to] = [start - scan.chunkStart, end - scan.chunkStart]
-  return to <= chunk.length ? new Piece(chunk, from, to) : new Piece(Buffer.from(scan.bytes.subarray(start, end)), 0, end - start)
+  const before = scan.chunkStart
+  if (end - before <= chunk.length) return new Piece(chunk, start - before, end - before)
+  return new Piece(Buffer.from(scan.bytes.subarray(start, end)), 0, end - start)
 }
 
 /** The next quote. A loop finds a near one faster than the engine does. */
@@ -254,17 +263,18 @@ function scanEscapes(scan: Scan): string {
 
 function scanList(scan: Scan, object: ScanObject | undefined, depth: number): unknown[] {
   if (depth > LISTS_MAX) giveUp()
-  const items: unknown[] = []
   scan.at += 1
   skipSpace(scan)
   if (scan.bytes[scan.at] === RIGHT_BRACKET) {
     scan.at += 1
-    return items
+    return []
   }
+  // An array that grows has room for 17 items. Most lists are shorter.
+  const { items } = scan
+  const start = items.length
   do items.push(scanValue(scan, object, depth + 1))
   while (hasMore(scan, RIGHT_BRACKET))
-  // An array that grows has room for 17 items. Most lists are shorter, and live as long as their request.
-  return items.slice()
+  return items.splice(start)
 }
 
 /** An object that is the value of a scalar. */
