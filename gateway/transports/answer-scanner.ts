@@ -71,13 +71,13 @@ export function compileScanner(document: DocumentNode): ScanAnswer {
 const shared = Buffer.allocUnsafeSlow(262_144)
 
 function joined({ chunks, length }: Body): Buffer {
-  if (length > shared.length) return Buffer.concat(chunks, length)
+  const bytes = length > shared.length ? Buffer.allocUnsafeSlow(length) : shared.subarray(0, length)
   let end = 0
   for (const chunk of chunks) {
-    shared.set(chunk, end)
+    bytes.set(chunk, end)
     end += chunk.length
   }
-  return shared.subarray(0, length)
+  return bytes
 }
 
 /** Some servers send a line break after the answer. */
@@ -92,20 +92,14 @@ function withoutEnd(answer: Buffer): Buffer {
  * its highest bit, unless that is set already.
  */
 function hasControls(bytes: Buffer): boolean {
-  const { buffer, byteOffset, length } = bytes
-  const start = Math.min(length, -byteOffset & 3)
-  const words = new Int32Array(buffer, byteOffset + start, (length - start) >> 2)
+  const words = new Int32Array(bytes.buffer, bytes.byteOffset, bytes.length >> 2)
   let found = 0
   for (let index = 0; index < words.length; index += 1) {
     const word = words[index] as number
     found |= (word - 0x20202020) & ~word
   }
-  return (found & 0x80808080) !== 0 || hasControlIn(bytes, 0, start) || hasControlIn(bytes, start + words.byteLength, length)
-}
-
-function hasControlIn(bytes: Buffer, start: number, end: number): boolean {
-  for (let at = start; at < end; at += 1) if ((bytes[at] as number) < SPACE) return true
-  return false
+  for (let at = words.byteLength; at < bytes.length; at += 1) if ((bytes[at] as number) < SPACE) return true
+  return (found & 0x80808080) !== 0
 }
 
 /** Whether the rest of the answer is valid, and has neither data nor errors. */
