@@ -68,28 +68,28 @@ function mergeOf(document: DocumentNode, alias: string): Merge {
 }
 
 function collectBatch(run: Run, flattens: readonly Flatten[], requires: Requires, rewrite: Rewrite | undefined, remote: boolean): Batch {
-  const targets: Target[] = []
   const representations: Representation[] = []
   const places: number[] = []
   const dedupes = flattens.some(({ repeats }) => repeats || remote)
+  const targets: Target[] = []
   for (const flatten of flattens) {
     // One map per path. An entity that is fetched once becomes one object in several places, and later fetches add the same fields to
     // all places of one path.
     const known: Known = new Map()
-    for (const target of flatten.collect(run.data)) {
+    flatten.collect(run.data, (target) => {
       const type = requires(target)
-      if (type === undefined) continue
+      if (type === undefined) return
       if (dedupes) {
         const place = placeOf(target, type, known, representations, run, rewrite)
-        if (place === undefined) continue
+        if (place === undefined) return
         places.push(place)
       } else {
         const representation = representationOf(target, type, run, rewrite)
-        if (representation === undefined) continue
+        if (representation === undefined) return
         representations.push(representation)
       }
       targets.push(target)
-    }
+    })
   }
   return { targets, representations, places: targets.length === representations.length ? undefined : places }
 }

@@ -12,12 +12,24 @@ import type { DocumentNode, FieldNode, SelectionSetNode } from 'graphql'
 import { entry, makeFunction } from '../execution/codegen.ts'
 import { Piece, escapeText, escapeTree, textOf } from '../execution/escaped.ts'
 import { fragmentsOf, type Fragments } from '../operation/plan-document.ts'
+import type { Body } from './http-call.ts'
 
 /** The `data` of an answer without errors. Undefined if the answer needs the slow way. */
-export type ScanAnswer = (answer: Buffer) => Record<string, unknown> | undefined
+export type ScanAnswer = (answer: Body) => Record<string, unknown> | undefined
 
-/** `at`: the next byte to read. `escape`: the next backslash from some place before `at`. */
-type Scan = { readonly bytes: Buffer; at: number; escape: number }
+/**
+ * `at`: the next byte to read. `escape`: the next backslash from some place before `at`. `chunk`: the chunk of the last piece, and
+ * `chunkStart` its place in the answer.
+ */
+type Scan = {
+  readonly bytes: Buffer
+  readonly chunks: readonly Buffer[]
+  readonly items: unknown[]
+  at: number
+  escape: number
+  chunk: number
+  chunkStart: number
+}
 type ScanObject = (scan: Scan) => Record<string, unknown>
 
 const GIVE_UP = new Error('the answer needs the slow way')
@@ -39,9 +51,9 @@ export function compileScanner(document: DocumentNode): ScanAnswer {
   if (operation === undefined) return () => undefined
   const scanData = compileObject([operation.selectionSet], fragmentsOf(document), new Map())
   return (answer) => {
-    const bytes = withoutEnd(answer)
+    const bytes = withoutEnd(joined(answer))
     if (!isUtf8(bytes) || hasControls(bytes)) return undefined
-    const scan: Scan = { bytes, at: 0, escape: -1 }
+    const scan: Scan = { bytes, chunks: answer.chunks, items: [], at: 0, escape: -1, chunk: 0, chunkStart: 0 }
     try {
       expectText(scan, '{"data":')
       skipSpace(scan)
@@ -53,6 +65,19 @@ export function compileScanner(document: DocumentNode): ScanAnswer {
       throw reason
     }
   }
+}
+
+/** Answers are joined here, one after the other. The pieces of an answer are places in its chunks. */
+const shared = Buffer.allocUnsafeSlow(262_144)
+
+function joined({ chunks, length }: Body): Buffer {
+  const bytes = length > shared.length ? Buffer.allocUnsafeSlow(length) : shared.subarray(0, length)
+  let end = 0
+  for (const chunk of chunks) {
+    bytes.set(chunk, end)
+    end += chunk.length
+  }
+  return bytes
 }
 
 /** Some servers send a line break after the answer. */
@@ -67,20 +92,14 @@ function withoutEnd(answer: Buffer): Buffer {
  * its highest bit, unless that is set already.
  */
 function hasControls(bytes: Buffer): boolean {
-  const { buffer, byteOffset, length } = bytes
-  const start = Math.min(length, -byteOffset & 3)
-  const words = new Int32Array(buffer, byteOffset + start, (length - start) >> 2)
+  const words = new Int32Array(bytes.buffer, bytes.byteOffset, bytes.length >> 2)
   let found = 0
   for (let index = 0; index < words.length; index += 1) {
     const word = words[index] as number
     found |= (word - 0x20202020) & ~word
   }
-  return (found & 0x80808080) !== 0 || hasControlIn(bytes, 0, start) || hasControlIn(bytes, start + words.byteLength, length)
-}
-
-function hasControlIn(bytes: Buffer, start: number, end: number): boolean {
-  for (let at = start; at < end; at += 1) if ((bytes[at] as number) < SPACE) return true
-  return false
+  for (let at = words.byteLength; at < bytes.length; at += 1) if ((bytes[at] as number) < SPACE) return true
+  return (found & 0x80808080) !== 0
 }
 
 /** Whether the rest of the answer is valid, and has neither data nor errors. */
@@ -196,8 +215,22 @@ function scanString(scan: Scan): string | Piece {
   if (scan.escape < start) scan.escape = indexOrEnd(bytes, BACKSLASH, start)
   if (end > scan.escape) return scanEscapes(scan)
   scan.at = end + 1
-  if (end - start >= PIECE_LENGTH_MIN) return new Piece(bytes, start, end)
+  if (end - start >= PIECE_LENGTH_MIN) return pieceOf(scan, start, end)
   return end === start + 1 ? String.fromCharCode(bytes[start] as number) : bytes.toString('latin1', start, end)
+}
+
+/** A text in two chunks gets bytes of its own. */
+function pieceOf(scan: Scan, start: number, end: number): Piece {
+  const { chunks } = scan
+  let chunk = chunks[scan.chunk] as Buffer
+  while (start >= scan.chunkStart + chunk.length) {
+    scan.chunkStart += chunk.length
+    scan.chunk += 1
+    chunk = chunks[scan.chunk] as Buffer
+  }
+  const before = scan.chunkStart
+  if (end - before <= chunk.length) return new Piece(chunk, start - before, end - before)
+  return new Piece(Buffer.from(scan.bytes.subarray(start, end)), 0, end - start)
 }
 
 /** The next quote. A loop finds a near one faster than the engine does. */
@@ -224,17 +257,18 @@ function scanEscapes(scan: Scan): string {
 
 function scanList(scan: Scan, object: ScanObject | undefined, depth: number): unknown[] {
   if (depth > LISTS_MAX) giveUp()
-  const items: unknown[] = []
   scan.at += 1
   skipSpace(scan)
   if (scan.bytes[scan.at] === RIGHT_BRACKET) {
     scan.at += 1
-    return items
+    return []
   }
+  // An array that grows has room for 17 items. Most lists are shorter.
+  const { items } = scan
+  const start = items.length
   do items.push(scanValue(scan, object, depth + 1))
   while (hasMore(scan, RIGHT_BRACKET))
-  // An array that grows has room for 17 items. Most lists are shorter, and live as long as their request.
-  return items.slice()
+  return items.splice(start)
 }
 
 /** An object that is the value of a scalar. */

@@ -26,10 +26,9 @@ export const readAnswer: ReadAnswer = (subgraph, answer) =>
 
 export function readEscaped(scan: ScanAnswer): ReadAnswer {
   return (subgraph, answer) => {
-    const bytes = bodyBytes(answer.body)
-    const data = scan(bytes)
+    const data = scan(answer.body)
     if (data !== undefined) return { data }
-    const result = resultOf(subgraph, bytes.toString()) ?? refuse(subgraph, answer)
+    const result = readAnswer(subgraph, answer)
     return { ...result, data: escapeTree(result.data) }
   }
 }

@@ -20,16 +20,12 @@ export class CallFailure extends Error {
   }
 }
 
-export function asFailure(thrown: unknown): CallFailure {
-  return thrown instanceof CallFailure ? thrown : new CallFailure('unreachable', { cause: thrown })
-}
-
 /** The limits in the messages. */
 export type CallLimits = { readonly name: string; readonly timeoutMs: number; readonly bodyBytesMax: number; readonly checkEveryMs: number }
 
 export function failureError(thrown: unknown, limits: CallLimits): TidemarkError {
   if (thrown instanceof TidemarkError) return thrown
-  const failure = asFailure(thrown)
+  const failure = thrown instanceof CallFailure ? thrown : new CallFailure('unreachable', { cause: thrown })
   return new TidemarkError('SUBGRAPH_UNAVAILABLE', `the subgraph "${limits.name}" ${sentence(failure, limits)}`, {
     cause: failure.cause ?? failure,
   })

@@ -91,7 +91,7 @@ export function makeObserver(registry: Registry, tracing: Tracing | undefined): 
     return {
       run: (variables, context: object & ObservedContext) => watched(context, variables, () => run(variables, context)),
       ...(runEscaped && {
-        runEscaped: async (variables: FetchVariables, context: object & ObservedContext) =>
+        runEscaped: (variables: FetchVariables, context: object & ObservedContext) =>
           watched(context, variables, () => runEscaped(variables, context)),
       }),
       subscribe,

@@ -27,9 +27,9 @@ export type Body = { readonly chunks: readonly Buffer[]; readonly length: number
 
 export type HttpAnswer = { readonly status: number; readonly contentType: string; readonly body: Body }
 
-/** Rejects only with a CallFailure. */
-export function post(dispatcher: Dispatcher, call: HttpCall, bounds: HttpBounds, clock: Clock): Promise<HttpAnswer> {
-  return new Promise((resolve, reject) => {
+/** A failure is returned, not thrown. */
+export function post(dispatcher: Dispatcher, call: HttpCall, bounds: HttpBounds, clock: Clock): Promise<HttpAnswer | CallFailure> {
+  return new Promise((resolve) => {
     let controller: Dispatcher.DispatchController | undefined
     let settled: CallFailure | true | undefined
     let status = 0
@@ -42,7 +42,7 @@ export function post(dispatcher: Dispatcher, call: HttpCall, bounds: HttpBounds,
       settled = failure
       timer.cancel()
       chunks = []
-      reject(failure)
+      resolve(failure)
       controller?.abort(failure)
     }
 
@@ -82,6 +82,6 @@ export function post(dispatcher: Dispatcher, call: HttpCall, bounds: HttpBounds,
 }
 
 export function bodyBytes({ chunks, length }: Body): Buffer {
-  const [first, ...rest] = chunks
-  return first !== undefined && rest.length === 0 ? first : Buffer.concat(chunks, length)
+  const [first] = chunks
+  return first !== undefined && chunks.length === 1 ? first : Buffer.concat(chunks, length)
 }

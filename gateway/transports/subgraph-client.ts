@@ -11,7 +11,7 @@ import { sleep } from '../../core/clock.ts'
 import { TidemarkError } from '../../core/errors.ts'
 import type { Random } from '../../core/random.ts'
 import { isProxyFailure, PROXY_STATUSES, readAnswer, type ReadAnswer } from './answer.ts'
-import { CallFailure, asFailure, failureError } from './call-failure.ts'
+import { CallFailure, failureError } from './call-failure.ts'
 import { openEventStream } from './event-stream.ts'
 import { post } from './http-call.ts'
 import type { HttpAnswer, HttpCall } from './http-call.ts'
@@ -71,7 +71,9 @@ export function makeSubgraphClient(
   return { send, open, isDown: () => breaker.isOpen, stop: breaker.stop }
 
   async function check(): Promise<void> {
-    if (isProxyFailure(name, await post(calls, probe, bounds, clock))) throw new CallFailure('unreachable')
+    const outcome = await post(calls, probe, bounds, clock)
+    if (outcome instanceof CallFailure) throw outcome
+    if (isProxyFailure(name, outcome)) throw new CallFailure('unreachable')
   }
 
   async function send(kind: Kind, call: HttpCall, read: ReadAnswer): Promise<FetchResult> {
@@ -79,7 +81,10 @@ export function makeSubgraphClient(
     const deadline = begun + timeoutMs
     const triesMax = kind === 'query' ? options.retries + 1 : 1
     for (let tries = 1; ; tries += 1) {
-      const outcome = await attempt(call, deadline)
+      const bytesMax = options.bodyBytesMax
+      const outcome = breaker.isOpen
+        ? new CallFailure('down')
+        : await post(calls, call, { bytesMax, timeoutMs: Math.max(1, deadline - clock.now()) }, clock)
       if (tries < triesMax && isRetriable(outcome) && (await pauseBeforeRetry(tries, deadline, clock, random))) continue
       try {
         const result = readOutcome(outcome, read)
@@ -88,16 +93,6 @@ export function makeSubgraphClient(
       } catch (error) {
         throw failed(error, kind, begun, tries)
       }
-    }
-  }
-
-  /** One try. A failure is returned, not thrown. */
-  async function attempt(call: HttpCall, deadline: number): Promise<HttpAnswer | CallFailure> {
-    if (breaker.isOpen) return new CallFailure('down')
-    try {
-      return await post(calls, call, { ...bounds, timeoutMs: Math.max(1, deadline - clock.now()) }, clock)
-    } catch (thrown) {
-      return asFailure(thrown)
     }
   }
 

@@ -38,7 +38,7 @@ export type CompiledFetch = {
   /** Runs a subscription. Resolves to an error result, or to a stream; `return` of the stream ends the subscription in the subgraph. */
   subscribe(variables: FetchVariables, context: object): Promise<FetchResult | AsyncIterator<FetchResult>>
   /** `run` with the data as an escaped tree; see execution/escaped.ts. Only remote subgraphs have it. */
-  readonly runEscaped?: (variables: FetchVariables, context: object) => Promise<FetchResult>
+  readonly runEscaped?: (variables: FetchVariables, context: object) => FetchResult | Promise<FetchResult>
 }
 
 export type Transport = {

@@ -7,7 +7,7 @@ import { compileScanner } from '../../../gateway/transports/answer-scanner.ts'
 import { graphSchema, jsonOf, makeContext, openGraph, type SubgraphName } from '../engine-graph.ts'
 import type { FetchResult, Transport } from '../../../gateway/transports/transport.ts'
 import { localTransport } from '../../../gateway/transports/local-transport.ts'
-import { change, changed, type Change } from './generated-answers.ts'
+import { bodyOf, change, changed, chunkLength, type Change } from './generated-answers.ts'
 
 const DOCUMENT = parse(`{
   list { __typename id ... on Video { title tags extra owner { __typename name } } ...A }
@@ -15,7 +15,8 @@ const DOCUMENT = parse(`{
   count
 }
 fragment A on Article { words owner { id } similar { id words } }`)
-const scan = compileScanner(DOCUMENT)
+const scanBody = compileScanner(DOCUMENT)
+const scan = (bytes: Buffer, length?: number) => scanBody(bodyOf(bytes, length))
 
 const ANSWER = {
   data: {
@@ -59,9 +60,9 @@ describe('the scanner', () => {
     let scanned = 0
     let left = 0
     fc.assert(
-      fc.property(change, (how) => {
+      fc.property(change, chunkLength, (how, length) => {
         const bytes = changed(ANSWER, how)
-        const found = scan(bytes)
+        const found = scan(bytes, length)
         if (found === undefined) left += 1
         else {
           scanned += 1
@@ -86,12 +87,23 @@ describe('the scanner', () => {
   test('the scanner leaves a control character at any place of an answer to JSON.parse', () => {
     const text = Buffer.from(JSON.stringify({ data: { count: 'a text of some length' } }))
     for (let at = 18; at < 38; at += 1) {
-      for (let offset = 0; offset < 4; offset += 1) {
-        const bytes = Buffer.alloc(text.length + offset).subarray(offset)
-        text.copy(bytes)
+      for (let spaces = 0; spaces < 4; spaces += 1) {
+        const bytes = Buffer.from(`${text.toString()}${' '.repeat(spaces)}`)
         expect(scan(bytes)).toBeDefined()
         bytes[at] = 0x1f
         expect(scan(bytes)).toBeUndefined()
+      }
+    }
+  })
+
+  test('a text keeps its value after the next answer, wherever the network cuts the answer', () => {
+    const texts = ['a text '.repeat(20), 'ü'.repeat(50), 'short', 'x'.repeat(64)]
+    const bytes = Buffer.from(JSON.stringify({ data: { count: texts } }))
+    for (const filler of [0, 300_000]) {
+      for (let length = 1; length <= bytes.length; length += 1) {
+        const data = scan(Buffer.concat([bytes, Buffer.alloc(filler, ' ')]), filler === 0 ? length : length + 1_000)
+        scan(Buffer.from(JSON.stringify({ data: { count: 'y'.repeat(bytes.length) } })))
+        expect(unescapeTree(data)?.['count']).toEqual(texts)
       }
     }
   })
@@ -106,7 +118,7 @@ describe('the scanner', () => {
 })
 
 /** Subgraphs whose answers are changed on their way. Both kinds of trees are read from the same bytes. */
-function changedGraph(how: () => Change) {
+function changedGraph(how: () => Change, lengthOfChunks: () => number) {
   const transportOf = (name: SubgraphName): Transport => {
     const local = localTransport(graphSchema(name))
     return {
@@ -116,7 +128,7 @@ function changedGraph(how: () => Change) {
         const read = readEscaped(compileScanner(operation.document))
         const answer = async (variables: Readonly<Record<string, unknown>>, context: object) => {
           const bytes = changed(JSON.parse(JSON.stringify(await fetch.run(variables, context))), how())
-          return { status: 200, contentType: 'application/json', body: { chunks: [bytes], length: bytes.length } }
+          return { status: 200, contentType: 'application/json', body: bodyOf(bytes, lengthOfChunks()) }
         }
         return {
           run: async (variables, context): Promise<FetchResult> => readAnswer(name, await answer(variables, context)),
@@ -139,11 +151,16 @@ const QUERIES = [
 describe('an answer made of pieces', () => {
   test('an answer made of pieces is byte for byte the answer made of decoded values, whatever the subgraphs send', async () => {
     let current: Change | undefined
-    const engine = changedGraph(() => current as Change)
+    let currentLength = 1
+    const engine = changedGraph(
+      () => current as Change,
+      () => currentLength,
+    )
     let [complete, failed] = [0, 0]
     await fc.assert(
-      fc.asyncProperty(fc.constantFrom(...QUERIES), change, async (query, how) => {
+      fc.asyncProperty(fc.constantFrom(...QUERIES), change, chunkLength, async (query, how, length) => {
         current = how
+        currentLength = length
         const operation = engine.prepare(query)
         if ('errors' in operation) throw new Error(operation.errors.join())
         const expected = JSON.stringify(await operation.execute(undefined, makeContext()))

@@ -1,5 +1,6 @@
 /** Answers of subgraphs in every form that JSON allows, and answers that are not JSON. */
 import fc from 'fast-check'
+import type { Body } from '../../../gateway/transports/http-call.ts'
 
 /** Values that no subgraph should send, and texts that servers escape in different ways. */
 const VALUES: unknown[] = [
@@ -79,6 +80,16 @@ export function changed(answer: unknown, { values, style: how, extra, damages }:
   }
   return bytes
 }
+
+/** The bytes in chunks of this length, as the network delivers them. */
+export function bodyOf(bytes: Buffer, chunkLength = bytes.length): Body {
+  const chunks: Buffer[] = []
+  for (let at = 0; at < bytes.length; at += chunkLength) chunks.push(bytes.subarray(at, at + chunkLength))
+  return { chunks, length: bytes.length }
+}
+
+/** Shorter than many texts of the answers, or longer than a whole answer. */
+export const chunkLength = fc.integer({ min: 1, max: 600 })
 
 /** Replaces one value below `data`. `at` chooses it. */
 function replaced(tree: unknown, at: number, value: unknown): unknown {
