@@ -19,7 +19,7 @@ import { makeCork } from './cork.ts'
 import { mayHaveRun, toTidemarkError } from './failures.ts'
 import { makeRetries } from './retries.ts'
 import type { Script } from './scripts.ts'
-import { TextCommand } from './text-command.ts'
+import { TextCommand } from './wire/text-command.ts'
 import { makeTopology } from './topology.ts'
 
 export type Argument = string | Buffer | number

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { QuickDecoder, SlowDecoder } from '../../../stores/redis/quick-replies.ts'
+import { QuickDecoder, SlowDecoder } from '../../../../stores/redis/wire/quick-replies.ts'
 
 /** As ioredis maps the types of RESP3 by default. */
 const MAPPING = { 43: Buffer, 36: Buffer, 61: Buffer, 40: String, 44: Buffer, 35: Number, 37: Array, 126: Array }

@@ -5,7 +5,7 @@
  * This decoder reads lists of plain values that came in one chunk. Every other reply goes to the decoder of ioredis, and exactly its bytes,
  * so that each of the two begins at the beginning of a reply.
  *
- * Only speed depends on it. `test/stores/redis/quick-replies.test.ts` compares both decoders.
+ * Only speed depends on it. `test/stores/redis/wire/quick-replies.test.ts` compares both decoders.
  */
 import { createRequire } from 'node:module'
 import { makeReplyEnd } from './reply-end.ts'

@@ -1,6 +1,6 @@
 import { Command } from 'ioredis'
 import { describe, expect, test } from 'vitest'
-import { TextCommand } from '../../../stores/redis/text-command.ts'
+import { TextCommand } from '../../../../stores/redis/wire/text-command.ts'
 
 const socket = {}
 const long = 'x'.repeat(1_000)
