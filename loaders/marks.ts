@@ -44,6 +44,7 @@ export async function getMarkMany(sources: MarkSources, keys: readonly MarkKey[]
 async function lookUp(sources: MarkSources, keys: readonly MarkKey[], degraded: Degraded): Promise<(ShownMark | null)[]> {
   const { hot } = sources
   const held = await hot.getMarkMany(keys)
+  if (held.every(({ older }) => older === undefined)) return held
   const filled = await fillUnknown(sources, keys, held, degraded)
   if (filled.size > 0) {
     const places = [...keys.keys()].filter(

@@ -1,6 +1,5 @@
 /**
- * The loaders of thumbup: one set per request, like those of history (`history.ts`). Concurrent requests for the same
- * key share one read. A business may have its own stores: its keys are read separately, and a failure there affects only
+ * The loaders of thumbup: one set per request, like those of history (`history.ts`). Concurrent requests share store calls. A business may have its own stores: its keys are read separately, and a failure there affects only
  * them.
  */
 import DataLoader from 'dataloader'
@@ -13,7 +12,7 @@ import type { MarkRecords } from '../subgraphs/thumbup/stores/record-store.ts'
 import { subjectText, type CountReads } from './counts.ts'
 import { getMarkMany, type MarkSources, type ShownMark } from './marks.ts'
 import { ownerText, type OwnerKey, type OwnerReads } from './owner-likes.ts'
-import { makeSharedLookup } from './lookup/shared.ts'
+import { makeJoinedLookup } from './lookup/joined.ts'
 
 export type ThumbupLoaders = {
   /** The viewer's mark of a subject; null if no available store knows it. */
@@ -39,8 +38,17 @@ export type ThumbupSources = MarkSources & {
   mayLack: MayLack
 }
 
-/** The result of a shared lookup, and the stores it lacked. Each request that gets the result notes them. */
-type Found = { mark: ShownMark | null; without: Degraded }
+/** A mark of a lookup that lacked stores. Each request of the lookup notes them. */
+class Incomplete {
+  readonly mark: ShownMark | null
+  readonly without: Degraded
+  constructor(mark: ShownMark | null, without: Degraded) {
+    this.mark = mark
+    this.without = without
+  }
+}
+
+type Found = ShownMark | null | Incomplete | DamagedMarks
 
 const BATCH_MAX = 1_000
 
@@ -49,17 +57,18 @@ export function makeThumbupLoaders<S extends ThumbupSources>(
   sourcesOf: (business: BusinessNumber) => S,
   maySeeMany: (keys: readonly MarkKey[], degraded: Degraded) => Promise<(boolean | null)[]>,
 ): (degraded: Degraded, lasting?: boolean) => ThumbupLoaders {
-  const lookups = new Map<S, (keys: readonly MarkKey[]) => Promise<(Found | DamagedMarks)[]>>()
+  const lookups = new Map<S, (keys: readonly MarkKey[]) => Promise<readonly Found[]>>()
 
   /** Lookups of many viewers are one. Damaged marks of one viewer are an error for that viewer only. */
-  function marksOf(sources: S): (keys: readonly MarkKey[]) => Promise<(Found | DamagedMarks)[]> {
+  function marksOf(sources: S): (keys: readonly MarkKey[]) => Promise<readonly Found[]> {
     let lookup = lookups.get(sources)
     if (lookup === undefined) {
-      const together = async (keys: readonly MarkKey[]): Promise<Found[]> => {
+      const together = async (keys: readonly MarkKey[]): Promise<readonly Found[]> => {
         const without: Degraded = new Set()
-        return (await getMarkMany(sources, keys, without)).map((mark) => ({ mark, without }))
+        const marks = await getMarkMany(sources, keys, without)
+        return without.size === 0 ? marks : marks.map((mark) => new Incomplete(mark, without))
       }
-      lookup = makeSharedLookup((keys) => apartIfPartIsOut(keys, (some) => apartIfDamaged(some, together)), keyText)
+      lookup = makeJoinedLookup((keys) => apartIfPartIsOut(keys, (some) => apartIfDamaged(some, together)))
       lookups.set(sources, lookup)
     }
     return lookup
@@ -70,7 +79,7 @@ export function makeThumbupLoaders<S extends ThumbupSources>(
     // of others.
     noteLack(new Set(keys.map(({ viewer }) => viewer)), sources.mayLack, degraded)
     return (await marksOf(sources)(keys)).map((found) => {
-      if (found instanceof Error) return found
+      if (!(found instanceof Incomplete)) return found
       for (const store of found.without) degraded.add(store)
       return found.mark
     })

@@ -51,6 +51,7 @@ export function makePartBreaker(clock: Clock, store: PartedStore, options: Break
   }
 
   async function run<T>(viewers: readonly ViewerId[], task: () => Promise<T>): Promise<T> {
+    if (store.partOf === undefined) return breakerOf(0).run(task)
     const parts = [...new Set(viewers.map(partOf))]
     if (parts.length <= 1) return breakerOf(parts[0] ?? 0).run(task)
     const out = new Set(parts.filter((part) => breakerOf(part).isOpen()))

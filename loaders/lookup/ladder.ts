@@ -61,13 +61,21 @@ export type LadderFigures = {
   lastKnown: number
 }
 
-/** A value, with the stores that did not answer. */
-type Found<V> = { value: V | null; without: readonly StoreName[] }
+/** A value that was found without the stores that are named. */
+class Incomplete<V> {
+  readonly value: V | null
+  readonly without: readonly StoreName[]
+  constructor(value: V | null, without: readonly StoreName[]) {
+    this.value = value
+    this.without = without
+  }
+}
+
+type Found<V> = V | Incomplete<V>
 
 /** A value and its wrapper, roughly. */
 const BYTES_PER_VALUE = 96
 const BYTES_PER_ENTRY = 256
-const NOTHING_MISSING: readonly StoreName[] = []
 
 export function makeLadder<K, V extends { version: number }>(
   clock: Clock,
@@ -89,12 +97,8 @@ export function makeLadder<K, V extends { version: number }>(
     isHot,
     textOf,
     bytesOf: () => BYTES_PER_VALUE,
-    isSame: (kept, { value, without }) =>
-      value !== null &&
-      kept.value !== null &&
-      kept.without === without &&
-      value.version === kept.value.version &&
-      isSame(kept.value, value),
+    isSame: (kept, read) =>
+      !(kept instanceof Incomplete) && !(read instanceof Incomplete) && read.version === kept.version && isSame(kept, read),
   })
 
   async function reload(keys: readonly K[]): Promise<readonly V[]> {
@@ -109,24 +113,25 @@ export function makeLadder<K, V extends { version: number }>(
   async function load(keys: readonly K[]): Promise<Found<V>[]> {
     const without = new Set<StoreName>()
     const cached = await unlessDown('hotStore', without, getCached(keys))
+    if (cached !== undefined && !cached.includes(undefined)) return cached as V[]
     const missed = keys.flatMap((_, place) => (cached?.[place] === undefined ? [place] : []))
-    const wanted = missed.map((place) => keys[place] as K)
-    const rows = wanted.length === 0 ? [] : await unlessDown('recordStore', without, fromRecords(wanted))
+    const rows = await unlessDown('recordStore', without, fromRecords(missed.map((place) => keys[place] as K)))
     const rowOf = new Map(missed.map((place, index) => [place, rows?.[index]]))
     return keys.map((key, place) => {
       const value = cached?.[place] ?? rowOf.get(place)
       if (value === undefined) return lastKnown(key, [...without])
       // The record store's answer lacks nothing. It only took longer.
-      return { value, without: cached === undefined ? ['hotStore'] : NOTHING_MISSING }
+      return cached === undefined ? new Incomplete(value, ['hotStore']) : value
     })
   }
 
-  function lastKnown(key: K, without: readonly StoreName[]): Found<V> {
-    const read = lookup.lastKnown(key)?.value.value ?? null
+  function lastKnown(key: K, without: readonly StoreName[]): Incomplete<V> {
+    const found = lookup.lastKnown(key)?.value ?? null
+    const read = found instanceof Incomplete ? found.value : found
     const heard = learnt.getStale(textOf(key)) ?? null
     const known = read === null || (heard !== null && heard.version > read.version) ? heard : read
     if (known !== null) figures.lastKnown++
-    return { value: known, without }
+    return new Incomplete(known, without)
   }
 
   return {
@@ -146,9 +151,10 @@ export function makeLadder<K, V extends { version: number }>(
 }
 
 function noted<V>(found: readonly Found<V>[], degraded: Degraded): (V | null)[] {
-  return found.map(({ value, without }) => {
-    for (const store of without) degraded.add(store)
-    return value
+  return found.map((each) => {
+    if (!(each instanceof Incomplete)) return each
+    for (const store of each.without) degraded.add(store)
+    return each.value
   })
 }
 

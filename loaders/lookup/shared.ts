@@ -6,12 +6,16 @@
  * acknowledged since, and a read after an acknowledgement must see the write. A page of fifty keys is one promise with a
  * countdown, not fifty promises.
  */
+import { makeDispatch } from './dispatch.ts'
+
 export type SharedLookupOptions = {
   /** Concurrent store calls. Minimum 1. Default 4. */
   callsMax: number
   /** Keys in one store call. Default 1000. */
   keysMax: number
 }
+
+export const LOOKUP_DEFAULTS: SharedLookupOptions = { callsMax: 4, keysMax: 1_000 }
 
 /** `value` is set once its store call has ended. */
 type Wanted<K, V> = { key: K; value: V | undefined; lookups: Lookup<K, V>[] }
@@ -21,11 +25,10 @@ type Lookup<K, V> = { wanted: Wanted<K, V>[]; left: number; resolve(values: V[])
 export function makeSharedLookup<K, V>(
   load: (keys: readonly K[]) => Promise<readonly V[]>,
   textOf: (key: K) => string,
-  options: SharedLookupOptions = { callsMax: 4, keysMax: 1_000 },
+  options = LOOKUP_DEFAULTS,
 ): (keys: readonly K[]) => Promise<V[]> {
   const waiting = new Map<string, Wanted<K, V>>()
-  let callsUnderWay = 0
-  let dispatchPlanned = false
+  const planDispatch = makeDispatch({ isEmpty: () => waiting.size === 0, run: () => runCall(takeBatch()) }, options.callsMax)
 
   function want(key: K, lookup: Lookup<K, V>): Wanted<K, V> {
     const text = textOf(key)
@@ -37,24 +40,14 @@ export function makeSharedLookup<K, V>(
     return wanted
   }
 
-  function planDispatch(): void {
-    if (dispatchPlanned || waiting.size === 0 || callsUnderWay >= options.callsMax) return
-    dispatchPlanned = true
-    // After the microtasks of this turn: requests that arrived together are in the same multi-get.
-    setImmediate(dispatch)
-  }
-
-  function dispatch(): void {
-    dispatchPlanned = false
+  function takeBatch(): Wanted<K, V>[] {
     const batch: Wanted<K, V>[] = []
     for (const [text, each] of waiting) {
       if (batch.length === options.keysMax) break
       waiting.delete(text)
       batch.push(each)
     }
-    callsUnderWay++
-    void runCall(batch)
-    planDispatch()
+    return batch
   }
 
   async function runCall(batch: readonly Wanted<K, V>[]): Promise<void> {
@@ -66,9 +59,6 @@ export function makeSharedLookup<K, V>(
       })
     } catch (error) {
       for (const each of batch) for (const lookup of each.lookups) lookup.reject(error)
-    } finally {
-      callsUnderWay--
-      planDispatch()
     }
   }
 

@@ -5,9 +5,11 @@ import type { ConnectionOptions } from 'node:tls'
 import { redisAddresses, type RedisAddress } from '../../config/store-addresses.ts'
 import { SteadyConnector } from './connector.ts'
 import type { Account } from './failures.ts'
+import { quickenReplies } from './wire/quick-replies.ts'
 import { quickenStrings } from './quick-strings.ts'
 import { SingleServer } from './single-server.ts'
 
+quickenReplies()
 quickenStrings()
 
 export type RedisConnectionOptions = {

@@ -19,6 +19,7 @@ import { makeCork } from './cork.ts'
 import { mayHaveRun, toTidemarkError } from './failures.ts'
 import { makeRetries } from './retries.ts'
 import type { Script } from './scripts.ts'
+import { TextCommand } from './wire/text-command.ts'
 import { makeTopology } from './topology.ts'
 
 export type Argument = string | Buffer | number
@@ -51,8 +52,8 @@ export function connect(options: RedisConnectionOptions, outageOf?: OutageOf) {
   const retries = makeRetries(client, topology, (error, lastComplaint) => toTidemarkError(error, address, account, lastComplaint))
   const holdWrites = makeCork(client)
 
-  function raw(command: Command): Promise<unknown> {
-    return client.callBuffer(command.name, command.args)
+  function raw({ name, args }: Command): Promise<unknown> {
+    return client.sendCommand(new TextCommand(name, args)) as Promise<unknown>
   }
 
   function run(command: Command, deadline: number): Promise<unknown> {

@@ -66,7 +66,7 @@ export function makeShownCounts(reads: { mayBeOld(subject: Subject): boolean }) 
 
 /** The public count with the part of the viewer's mark that is not counted yet. */
 export function withOwn(counts: ShownCounts, held: Pick<ShownMark, 'mark' | 'counted'> | null, kind: CountKind): number {
-  if (held === null) return counts[kind]
+  if (held === null || held.counted === held.mark) return counts[kind]
   // The mark may have been counted between the two reads.
   return Math.max(0, counts[kind] + transitionOf(held.counted, held.mark)[kind])
 }

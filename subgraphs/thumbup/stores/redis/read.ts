@@ -9,7 +9,6 @@
 import type { BusinessNumber, MarkKey, ViewerId } from '../../../../core/domain.ts'
 import type { DirtyMark, HotMark } from '../hot-store.ts'
 import type { Command, Connection } from '../../../../stores/redis/connection.ts'
-import { groupByRegion } from '../../../../stores/redis/grouping.ts'
 import type { MarkLayout } from './keys.ts'
 import { STATE_FIELD, cleanMark, decodeMark, kindOf } from './values.ts'
 import type { HeldMark, MarksKind } from './values.ts'
@@ -19,18 +18,28 @@ type Answers = (Buffer | null)[]
 
 export function makeMarkReading(connection: Connection, layout: MarkLayout) {
   /** The keys by viewer and business, one set of commands each. */
-  function gather(keys: readonly MarkKey[], indexes: readonly number[] = keys.map((_, at) => at)): Asked[] {
-    return groupByRegion(indexes, (index) => keys[index] as MarkKey, layout.regionOf).flatMap(({ region, groups, items }) => {
-      const asked = groups.map(({ viewer, business }): Asked => {
-        const of = [region, viewer, business] as const
-        return { likes: layout.likes(...of), dislikes: layout.dislikes(...of), marks: layout.marks(...of), oids: [], indexes: [] }
-      })
-      for (const { item, place } of items) {
-        asked[place]?.oids.push((keys[item] as MarkKey).oid)
-        asked[place]?.indexes.push(item)
+  function gather(keys: readonly MarkKey[], indexes: Iterable<number> = keys.keys()): Asked[] {
+    const all = new Map<string, Asked>()
+    let last: MarkKey | undefined
+    let asked: Asked | undefined
+    for (const index of indexes) {
+      const key = keys[index] as MarkKey
+      // Most calls are pages, whose keys are all of one viewer.
+      if (asked === undefined || last?.viewer !== key.viewer || last.business !== key.business) {
+        const name = `${key.business}:${key.viewer}`
+        asked = all.get(name) ?? emptyOf(key)
+        all.set(name, asked)
+        last = key
       }
-      return asked
-    })
+      asked.oids.push(key.oid)
+      asked.indexes.push(index)
+    }
+    return [...all.values()]
+  }
+
+  function emptyOf({ viewer, business }: MarkKey): Asked {
+    const of = [layout.regionOf(viewer), viewer, business] as const
+    return { likes: layout.likes(...of), dislikes: layout.dislikes(...of), marks: layout.marks(...of), oids: [], indexes: [] }
   }
 
   const scores = (list: string, oids: readonly string[]): Command => ({ name: 'zmscore', args: [list, ...oids] })
@@ -58,8 +67,7 @@ export function makeMarkReading(connection: Connection, layout: MarkLayout) {
         const miss = MISSES[kindOf(pending[0])]
         indexes.forEach((index, place) => {
           const value = pending[place + 1]
-          const held = value ? decodeMark(value) : heldIn(likes, dislikes, place)
-          found[index] = held === undefined ? { ...miss } : hotMarkOf(held)
+          found[index] = value ? hotMarkOf(decodeMark(value)) : likes[place] ? CLEAN.LIKE : dislikes[place] ? CLEAN.DISLIKE : miss
         })
       })
       return found
@@ -110,11 +118,16 @@ export function makeMarkReading(connection: Connection, layout: MarkLayout) {
 }
 
 const NOTHING = { mark: 'NONE', counted: 'NONE', pending: false } as const
+/** Nearly all answers are one of these few. They are shared, and never changed. */
 const MISSES: Record<MarksKind, HotMark> = {
   complete: NOTHING,
   unknown: { ...NOTHING, older: 'unknown' },
   truncated: { ...NOTHING, older: 'truncated' },
 }
+const CLEAN = {
+  LIKE: { mark: 'LIKE', counted: 'LIKE', pending: false },
+  DISLIKE: { mark: 'DISLIKE', counted: 'DISLIKE', pending: false },
+} as const
 
 function hotMarkOf({ record: { mark }, counted, dirty }: HeldMark): HotMark {
   return mark === 'NONE' ? { mark, counted, pending: dirty, undone: true } : { mark, counted, pending: dirty }
