@@ -24,8 +24,8 @@ export default defineConfig({
     testTimeout: 180_000,
     hookTimeout: 180_000,
     expect: { poll: { timeout: 60_000 } },
-    // Long tests load servers, and two of them at once use two cores. `npm test` runs three at a time: they wait for servers.
-    maxWorkers: 2,
+    // More than the two cores of a small machine, because tests wait for servers and processes.
+    maxWorkers: 3,
     projects: [
       { extends: true, test: { name: 'pure', include: PURE, exclude: [LONG], isolate: false, restoreMocks: true } },
       { extends: true, test: { name: 'short', include: ['test/**/*.test.ts'], exclude: [LONG, ...PURE] } },
