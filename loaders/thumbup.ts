@@ -1,6 +1,6 @@
 /**
- * The loaders of thumbup: one set per request, like those of history (`history.ts`). Concurrent requests share store calls. A business may have its own stores: its keys are read separately, and a failure there affects only
- * them.
+ * The loaders of thumbup: one set per request, like those of history (`history.ts`). Concurrent requests share store calls. A business may
+ * have its own stores: its keys are read separately, and a failure there affects only them.
  */
 import DataLoader from 'dataloader'
 import { apartIfDamaged, type DamagedMarks } from '../subgraphs/thumbup/model/damaged-marks.ts'
