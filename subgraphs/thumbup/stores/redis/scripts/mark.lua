@@ -48,7 +48,7 @@ end
 
 -- KEYS from `at`: marks (hash), likes (zset), dislikes (zset).
 local function openMarks(at, prefix)
-  local group = { prefix = prefix, marks = KEYS[at], likes = KEYS[at + 1], dislikes = KEYS[at + 2], changed = false, longest = 0 }
+  local group = { prefix = prefix, marks = KEYS[at], likes = KEYS[at + 1], dislikes = KEYS[at + 2], changed = false }
   group.state = unpackState(redis.call('HGET', group.marks, ''))
   return group
 end
@@ -65,7 +65,7 @@ local function findMark(group, oid)
   return markedAt and { mark = mark, counted = mark, countedAt = markedAt, dirty = false, markedAt = markedAt, version = 0 }
 end
 
--- Moves an oid to the list of its mark. `longest`: the length of a list that is longer than before. `begun`: the list did not exist.
+-- Moves an oid to the list of its mark. `begun`: the list did not exist.
 local function placeMark(group, oid, old, mark, markedAt)
   if old ~= mark then
     if old == LIKE then redis.call('ZREM', group.likes, oid) end
@@ -73,11 +73,7 @@ local function placeMark(group, oid, old, mark, markedAt)
   end
   if mark == NONE then return end
   local list = mark == LIKE and group.likes or group.dislikes
-  if redis.call('ZADD', list, whole(markedAt), oid) == 1 then
-    local length = redis.call('ZCARD', list)
-    if length == 1 then group.begun = true end
-    group.longest = math.max(group.longest, length)
-  end
+  if redis.call('ZADD', list, whole(markedAt), oid) == 1 and redis.call('ZCARD', list) == 1 then group.begun = true end
 end
 
 -- Byte order. Not `<`: Lua compares strings by the server's locale.

@@ -66,8 +66,9 @@ end
 
 for _, group in pairs(groups) do
   if group.written then
-    -- Trim at the end, so that a base stays true through the call.
-    if group.longest > cap then trimMarks(group, cap, group.region.clock) end
+    -- Trim at the end, so that a base stays true through the call. Also if no list has grown: a list that an unpersisted mark kept beyond
+    -- its cap may have another oldest mark now.
+    trimMarks(group, cap, group.region.clock)
     putOffExpiry(group, now, expireMs)
     storeState(group)
   end
