@@ -102,7 +102,7 @@ describe.skipIf(!(await redisIsHere()))('the feed on its own Redis', () => {
     expect(changes?.changed.map(({ key }) => key).toSorted()).toEqual(viewers.map(inboxKey).toSorted())
   })
 
-  it('no command takes a millisecond with the limits of the public API, although all data is in one region', async () => {
+  it('no command is long with the limits of the public API, although all data is in one region', async () => {
     const inOneRegion = (count: number) => numbered(count).map(() => freshViewerIn(1, regions))
     const [viewers, authors, [author = '']] = [inOneRegion(1_000), inOneRegion(500), inOneRegion(1)]
     const media = Array.from({ length: 9 }, () => `https://example.com/${'p'.repeat(480)}`)
@@ -126,7 +126,8 @@ describe.skipIf(!(await redisIsHere()))('the feed on its own Redis', () => {
     ]
     // The first time, the server has not compiled the scripts.
     for (const call of calls) await call()
-    await redis.config('SET', 'slowlog-log-slower-than', '1000')
+    // On a slow machine, some commands take a millisecond. One that is not split takes tens of them.
+    await redis.config('SET', 'slowlog-log-slower-than', '5000')
     for (const [which, call] of calls.entries()) {
       await redis.config('RESETSTAT')
       await redis.slowlog('RESET')
