@@ -17,7 +17,7 @@ import { REGIONS, SHAPE } from './servers.ts'
 import { RATE } from './viewers.ts'
 
 export type HourStores = {
-  hot: Pick<SeenStore, 'stagePlays' | 'listRing' | 'readStaged' | 'removeStaged' | 'getRingLayouts'>
+  hot: Pick<SeenStore, 'stagePlays' | 'filledShards' | 'listRing' | 'readStaged' | 'removeStaged' | 'getRingLayouts'>
   records: FoldStores['records']
 }
 

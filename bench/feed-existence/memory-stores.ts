@@ -9,7 +9,7 @@ import type { FilterKey, SeenRecords } from '../../subgraphs/feed-existence/stor
 import type { SeenStore, StagedPlay } from '../../subgraphs/feed-existence/stores/hot-store.ts'
 import { REGIONS, SHAPE } from './servers.ts'
 
-export type MemoryHot = Pick<SeenStore, 'stagePlays' | 'listRing' | 'readStaged' | 'removeStaged' | 'getRingLayouts'> & {
+export type MemoryHot = Pick<SeenStore, 'stagePlays' | 'filledShards' | 'listRing' | 'readStaged' | 'removeStaged' | 'getRingLayouts'> & {
   /** The number of staged plays, and of viewers' places in the ring. */
   figures(): { staged: number; ring: number }
 }
@@ -40,6 +40,7 @@ export function makeMemoryHot(): MemoryHot {
       }
       return Array.from(counts, ([viewer, count]) => ({ viewer, staged: count }))
     },
+    filledShards: async (slot, shards) => shards.filter((shard) => shardAt(slot, shard).size > 0),
     listRing: async (slot, shard, limit) => [...shardAt(slot, shard)].slice(0, limit),
     readStaged: async (slot, viewers) => viewers.map((viewer) => [...(slotAt(slot).staged.get(viewer)?.values() ?? [])]),
     async removeStaged(slot, folded) {

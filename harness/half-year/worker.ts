@@ -13,7 +13,7 @@ import { makeExistenceFold, type ExistenceStores } from '../../subgraphs/feed-ex
 
 /** The share of calls that fail in a failing hour. A failure ends the round, so its later calls do not happen. */
 const FAILING_SHARE = 0.5
-const FAILING_CALLS = new Set(['listRing', 'getRingLayouts', 'readStaged', 'removeStaged', 'getFilters', 'putFilters'])
+const FAILING_CALLS = new Set(['filledShards', 'listRing', 'getRingLayouts', 'readStaged', 'removeStaged', 'getFilters', 'putFilters'])
 
 /** The failing hours since the epoch: none on most days; on some one, two, or a lap and one more; and the ends of all months. */
 export function hoursOfFailure(random: Random, start: number, end: number, slots: number): Set<number> {

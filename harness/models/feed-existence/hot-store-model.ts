@@ -85,6 +85,7 @@ export function makeSeenStoreModel(regions: number, shape: RingShape, state: See
     getSeen: async (viewer, business) => getSeen(state, viewer, business),
     getSeenMany: async (of) => of.map(({ viewer, business }) => getSeen(state, viewer, business)),
 
+    filledShards: async (slot, shards) => shards.filter((shard) => (state.ring.get(`${slot}:${shard}`)?.size ?? 0) > 0),
     listRing: async (slot, shard, limit) => [...(state.ring.get(`${slot}:${shard}`) ?? [])].slice(0, limit),
     readStaged: async (slot, viewers) =>
       viewers.map((viewer) => stagedIn(viewer, slot).map(({ business, oid, playedAt }) => ({ business, oid, playedAt }))),

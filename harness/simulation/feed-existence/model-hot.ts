@@ -126,6 +126,7 @@ export function openSimulatedSeenStore(hot: SeenHotState, shape: RingShape, gate
               getSeen(viewer, business),
         ),
       ),
+    filledShards: (slot, shards) => once('filledShards', [slot, shards], () => model.filledShards(slot, shards)),
     listRing: (slot, shard, limit) => once('listRing', [slot, shard], () => model.listRing(slot, shard, limit)),
     async readStaged(slot, viewers) {
       const read = await inParts(

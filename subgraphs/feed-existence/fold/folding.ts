@@ -15,6 +15,7 @@ import { endsRound } from './filter-changes.ts'
 import type { Fold } from './fold.ts'
 import { HOUR_MS, dueSlots, regionOfShard, settledSlots } from '../model/time-ring.ts'
 import { makePortions } from '../../../core/event-loop-yield.ts'
+import { chunked } from '../../../stores/chunks.ts'
 import type { RingShape, SeenStore } from '../stores/hot-store.ts'
 import { shapesOf } from './layouts.ts'
 import { makeShardFold, type ShardFoldFigures } from './shard-fold.ts'
@@ -63,15 +64,14 @@ type Outage = { inARow: number; error?: unknown }
 
 /** Consecutive shards without an answer from a store that end a round. */
 const FAILED_MAX = 3
-/**
- * Empty shards take microseconds each, and LMDB answers without a turn of the event loop. The first run of a worker examines ten thousand
- * shards.
- */
+/** LMDB answers without a turn of the event loop. */
 const SHARDS_PER_TURN = 32
+/** Most shards have no viewers, and the first run of a worker has 25,000. One call therefore asks for many which of them have any. */
+const SHARDS_PER_CALL = 1_000
 
 export function makeFolding(
   clock: Clock,
-  hot: Pick<SeenStore, 'listRing' | 'getRingLayouts'>,
+  hot: Pick<SeenStore, 'filledShards' | 'listRing' | 'getRingLayouts'>,
   fold: Fold['fold'],
   ownedRegions: () => readonly number[],
   options: FoldingOptions,
@@ -122,7 +122,26 @@ export function makeFolding(
     if (outage.error !== undefined) throw outage.error
   }
 
-  async function workOn({ slot, done, failed }: Task, open: readonly number[], mayGoOn: () => boolean, outage: Outage): Promise<void> {
+  async function workOn(task: Task, open: readonly number[], mayGoOn: () => boolean, outage: Outage): Promise<void> {
+    for (const some of chunked(open, SHARDS_PER_CALL)) {
+      if (!mayGoOn()) return
+      await foldFilled(task, await filledOf(task, some), mayGoOn, outage)
+    }
+  }
+
+  /** The shards with viewers. The others are done. */
+  async function filledOf({ slot, done }: Task, open: readonly number[]): Promise<number[]> {
+    // A part of the store that is down is noted for its shards alone, when they are listed.
+    const filled = await hot.filledShards(slot, open).catch(() => [...open])
+    const empty = new Set(open)
+    for (const shard of filled) empty.delete(shard)
+    for (const shard of empty) done[shard] = 1
+    figures.shardsLeft -= empty.size
+    figures.shards += empty.size
+    return filled
+  }
+
+  async function foldFilled({ slot, done, failed }: Task, open: readonly number[], mayGoOn: () => boolean, outage: Outage): Promise<void> {
     let next = 0
     async function work(): Promise<void> {
       while (next < open.length && mayGoOn()) {

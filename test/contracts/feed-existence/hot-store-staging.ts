@@ -1,6 +1,7 @@
 /** Seen store contract: staged plays, their slots, and the viewers in the ring. */
 import { expect, it } from 'vitest'
 import { PLAYED_AT_MAX, SLOTS_MAX } from '../../../subgraphs/feed-existence/stores/hot-store.ts'
+import { shardOf } from '../../../subgraphs/feed-existence/model/time-ring.ts'
 import { freshNamedViewer, freshViewer, freshViewerIn, numbered } from '../reports.ts'
 import { AT, CAPS, byText, fold, isInRing, play, stage, stagedIn, stagedOf, stagedSeen, wholeRing } from './seen.ts'
 import type { SeenStoreSubject } from './hot-store-subject.ts'
@@ -79,6 +80,26 @@ export function stagingContract({ store, regions, shape, another, reopen }: Seen
     const grown = (await store().countRing()).map((count, slot) => count - (before[slot] ?? 0))
     expect(grown).toEqual(before.map((_, slot) => (slot === 4 ? 30 : slot === 5 ? 4 : 0)))
     expect(before.length).toBeGreaterThanOrEqual(shape().slots)
+  })
+
+  it('the shards with viewers are found among those that are asked for', async () => {
+    const all = Array.from({ length: shape().shards }, (_, shard) => shard)
+    const listed = async (slot: number) => {
+      const lists = await Promise.all(all.map((shard) => store().listRing(slot, shard, 1)))
+      return all.filter((shard) => (lists[shard]?.length ?? 0) > 0)
+    }
+    const viewers = Array.from({ length: 3 }, freshViewer)
+    await stage(store(), 1, ...viewers.map((viewer) => play(viewer, '1')))
+    const shards = viewers.map((viewer) => shardOf(viewer, regions(), shape().shards))
+    for (const slot of [0, 1, shape().slots - 1]) {
+      const filled = await listed(slot)
+      // In any order of the asked shards.
+      expect((await store().filledShards(slot, all.toReversed())).toSorted((a, b) => a - b)).toEqual(filled)
+      const some = all.filter((shard) => shard % 3 === 1)
+      expect((await store().filledShards(slot, some)).toSorted((a, b) => a - b)).toEqual(filled.filter((shard) => some.includes(shard)))
+    }
+    expect(await listed(1)).toEqual(expect.arrayContaining([...new Set(shards)]))
+    expect(await store().filledShards(1, [])).toEqual([])
   })
 
   it('a shard lists at most the given number of viewers, each once, and all within the limit', async () => {

@@ -251,10 +251,10 @@ describe('the job', () => {
     const { opened, served } = open()
     const looked: string[] = []
     const { hot } = opened.stores
-    const { listRing } = hot
-    hot.listRing = (slot, shard, limit) => {
-      looked.push(`${slot}:${shard}`)
-      return listRing(slot, shard, limit)
+    const { filledShards } = hot
+    hot.filledShards = (slot, shards) => {
+      looked.push(...shards.map((shard) => `${slot}:${shard}`))
+      return filledShards(slot, shards)
     }
     const job = await startJob(opened, served)
     await served.afterHours(job)

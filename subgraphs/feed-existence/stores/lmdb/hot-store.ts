@@ -14,7 +14,18 @@ import type { Environment } from '../../../../stores/lmdb/environment.ts'
 import { failingAs } from '../../../../stores/lmdb/failures.ts'
 import { purgeIssued } from './issued.ts'
 import { readRingKey, ringRange } from './keys.ts'
-import { countRing, getSeen, openSeenTables, putIssued, readLayouts, readStaged, removeStaged, stagePlays, writeLayout } from './put.ts'
+import {
+  countRing,
+  filledShards,
+  getSeen,
+  openSeenTables,
+  putIssued,
+  readLayouts,
+  readStaged,
+  removeStaged,
+  stagePlays,
+  writeLayout,
+} from './put.ts'
 import { confirmReward, listPendingRewards } from '../../../../writeback/stores/lmdb/pending-rewards.ts'
 
 /** Throws CONFIG_INVALID for a ring whose shards do not map to regions. The environment stays open when the store is closed. */
@@ -39,6 +50,7 @@ export function openLmdbSeenStore(environment: Environment, shape: RingShape): S
     getSeen: (viewer, business) => reading(() => getSeen(tables, viewer, business)),
     getSeenMany: (of) => reading(() => of.map(({ viewer, business }) => getSeen(tables, viewer, business))),
 
+    filledShards: (slot, shards) => reading(() => filledShards(tables, slot, shards)),
     listRing: (slot, shard, limit) =>
       reading(() =>
         limit <= 0 ? [] : Array.from(tables.ring.getKeys({ ...ringRange(slot, shard), limit }), (key) => readRingKey(key).viewer),

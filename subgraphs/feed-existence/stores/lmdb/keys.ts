@@ -58,15 +58,16 @@ export function ringKey(slot: number, shard: number, viewer: ViewerId): Buffer {
   return bytes.subarray(0, packId(viewer, bytes, writeRingRoot(bytes, slot, shard)))
 }
 
-export function ringRange(slot: number, shard: number): { start: Buffer; end: Buffer } {
+/** Of one shard, or of all shards up to `last`. */
+export function ringRange(slot: number, shard: number, last = shard): { start: Buffer; end: Buffer } {
   const [start, end] = [Buffer.allocUnsafe(RING_ROOT_BYTES), Buffer.allocUnsafe(RING_ROOT_BYTES)]
   writeRingRoot(start, slot, shard)
-  writeRingRoot(end, slot, shard + 1)
+  writeRingRoot(end, slot, last + 1)
   return { start, end }
 }
 
-export function readRingKey(key: Buffer): { slot: number; viewer: ViewerId } {
-  return { slot: key[0] as number, viewer: unpackId(key, RING_ROOT_BYTES) }
+export function readRingKey(key: Buffer): { slot: number; shard: number; viewer: ViewerId } {
+  return { slot: key[0] as number, shard: key.readUInt32BE(1), viewer: unpackId(key, RING_ROOT_BYTES) }
 }
 
 function writeRingRoot(bytes: Buffer, slot: number, shard: number): number {

@@ -9,7 +9,7 @@ import { tooManyStaged } from '../staged-limit.ts'
 import type { Bytes, Environment } from '../../../../stores/lmdb/environment.ts'
 import { claimDay, type DayTables } from './day-flags.ts'
 import { noteIssued, readIssued, type IssuedTables } from './issued.ts'
-import { makePlace, readRingKey, ringKey, stagedKey, stagedRange, stateKey, subjectOfStagedKey } from './keys.ts'
+import { makePlace, readRingKey, ringKey, ringRange, stagedKey, stagedRange, stateKey, subjectOfStagedKey } from './keys.ts'
 import type { SeenPlace } from './keys.ts'
 import { decodeShape, decodeState, decodeTime, encodeShape, encodeState, encodeTime } from './values.ts'
 import type { SeenState } from './values.ts'
@@ -142,6 +142,21 @@ export function removeStaged(
   if (staged < before) void seen.put(stateKey(place), encodeState(withStaged({ ...state, folds: state.folds + 1 }, slot, staged)))
   if (staged > 0) return
   for (const count of shards) void ring.remove(ringKey(slot, shardOf(viewer, regions, count), viewer))
+}
+
+/** One step per shard that has viewers, however many have none. */
+export function filledShards({ ring }: SeenTables, slot: number, shards: readonly number[]): number[] {
+  const sorted = shards.toSorted((a, b) => a - b)
+  const last = sorted.at(-1)
+  const found: number[] = []
+  for (let at = 0; at < sorted.length;) {
+    const [key] = ring.getKeys({ ...ringRange(slot, sorted[at] as number, last), limit: 1 })
+    if (key === undefined) break
+    const { shard } = readRingKey(key)
+    while ((sorted[at] as number) < shard) at++
+    if (sorted[at] === shard) found.push(sorted[at++] as number)
+  }
+  return found
 }
 
 export function countRing({ ring }: SeenTables, slots: number): number[] {

@@ -49,6 +49,7 @@ export function openRedisSeenStore(options: RedisSeenStoreOptions): SeenStore {
     getSeen: verify(reading.getSeen),
     getSeenMany: verify(reading.getSeenMany),
     readStaged: verify(reading.readStaged),
+    filledShards: verify(ring.filledShards),
     listRing: verify(ring.listRing),
     countRing: verify(ring.countRing),
     getRingLayouts: verify(ring.getRingLayouts),

@@ -38,6 +38,11 @@ export function makeSeenRing(connection: Connection, layout: SeenLayout, shape: 
       known = [...(await knownShapes()), { slots, shards }]
     },
 
+    async filledShards(slot: number, shards: readonly number[]): Promise<number[]> {
+      const found = await connection.send(shards.map((shard) => ({ name: 'exists', args: [layout.ring(slot, shard)] })))
+      return shards.filter((_, at) => Number(found[at]) === 1)
+    },
+
     /** Random viewers, so that viewers whose fold fails do not hide the others. */
     async listRing(slot: number, shard: number, limit: number): Promise<ViewerId[]> {
       if (limit <= 0) return []

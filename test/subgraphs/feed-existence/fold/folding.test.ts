@@ -9,6 +9,8 @@ import { makeFolding } from '../../../../subgraphs/feed-existence/fold/folding.t
 const REGIONS = 2
 const SHAPE = { slots: 5, shards: 2 }
 const OLD_SHAPE = { slots: 6, shards: 6 }
+/** Each shard is listed, also if it turns out to be empty. */
+const filledShards = (_: number, shards: readonly number[]) => Promise.resolve([...shards])
 
 /** A ring without viewers that notes each look. */
 function makeLookedAt() {
@@ -22,6 +24,7 @@ function makeLookedAt() {
   const folding = makeFolding(
     { now: () => now, after: () => expect.unreachable('a round waits for nothing') },
     {
+      filledShards,
       listRing(slot, shard) {
         looked.push({ slot, shard })
         return Promise.resolve([])
@@ -93,6 +96,7 @@ function makeFull(answers: (viewer: string) => boolean) {
   const folding = makeFolding(
     { now: () => now, after: () => expect.unreachable('a round waits for nothing') },
     {
+      filledShards,
       listRing: (slot, shard) => Promise.resolve([`${slot}/${shard}`]),
       getRingLayouts: () => Promise.resolve([]),
     },
@@ -117,6 +121,35 @@ function makeFull(answers: (viewer: string) => boolean) {
     },
   }
 }
+
+test.each([
+  ['shards without viewers are not listed', (shards: readonly number[]) => Promise.resolve(shards.filter((shard) => shard === 3)), ['3']],
+  [
+    'all shards are listed if the store does not say which of them have viewers',
+    () => Promise.reject(HOT_DOWN),
+    ['0', '2', '4', '1', '3', '5'],
+  ],
+])('%s', async (_, filled, expected) => {
+  const listed: string[] = []
+  const folding = makeFolding(
+    { now: () => 1_000 * HOUR_MS, after: () => expect.unreachable('a round waits for nothing') },
+    {
+      filledShards: (_slot, shards) => filled(shards),
+      listRing(slot, shard) {
+        if (slot === 0) listed.push(String(shard))
+        return Promise.resolve([])
+      },
+      getRingLayouts: () => Promise.resolve([]),
+    },
+    () => expect.unreachable('no viewer is there to be folded'),
+    () => [0, 1],
+    { shape: OLD_SHAPE, regions: REGIONS, settleMs: 0, keysMax: 5, foldsAtOnce: 1, nextTurn: makeTurns() },
+    (error) => expect.unreachable(String(error)),
+  )
+  await folding.round()
+  expect(listed).toEqual(expected)
+  expect(folding.figures()).toMatchObject({ shards: (OLD_SHAPE.slots - 1) * OLD_SHAPE.shards, shardsLeft: 0 })
+})
 
 test('shards with a failing store delay no others, for any number and order of them', async () => {
   const bad = new Set([0, 1, 2, 3, 5].flatMap((slot) => [0, 2, 4, 1].map((shard) => `${slot}/${shard}`)))
@@ -150,6 +183,7 @@ test('a fold with an unexpected error leaves only the affected viewer staged, an
   const folding = makeFolding(
     { now: () => now, after: () => expect.unreachable('a round waits for nothing') },
     {
+      filledShards,
       listRing: (slot, shard, limit) => Promise.resolve(slot === 0 && shard === 0 ? [...ring].slice(0, limit) : []),
       getRingLayouts: () => Promise.resolve([]),
     },
@@ -183,6 +217,7 @@ test('more failing viewers than a page at the front of a shard do not block the 
   const folding = makeFolding(
     { now: () => 1_000 * HOUR_MS, after: () => expect.unreachable('a round waits for nothing') },
     {
+      filledShards,
       listRing: (slot, shard, limit) => Promise.resolve(slot === 0 && shard === 0 ? [...ring].slice(0, limit) : []),
       getRingLayouts: () => Promise.resolve([]),
     },
@@ -209,6 +244,7 @@ test('shards that move to another worker during a round are left to it, and are 
   const folding = makeFolding(
     { now: () => 1_000 * HOUR_MS, after: () => expect.unreachable('a round waits for nothing') },
     {
+      filledShards,
       listRing(_, shard) {
         looked.push(regionOfShard(shard, REGIONS))
         // The first look is the last one that finds region 1 here.
@@ -235,7 +271,7 @@ test('shards that move to another worker during a round are left to it, and are 
 test('a round over many empty shards yields to the event loop between them', async () => {
   const ring = makeFolding(
     { now: () => 1_000 * HOUR_MS, after: () => expect.unreachable('a round waits for nothing') },
-    { listRing: () => Promise.resolve([]), getRingLayouts: () => Promise.resolve([]) },
+    { filledShards, listRing: () => Promise.resolve([]), getRingLayouts: () => Promise.resolve([]) },
     () => Promise.reject(new Error('no viewer is there to be folded')),
     () => [0],
     { shape: { slots: 25, shards: 400 }, regions: 1, settleMs: 0, keysMax: 10, foldsAtOnce: 2, nextTurn: makeTurns() },

@@ -27,7 +27,7 @@ const VIEWERS = [
   { id: 'medium', playsPerDay: 4 },
   { id: '3', playsPerDay: 0.2 },
 ]
-const WORKER_CALLS = new Set(['listRing', 'getRingLayouts', 'readStaged', 'removeStaged', 'getFilters', 'putFilters'])
+const WORKER_CALLS = new Set(['filledShards', 'listRing', 'getRingLayouts', 'readStaged', 'removeStaged', 'getFilters', 'putFilters'])
 
 /** The hours in which the worker fails. On most days there are none, on some one, two, or one more than the slots of the ring. */
 function hoursOfFailure(random: Random): Set<number> {

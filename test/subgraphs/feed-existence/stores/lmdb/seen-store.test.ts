@@ -116,6 +116,7 @@ describe('the seen store on LMDB', () => {
       () => store.purgeIssued(1, 1),
       () => store.getSeen('1', 1),
       () => store.getSeenMany([{ viewer: '1', business: 1 }]),
+      () => store.filledShards(0, [0]),
       () => store.listRing(0, 0, 1),
       () => store.readStaged(0, ['1']),
       () => store.removeStaged(0, [{ viewer: '1', plays: [] }]),
