@@ -57,7 +57,7 @@ const PLANTED_IN_SEEN: [string, SeenFaults, RegExp][] = [
   ['writing a filter without a look at its version', { ignoresVersions: true }, /^(removal|comes back|filters)/],
   ['using filters in memory without the count of folds', { hidesFolds: true }, /^comes back/],
   ['a fold count that is forgotten and starts again', { restartsFolds: true }, /^comes back/],
-  ['staging in the slot of the hour that was played in', { stagesByPlayedAt: true }, /^quiet/],
+  ['staging in the slot of the hour that was played in', { stagesByPlayedAt: true }, /^(quiet|writes)/],
   ['removing a viewer folded in the current hour from the ring, with plays staged since', { dropsRing: true }, /^quiet/],
   ['filters that expire a month early', { expiresEarly: true }, /^(expiry|removal|comes back|filters)/],
   ['quarantining a damaged filter before it is rebuilt', { rebuildsLater: true }, /^(comes back|removal|filters)/],
