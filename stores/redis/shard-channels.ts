@@ -8,7 +8,7 @@ import type { Redis } from 'ioredis'
 import type { Connection } from './connection.ts'
 import type { GapSide } from '../../core/domain.ts'
 import { makeShardLinks } from './shard-links.ts'
-import { makeShardPlacement, type ShardSubscription } from './shard-placement.ts'
+import { forgetLink, makeShardPlacement, type ShardSubscription } from './shard-placement.ts'
 
 /** Interval of the regular check of all channels and links. */
 const LOOK_MS = 5_000
@@ -33,7 +33,7 @@ export function makeShardChannels(
   }
 
   function forget(link: Redis): void {
-    for (const subscription of subscriptions.values()) if (subscription.link === link) subscription.link = undefined
+    forgetLink(subscriptions.values(), link)
     connection.refreshTopology()
     repairSoon()
   }
@@ -73,7 +73,7 @@ export function makeShardChannels(
         looking = setInterval(look, LOOK_MS).unref()
         connection.onTopology(() => repairSoon())
       }
-      const subscription = subscriptions.get(channel) ?? { slot, link: undefined, placing: undefined, wasPlaced: false }
+      const subscription = subscriptions.get(channel) ?? { slot, link: undefined, target: undefined, placing: undefined, wasPlaced: false }
       subscriptions.set(channel, subscription)
       try {
         await connection.insist(async () => {
