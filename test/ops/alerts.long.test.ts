@@ -39,7 +39,8 @@ describe.skipIf(!isHere)('the shipped rules in a real Prometheus', () => {
 
   test('no alert fires while all is well, and every expression of the dashboards has a value', async () => {
     await expect.poll(() => silentQueries(drill.prometheus, '5s')).toEqual([])
-    expect(await drill.watch(3_000)).toEqual([])
+    // The first calls of new processes are slow, and the alert for slow calls is right about them.
+    await expect.poll(() => drill.watch(3_000)).toEqual([])
     expect(load.failed()).toEqual({})
   })
 
