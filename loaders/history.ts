@@ -11,6 +11,7 @@ import { keyText } from '../core/progress-key.ts'
 import type { HotStore } from '../subgraphs/history/stores/hot-store.ts'
 import type { RecordStore } from '../subgraphs/history/stores/record-store.ts'
 import { getProgressMany, type MayHavePlayed } from './progress.ts'
+import { noted, withoutStores, type Incomplete } from './lookup/incomplete.ts'
 import { makeSharedLookup } from './lookup/shared.ts'
 
 export type Loaders = {
@@ -18,15 +19,7 @@ export type Loaders = {
   progress: DataLoader<ProgressKey, ProgressRecord | undefined, string>
 }
 
-/** The result of a shared lookup that lacked a store. Each request that gets the result notes the store. */
-class Incomplete {
-  readonly record: ProgressRecord | undefined
-  readonly without: Degraded
-  constructor(record: ProgressRecord | undefined, without: Degraded) {
-    this.record = record
-    this.without = without
-  }
-}
+type Found = ProgressRecord | undefined | Incomplete<ProgressRecord | undefined>
 
 /**
  * Each set adds the names of missing stores to its request's collector. The lasting set of a subscription remembers nothing,
@@ -39,26 +32,17 @@ export function makeLoaders(
   mayLack?: MayLack,
 ): (degraded: Degraded, lasting?: boolean) => Loaders {
   // Lookups of many viewers leave together. If a part of the hot store is down, viewers of other parts get complete results.
-  const progress = makeSharedLookup<ProgressKey, ProgressRecord | Incomplete | undefined>(
-    (keys) => apartIfPartIsOut(keys, lookUpTogether),
-    keyText,
-  )
+  const progress = makeSharedLookup<ProgressKey, Found>((keys) => apartIfPartIsOut(keys, lookUpTogether), keyText)
 
-  async function lookUpTogether(keys: readonly ProgressKey[]): Promise<(ProgressRecord | Incomplete | undefined)[]> {
+  async function lookUpTogether(keys: readonly ProgressKey[]): Promise<readonly Found[]> {
     const without: Degraded = new Set()
-    const found = await getProgressMany(hot, records, keys, without, mayHavePlayed)
-    return without.size === 0 ? found : found.map((record) => new Incomplete(record, without))
+    return withoutStores(await getProgressMany(hot, records, keys, without, mayHavePlayed), without)
   }
 
   async function lookUp(keys: readonly ProgressKey[], degraded: Degraded): Promise<(ProgressRecord | undefined)[]> {
     // Noted before the lookup and for each request by itself, since requests share lookups.
     noteLack(new Set(keys.map(({ viewer }) => viewer)), mayLack, degraded)
-    const found = await progress(keys)
-    return found.map((each) => {
-      if (!(each instanceof Incomplete)) return each
-      for (const store of each.without) degraded.add(store)
-      return each.record
-    })
+    return noted(await progress(keys), degraded)
   }
 
   return (degraded, lasting = false) => ({

@@ -12,6 +12,7 @@ import type { MarkRecords } from '../subgraphs/thumbup/stores/record-store.ts'
 import { subjectText, type CountReads } from './counts.ts'
 import { getMarkMany, type MarkSources, type ShownMark } from './marks.ts'
 import { ownerText, type OwnerKey, type OwnerReads } from './owner-likes.ts'
+import { noted, withoutStores, type Incomplete } from './lookup/incomplete.ts'
 import { makeJoinedLookup } from './lookup/joined.ts'
 
 export type ThumbupLoaders = {
@@ -38,17 +39,7 @@ export type ThumbupSources = MarkSources & {
   mayLack: MayLack
 }
 
-/** A mark of a lookup that lacked stores. Each request of the lookup notes them. */
-class Incomplete {
-  readonly mark: ShownMark | null
-  readonly without: Degraded
-  constructor(mark: ShownMark | null, without: Degraded) {
-    this.mark = mark
-    this.without = without
-  }
-}
-
-type Found = ShownMark | null | Incomplete | DamagedMarks
+type Found = ShownMark | null | Incomplete<ShownMark | null> | DamagedMarks
 
 const BATCH_MAX = 1_000
 
@@ -65,8 +56,7 @@ export function makeThumbupLoaders<S extends ThumbupSources>(
     if (lookup === undefined) {
       const together = async (keys: readonly MarkKey[]): Promise<readonly Found[]> => {
         const without: Degraded = new Set()
-        const marks = await getMarkMany(sources, keys, without)
-        return without.size === 0 ? marks : marks.map((mark) => new Incomplete(mark, without))
+        return withoutStores(await getMarkMany(sources, keys, without), without)
       }
       lookup = makeJoinedLookup((keys) => apartIfPartIsOut(keys, (some) => apartIfDamaged(some, together)))
       lookups.set(sources, lookup)
@@ -78,11 +68,7 @@ export function makeThumbupLoaders<S extends ThumbupSources>(
     // Noted before the lookup and for each request by itself: pending writes of one viewer do not affect the answers
     // of others.
     noteLack(new Set(keys.map(({ viewer }) => viewer)), sources.mayLack, degraded)
-    return (await marksOf(sources)(keys)).map((found) => {
-      if (!(found instanceof Incomplete)) return found
-      for (const store of found.without) degraded.add(store)
-      return found.mark
-    })
+    return noted(await marksOf(sources)(keys), degraded)
   }
 
   /** Values in key order; an error for each key of the stores that failed. */

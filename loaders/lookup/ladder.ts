@@ -7,6 +7,7 @@
  * 4. the last known value
  * 5. null
  */
+import { Incomplete, noted } from './incomplete.ts'
 import { saysDown, type Degraded, type StoreName } from '../../core/outage/degraded.ts'
 import type { Clock } from '../../core/clock.ts'
 import type { CachedLoad } from './cache-fill.ts'
@@ -61,17 +62,7 @@ export type LadderFigures = {
   lastKnown: number
 }
 
-/** A value that was found without the stores that are named. */
-class Incomplete<V> {
-  readonly value: V | null
-  readonly without: readonly StoreName[]
-  constructor(value: V | null, without: readonly StoreName[]) {
-    this.value = value
-    this.without = without
-  }
-}
-
-type Found<V> = V | Incomplete<V>
+type Found<V> = V | Incomplete<V | null>
 
 /** A value and its wrapper, roughly. */
 const BYTES_PER_VALUE = 96
@@ -121,17 +112,17 @@ export function makeLadder<K, V extends { version: number }>(
       const value = cached?.[place] ?? rowOf.get(place)
       if (value === undefined) return lastKnown(key, [...without])
       // The record store's answer lacks nothing. It only took longer.
-      return cached === undefined ? new Incomplete(value, ['hotStore']) : value
+      return cached === undefined ? new Incomplete<V | null>(value, ['hotStore']) : value
     })
   }
 
-  function lastKnown(key: K, without: readonly StoreName[]): Incomplete<V> {
+  function lastKnown(key: K, without: readonly StoreName[]): Incomplete<V | null> {
     const found = lookup.lastKnown(key)?.value ?? null
     const read = found instanceof Incomplete ? found.value : found
     const heard = learnt.getStale(textOf(key)) ?? null
     const known = read === null || (heard !== null && heard.version > read.version) ? heard : read
     if (known !== null) figures.lastKnown++
-    return new Incomplete(known, without)
+    return new Incomplete<V | null>(known, without)
   }
 
   return {
@@ -148,14 +139,6 @@ export function makeLadder<K, V extends { version: number }>(
       return { local: { ...lookup.figures(), bytes, entries, evictions }, ...figures }
     },
   }
-}
-
-function noted<V>(found: readonly Found<V>[], degraded: Degraded): (V | null)[] {
-  return found.map((each) => {
-    if (!(each instanceof Incomplete)) return each
-    for (const store of each.without) degraded.add(store)
-    return each.value
-  })
 }
 
 async function unlessDown<T>(store: StoreName, without: Set<StoreName>, work: Promise<T>): Promise<T | undefined> {

@@ -247,6 +247,7 @@ describe.skipIf(servers.includes(undefined))('a live layout of the cache on a de
     }).finally(() => (isOver = true))
     expect((await lanes).filter(({ status }) => status === 'rejected')).toEqual([])
     source.close()
+    expect(pages).toBeGreaterThan(CHANGES)
     expect(lookups.every(({ all }) => all > 0)).toBe(true)
   })
 })

@@ -102,7 +102,7 @@ export interface SeenStore {
   /** As `getSeen`, for several pairs at once, in order. */
   getSeenMany(of: readonly { viewer: ViewerId; business: BusinessNumber }[]): Promise<HotSeen[]>
 
-  /** Those of these shards that have viewers in a slot. */
+  /** The given shards that have viewers in a slot. */
   filledShards(slot: number, shards: readonly number[]): Promise<number[]>
   /** At most `limit` viewers of a slot and shard, in any order, each once. */
   listRing(slot: number, shard: number, limit: number): Promise<ViewerId[]>

@@ -58,7 +58,7 @@ export function ringKey(slot: number, shard: number, viewer: ViewerId): Buffer {
   return bytes.subarray(0, packId(viewer, bytes, writeRingRoot(bytes, slot, shard)))
 }
 
-/** Of one shard, or of all shards up to `last`. */
+/** The keys of one shard, or of all shards from it to `last`. */
 export function ringRange(slot: number, shard: number, last = shard): { start: Buffer; end: Buffer } {
   const [start, end] = [Buffer.allocUnsafe(RING_ROOT_BYTES), Buffer.allocUnsafe(RING_ROOT_BYTES)]
   writeRingRoot(start, slot, shard)
