@@ -11,9 +11,18 @@ export interface Clock {
 export const systemClock: Clock = {
   now: () => Date.now(),
   after(delayMs, task) {
-    const timer = setTimeout(task, delayMs)
+    // If the process was busy until now, answers already wait in its sockets. They are read first, so that no store seems to be late.
+    let isRead: NodeJS.Immediate | undefined
+    const timer = setTimeout(() => {
+      isRead = setImmediate(task)
+    }, delayMs)
     timer.unref()
-    return { cancel: () => clearTimeout(timer) }
+    return {
+      cancel() {
+        clearTimeout(timer)
+        clearImmediate(isRead)
+      },
+    }
   },
 }
 

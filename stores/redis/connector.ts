@@ -32,7 +32,21 @@ export class SteadyConnector extends AbstractConnector {
     stream.on('error', (error) => {
       this.firstError ??= error
     })
+    readBeforeTimeout(stream)
     this.stream = stream
+    return stream
+  }
+}
+
+/** ioredis replaces a silent connection. If this process was busy until now, the answer may wait in the socket. It is read first. */
+function readBeforeTimeout(stream: Socket): void {
+  const destroy = stream.destroy.bind(stream)
+  stream.destroy = (error) => {
+    if (error?.message.startsWith('Socket timeout') !== true) return destroy(error)
+    const { bytesRead } = stream
+    setImmediate(() => {
+      if (stream.bytesRead === bytesRead) destroy(error)
+    })
     return stream
   }
 }

@@ -181,12 +181,12 @@ test('likes, follows and filter words change the feed at once', async () => {
   const id = (await posts(page).nth(1).getAttribute('data-post')) as string
   const countOf = (from: Page): Promise<string | null> => from.locator(`[data-likes="${id}"]`).textContent()
   // The likes of the sample are counted together, in one window.
-  await expect.poll(async () => Number(await countOf(other)), { timeout: 30_000 }).toBeGreaterThan(0)
+  await expect.poll(async () => Number(await countOf(other))).toBeGreaterThan(0)
   const before = Number(await countOf(other))
   const like = page.locator(`button:has([data-likes="${id}"])`)
   await like.click()
   await expect.poll(() => like.getAttribute('aria-pressed')).toBe('true')
-  await expect.poll(async () => Number(await countOf(other)), { timeout: 20_000 }).toBe(before + 1)
+  await expect.poll(async () => Number(await countOf(other))).toBe(before + 1)
 
   const piano = 'The piano was fine. It floated.'
   expect(await texts(page)).toContain(piano)

@@ -15,6 +15,15 @@ export class TextCommand extends Command {
     this.stringifyArguments()
   }
 
+  /** As ioredis does it, but if this process was busy until now, the answer may wait in the socket. It is read first. */
+  override setTimeout(ms: number): void {
+    const own = this as unknown as { _commandTimeoutTimer?: NodeJS.Timeout }
+    const giveUp = (): void => {
+      if (!this.isResolved) this.reject(new Error('Command timed out'))
+    }
+    own._commandTimeoutTimer ??= setTimeout(() => setImmediate(giveUp), ms)
+  }
+
   override toWritable(socket: object): string | Buffer {
     let text = `*${this.args.length + 1}${headerOf(this.name.length)}${this.name}`
     for (const arg of this.args) {

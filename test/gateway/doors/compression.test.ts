@@ -7,6 +7,7 @@ import { afterEach, describe, expect, it } from 'vitest'
 import { WebSocket } from 'ws'
 import { makeCompression } from '../../../gateway/doors/compression.ts'
 import { makeTimeBudget } from '../../../gateway/doors/time-budget.ts'
+import { until } from '../../../harness/until.ts'
 import { startServer, type TestServer } from '../../support/front-schema.ts'
 
 const servers: TestServer[] = []
@@ -31,6 +32,16 @@ async function send(server: TestServer, { path = '/graphql', method = 'POST', he
     sent.once('error', reject)
     sent.end(body === undefined ? undefined : JSON.stringify(body))
   })
+}
+
+/** On a busy machine one compression may use up the time for the next ones. Such a request is sent again. */
+async function sendUntilCompressed(server: TestServer, sent: Sent) {
+  let answer = await send(server, sent)
+  await until('a compressed answer', async () => {
+    if (answer.headers['content-encoding'] === undefined) answer = await send(server, sent)
+    return answer.headers['content-encoding'] !== undefined
+  })
+  return answer
 }
 
 const DECOMPRESS: Record<string, (bytes: Buffer) => Buffer> = {
@@ -59,7 +70,7 @@ describe('an answer', () => {
       { body: LARGE, headers: { ...headers, accept: 'application/graphql-response+json' } },
       { method: 'GET', path: `/graphql${search}`, headers },
     ]) {
-      const answer = await send(server, sent)
+      const answer = await sendUntilCompressed(server, sent)
       expect([answer.status, answer.headers['content-encoding'], answer.headers['content-length']]).toEqual([
         200,
         encoding,
@@ -144,7 +155,7 @@ describe('other answers', () => {
     const server = await start({ compressFromBytes: 100 })
     const headers = { 'accept-encoding': 'gzip' }
     for (const path of ['/graphql/schema.graphql', '/metrics']) {
-      const got = await send(server, { method: 'GET', path, headers })
+      const got = await sendUntilCompressed(server, { method: 'GET', path, headers })
       expect([path, got.headers['content-encoding'], got.headers['vary']]).toEqual([path, 'gzip', 'Origin, accept-encoding'])
       expect(gunzipSync(got.bytes).length).toBeGreaterThan(got.bytes.length)
     }
