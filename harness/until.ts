@@ -3,15 +3,17 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { vi } from 'vitest'
 
 const LIMIT_MS = 60_000
+/** A question to a process takes time from it, so the pauses grow: to a tenth of the time that has passed, and to this at most. */
+const PAUSE_MAX_MS = 100
 
 /** Waits until `isSo` is true. The error names `what`. */
 export async function until(what: string, isSo: () => boolean | Promise<boolean>, maxMs = LIMIT_MS): Promise<void> {
-  for (const deadline = Date.now() + maxMs; !(await isSo()); await sleep(5)) {
-    if (Date.now() > deadline) throw new Error(`still waiting after ${maxMs} ms: ${what}`)
+  for (const begun = Date.now(); !(await isSo()); await sleep(Math.min(PAUSE_MAX_MS, 5 + (Date.now() - begun) / 10))) {
+    if (Date.now() > begun + maxMs) throw new Error(`still waiting after ${maxMs} ms: ${what}`)
   }
 }
 
 /** Waits until `check` passes. Fails with the last error of `check`. */
 export function eventually(check: () => unknown): Promise<unknown> {
-  return vi.waitFor(check, { timeout: LIMIT_MS, interval: 10 })
+  return vi.waitFor(check, { timeout: LIMIT_MS, interval: 25 })
 }
