@@ -154,8 +154,8 @@ async function measureSlow(deployment: Deployment, served: Served, { likes }: Se
   })()
   const marking = (async () => {
     for (; !isOver(); await sleep(MARKS_EVERY_MS)) {
-      const { data } = await ask<{ mark: { outcome: string } }>(served, `writer-${marks % 20}`, MARK, { id: String(marks) })
-      if (data?.mark?.outcome === 'ACCEPTED') marks++
+      const { data } = await ask<{ setMark: { outcome: string } | null }>(served, `writer-${marks % 20}`, MARK, { id: String(marks) })
+      if (data?.setMark?.outcome === 'ACCEPTED') marks++
     }
   })()
   const liked = ({ viewer, oids }: Facts) =>
