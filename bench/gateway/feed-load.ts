@@ -2,19 +2,23 @@
  * Servers of the feed benchmarks, each in its own process, loaded in turn.
  *
  * A ratio of requests per second is valid only if both servers were busy all the time. On a shared machine they are not: a
- * starved ceiling once made the engine look faster. The servers are therefore loaded in turn in many short rounds, only
- * adjacent rounds are compared, and the median counts. Two figures check the result: `busy` is the share of a core that the
- * server had, and waiting does not change the ratio of CPU time per request.
+ * starved ceiling once made the engine look faster. The speed of such a machine also changes by a third within seconds. The
+ * servers are therefore loaded in turn in many rounds of a fraction of a second, only adjacent rounds are compared, and the
+ * median counts. Two figures check the result: `busy` is the share of a core that the server had, and waiting does not change
+ * the ratio of CPU time per request.
  */
 import { fork } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
 import { isDeepStrictEqual } from 'node:util'
-import autocannon from 'autocannon'
 import type { FeedServerKind, FeedServerMessage } from './feed-child.ts'
 import { FEED_QUERY } from './feed-graph.ts'
+import { runLoad } from '../support/load.ts'
 import type { Measure } from '../support/report.ts'
 
 const CONNECTIONS = 32
+const ROUND_MS = 250
+/** V8 optimizes the code of a server for its first 10,000 requests or more. */
+const WARM_UP_MS = 4_000
 
 export type Round = { rps: number; cpuMicros: number; busy: number }
 export type Rounds<Kind extends FeedServerKind> = readonly Record<Kind, Round>[]
@@ -23,24 +27,22 @@ type Server = { kind: FeedServerKind; url: string; usage(): Promise<number>; sto
 export type LoadOptions = {
   /** Rounds of load per server. At least 1. */
   rounds: number
-  /** Seconds per round. */
-  seconds: number
   progress(text: string): void
 }
 
 /** Starts one server per kind, compares their answers, warms up, loads in turn, stops them. */
 export async function loadInTurn<Kind extends FeedServerKind>(kinds: readonly Kind[], options: LoadOptions): Promise<Rounds<Kind>> {
-  const { rounds, seconds, progress } = options
+  const { rounds, progress } = options
   const servers = await startAll(kinds)
   try {
     await expectSameAnswers(servers)
     progress('feed: warming up')
-    for (const server of servers) await load(server, 2)
+    for (const server of servers) await load(server, WARM_UP_MS)
     const measured: Record<Kind, Round>[] = []
     for (let round = 0; round < rounds; round += 1) {
-      progress(`feed: round ${round + 1} of ${rounds}`)
+      if (round % 10 === 0) progress(`feed: round ${round + 1} of ${rounds}`)
       const one: Partial<Record<FeedServerKind, Round>> = {}
-      for (const server of servers) one[server.kind] = await load(server, seconds)
+      for (const server of servers) one[server.kind] = await load(server, ROUND_MS)
       measured.push(one as Record<Kind, Round>)
     }
     return measured
@@ -106,21 +108,11 @@ async function expectSameAnswers(servers: readonly Server[]): Promise<void> {
   }
 }
 
-async function load(server: Server, seconds: number): Promise<Round> {
-  const cpuBefore = await server.usage()
-  const startedAt = performance.now()
-  const { requests, non2xx, errors } = await autocannon({
-    url: server.url,
-    method: 'POST',
-    headers: HEADERS,
-    body: BODY,
-    connections: CONNECTIONS,
-    duration: seconds,
-  })
-  const wallMs = performance.now() - startedAt
-  const cpuMicros = (await server.usage()) - cpuBefore
-  if (non2xx + errors > 0) throw new Error(`${server.kind}: ${non2xx} answers were not 200, ${errors} connections failed`)
-  return { rps: requests.total / (wallMs / 1_000), cpuMicros: cpuMicros / requests.total, busy: cpuMicros / (wallMs * 1_000) }
+async function load({ url, usage }: Server, durationMs: number): Promise<Round> {
+  const cpuBefore = await usage()
+  const { requests, seconds, perSecond } = await runLoad({ url, connections: CONNECTIONS, durationMs, headers: HEADERS, body: () => BODY })
+  const cpuMicros = (await usage()) - cpuBefore
+  return { rps: perSecond, cpuMicros: cpuMicros / requests, busy: cpuMicros / (seconds * 1_000_000) }
 }
 
 /** The figures of each kind, without targets. */

@@ -22,7 +22,7 @@ type Kind = (typeof KINDS)[number]
 
 /** `quick`: fewer and shorter rounds, within 45 seconds. */
 export async function runFeedBench({ quick, progress }: BenchOptions): Promise<Measure[]> {
-  const rounds = await loadInTurn(KINDS, { ...(quick ? { rounds: 5, seconds: 1.5 } : { rounds: 9, seconds: 4 }), progress })
+  const rounds = await loadInTurn(KINDS, { rounds: quick ? 30 : 150, progress })
   return [...figuresOf(KINDS, rounds), ...ratios('engine', rounds, ENGINE_RATIO_MIN), ...ratios('gateway', rounds, GATEWAY_RATIO_MIN)]
 }
 

@@ -29,7 +29,7 @@ type Kind = (typeof KINDS)[number]
 /** `quick`: fewer and shorter rounds, within 45 seconds. */
 export async function bench({ quick, progress }: BenchOptions): Promise<Measure[]> {
   installOthers(progress)
-  const rounds = await loadInTurn(KINDS, { ...(quick ? { rounds: 3, seconds: 2 } : { rounds: 9, seconds: 4 }), progress })
+  const rounds = await loadInTurn(KINDS, { rounds: quick ? 24 : 150, progress })
   return [...figuresOf(KINDS, rounds), ...ratiosOf(rounds)]
 }
 
