@@ -18,7 +18,7 @@ import type { Rounds } from './feed-load.ts'
 import { figuresOf, loadInTurn, medianOf } from './feed-load.ts'
 import type { BenchOptions, Measure } from '../support/report.ts'
 
-const CEILING_RATIO_MIN = 0.7
+const CEILING_RATIO_MIN = 0.75
 /** Least multiples of our CPU per request. */
 const HIVE_RATIO_MIN = 5
 const APOLLO_RATIO_MIN = 10
