@@ -5,6 +5,7 @@
  * numbers after a failed send), consumer.ts (restarts, hangs).
  */
 import { Kafka, type KafkaConfig, type LogEntry, type SASLOptions, logLevel } from 'kafkajs'
+import { systemClock, type Timer } from '../../core/clock.ts'
 import { logError } from './errors.ts'
 import { tameIdleTimer } from './idle-timer.ts'
 
@@ -82,15 +83,15 @@ function isRetried(message: string, fields: Record<string, unknown>): boolean {
 
 /** Runs `work`. Turns every failure, and a duration over `maxMs`, into a TidemarkError. */
 export async function bounded<T>(connection: KafkaConnection, maxMs: number, work: () => Promise<T>): Promise<T> {
-  let timer: NodeJS.Timeout | undefined
+  let timer: Timer | undefined
   const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`no answer within ${maxMs} ms`)), maxMs)
+    timer = systemClock.after(maxMs, () => reject(new Error(`no answer within ${maxMs} ms`)))
   })
   try {
     return await Promise.race([work(), late])
   } catch (error) {
     throw logError(connection, error)
   } finally {
-    clearTimeout(timer)
+    timer?.cancel()
   }
 }

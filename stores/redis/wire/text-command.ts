@@ -17,11 +17,9 @@ export class TextCommand extends Command {
 
   /** As ioredis does it, but if this process was busy until now, the answer may wait in the socket. It is read first. */
   override setTimeout(ms: number): void {
+    // Private in ioredis, which clears the timer when the command has ended. Its version is pinned.
     const own = this as unknown as { _commandTimeoutTimer?: NodeJS.Timeout }
-    const giveUp = (): void => {
-      if (!this.isResolved) this.reject(new Error('Command timed out'))
-    }
-    own._commandTimeoutTimer ??= setTimeout(() => setImmediate(giveUp), ms)
+    own._commandTimeoutTimer ??= setTimeout(giveUpLater, ms, this)
   }
 
   override toWritable(socket: object): string | Buffer {
@@ -33,6 +31,14 @@ export class TextCommand extends Command {
     text += '\r\n'
     return Buffer.byteLength(text) === text.length ? text : super.toWritable(socket)
   }
+}
+
+function giveUpLater(command: TextCommand): void {
+  setImmediate(giveUp, command)
+}
+
+function giveUp(command: TextCommand): void {
+  if (!command.isResolved) command.reject(new Error('Command timed out'))
 }
 
 function headerOf(length: number): string {
