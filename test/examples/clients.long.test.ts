@@ -39,20 +39,33 @@ function run(program: string, args: readonly string[]): string {
   return execFileSync(program, args, { cwd: CLIENTS, encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] })
 }
 
+/** The programs that have run: each of them likes the video. */
+let told = 0
+
+/** Runs a program of the story. A like of an earlier program that is counted meanwhile would change the count beside its cache. */
+async function tell(program: string, ...args: string[]): Promise<string[]> {
+  await until('the likes of the programs before are counted', async () => {
+    const { data } = await ask(service.url, 'reader', '{ subjects(business: "video", ids: ["42"]) { likeCount } }')
+    return data.subjects[0].likeCount === told
+  })
+  told += 1
+  return run(process.execPath, [program, service.url, ...args])
+    .trim()
+    .split('\n')
+}
+
 const STEPS = ['load', 'like', 'report', 'another device, live', 'remove', 'another device removes, live']
 
 test.each([
   ['apollo.ts', 'Apollo Client: done'],
   ['urql.ts', 'urql: done'],
   ['relay.ts', 'Relay: done'],
-])('%s: after every step the cache equals the server', (program, end) => {
-  const printed = run(process.execPath, [program, service.url]).trim().split('\n')
-  expect(printed).toEqual([...STEPS.map((step) => `${step}: the cache equals the server`), end])
+])('%s: after every step the cache equals the server', async (program, end) => {
+  expect(await tell(program)).toEqual([...STEPS.map((step) => `${step}: the cache equals the server`), end])
 })
 
-test('relay.ts with ids that differ between businesses: Relay works with its default settings', () => {
-  const printed = run(process.execPath, ['relay.ts', service.url, 'article-42']).trim().split('\n')
-  expect(printed).toEqual([...STEPS.map((step) => `${step}: the cache equals the server`), 'Relay: done'])
+test('relay.ts with ids that differ between businesses: Relay works with its default settings', async () => {
+  expect(await tell('relay.ts', 'article-42')).toEqual([...STEPS.map((step) => `${step}: the cache equals the server`), 'Relay: done'])
 })
 
 test('graphql-codegen gives types without any, and the program that uses them compiles and runs', () => {
