@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { vi } from 'vitest'
 
 const LIMIT_MS = 60_000
-/** A question to a process takes time from it, so the pauses grow: to a tenth of the time that has passed, and to this at most. */
+/** Each question takes time from the asked process. The pauses therefore grow with the wait, up to this. */
 const PAUSE_MAX_MS = 100
 
 /** Waits until `isSo` is true. The error names `what`. */

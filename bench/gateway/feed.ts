@@ -20,7 +20,7 @@ const GATEWAY_RATIO_MIN = 0.5
 const KINDS = ['ceiling', 'engine', 'gateway'] as const
 type Kind = (typeof KINDS)[number]
 
-/** `quick`: fewer and shorter rounds, within 45 seconds. */
+/** `quick`: fewer rounds, within 45 seconds. */
 export async function runFeedBench({ quick, progress }: BenchOptions): Promise<Measure[]> {
   const rounds = await loadInTurn(KINDS, { rounds: quick ? 30 : 150, progress })
   return [...figuresOf(KINDS, rounds), ...ratios('engine', rounds, ENGINE_RATIO_MIN), ...ratios('gateway', rounds, GATEWAY_RATIO_MIN)]

@@ -26,7 +26,7 @@ const APOLLO_RATIO_MIN = 10
 const KINDS = ['ceiling', 'gateway', 'hive-native', 'apollo'] as const
 type Kind = (typeof KINDS)[number]
 
-/** `quick`: fewer and shorter rounds, within 45 seconds. */
+/** `quick`: fewer rounds, within 45 seconds. */
 export async function bench({ quick, progress }: BenchOptions): Promise<Measure[]> {
   installOthers(progress)
   const rounds = await loadInTurn(KINDS, { rounds: quick ? 24 : 150, progress })

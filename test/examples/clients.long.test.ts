@@ -14,6 +14,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ask, makeServiceFolder, startService, type Service } from '../../harness/deployment/service.ts'
 import { makeTcpProxy } from '../../harness/faults/tcp-proxy.ts'
 import { until } from '../../harness/until.ts'
+import { settled } from '../support/feed-shapes.ts'
 
 const ROOT = join(import.meta.dirname, '..', '..')
 const CLIENTS = join(ROOT, 'examples', 'clients')
@@ -39,12 +40,9 @@ function run(program: string, args: readonly string[]): string {
   return execFileSync(program, args, { cwd: CLIENTS, encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] })
 }
 
-/** Runs a program of the story. A like of an earlier program that is counted meanwhile would change the count beside its cache. */
+/** Runs a program of the story. Earlier likes are counted first: a count that changes meanwhile would differ from the program's cache. */
 async function tell(program: string, ...args: string[]): Promise<string[]> {
-  await until('the likes of the programs before are counted', async () => {
-    const metrics = await (await fetch(new URL('/metrics', service.url))).text()
-    return /^tidemark_dirty_marks(\{.*\})? 0$/m.test(metrics)
-  })
+  await settled(service.url)
   return run(process.execPath, [program, service.url, ...args])
     .trim()
     .split('\n')

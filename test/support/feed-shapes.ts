@@ -99,7 +99,8 @@ function withQuick({ feed, ...more }: Settings) {
 const WAITING =
   /^tidemark_(?:dirty_marks|marks_log_lag_messages|feed_dirty_keys|feed_dirty_counters|feed_log_lag_messages)(?:\{.*\})? (\S+)$/gm
 
-async function settled(url: string): Promise<void> {
+/** Resolves when everything that this process holds is persisted and counted. */
+export async function settled(url: string): Promise<void> {
   for (const end = Date.now() + QUIET_MAX_MS; ; await sleep(50)) {
     const waiting = [...(await (await fetch(new URL('/metrics', url))).text()).matchAll(WAITING)]
     if (waiting.length === 5 && waiting.every(([, count]) => count === '0')) return

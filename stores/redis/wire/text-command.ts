@@ -15,7 +15,7 @@ export class TextCommand extends Command {
     this.stringifyArguments()
   }
 
-  /** As ioredis does it, but if this process was busy until now, the answer may wait in the socket. It is read first. */
+  /** As in ioredis, but the socket is read before the command fails: if this process was busy, the answer may wait there. */
   override setTimeout(ms: number): void {
     // Private in ioredis, which clears the timer when the command has ended. Its version is pinned.
     const own = this as unknown as { _commandTimeoutTimer?: NodeJS.Timeout }

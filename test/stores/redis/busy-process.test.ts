@@ -17,7 +17,7 @@ describe.skipIf(redis === undefined)('a process that was busy', () => {
     for (let round = 0; round < 3; round++) {
       const answers = connection.send([{ name: 'echo', args: [`${round}`] }])
       await setImmediate()
-      // The command may take 50 ms, and its connection may be silent for one second more.
+      // The limits are 50 ms for a command and 1,050 ms for a silent connection.
       beBusy(1_300)
       expect(await answers).toEqual([Buffer.from(`${round}`)])
     }
