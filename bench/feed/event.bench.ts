@@ -58,14 +58,14 @@ export async function bench({ quick, progress }: BenchOptions): Promise<Measure[
     })
     try {
       progress('warming up')
-      await runOpenLoop(product.url, warmUp(dataset, each), checkWhole)
+      await runOpenLoop([product.url], warmUp(dataset, each), checkWhole)
       progress(`traffic: ${phases.map(({ name }) => name).join('; ')}`)
       const event = { atMs: each, untilMs: 4 * each, share: EVENT_SHARE }
       const visits = makeTraffic({
         ...{ seed: 2026, users: USERS, posts: dataset.posts.length, durationMs: 5 * each, perSecond: PER_SECOND },
         ...{ event, ...SHARES },
       })
-      const load = runOpenLoop(product.url, requestsOf(visits, dataset), checkWhole)
+      const load = runOpenLoop([product.url], requestsOf(visits, dataset), checkWhole)
       const shares = await watch(phases, nodes, (groups) => setLayout(product.folder, nodes, groups))
       return measuresOf(phases, await load, shares, progress)
     } finally {

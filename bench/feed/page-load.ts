@@ -66,7 +66,7 @@ export function makePageLoad(viewers: readonly ViewerId[]) {
     const requests: Timed[] = []
     for (let atMs = 0; atMs < seconds * 1_000; atMs += (-Math.log(1 - random()) * 1_000) / perSecond)
       requests.push({ atMs, viewer: viewers[draw()] as string, body })
-    const answered = await runOpenLoop(url, requests, check)
+    const answered = await runOpenLoop([url], requests, check)
     const failed = answered.find(({ failure }) => failure !== undefined)
     if (failed !== undefined) throw new Error(failed.failure)
     const ms = answered.map((each) => each.ms).toSorted((a, b) => a - b)

@@ -14,7 +14,7 @@ export type Cost = { kind: KindName; gateway: number; servers: number; jobs: num
 
 const SECONDS = 5
 const GROUPS = {
-  gateway: ['gateway'],
+  gateway: ['gateways'],
   servers: ['redis', 'kafka', 'mariadb', 'memcached'],
   jobs: ['job history', 'job thumbup', 'job feed-existence', 'job feed'],
 }

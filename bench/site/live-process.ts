@@ -8,7 +8,7 @@ import { answerParent, settingOf } from './child.ts'
 import { watcherAt } from './population.ts'
 
 /** `progress`: clients that follow the progress of watchers. `counts`: clients that follow counts. */
-export type LiveSetting = { url: string; progress: number; counts: number; homeViewers: readonly string[] }
+export type LiveSetting = { urls: readonly string[]; progress: number; counts: number; homeViewers: readonly string[] }
 export type LiveReply = {
   updates: Record<LiveKind, number>
   /** Milliseconds from the acceptance of each report to its update. They are then forgotten. */
@@ -40,7 +40,7 @@ const OPERATIONS: Record<LiveKind, { query: string; variables?: object }> = {
   home: { query: 'subscription { homeFeedChanged { __typename } }' },
 }
 
-const { url, progress, counts, homeViewers } = settingOf<LiveSetting>()
+const { urls, progress, counts, homeViewers } = settingOf<LiveSetting>()
 const followed = Array.from({ length: progress }, (_, place) => watcherAt(place * STEP))
 const told: LiveReply = { updates: { progress: 0, counts: 0, home: 0 }, progressMs: [], followed, last: new Map(), failures: [] }
 
@@ -56,7 +56,11 @@ function take(kind: LiveKind, viewer: string, { type, payload }: Message): void 
   told.last.set(viewer, { id, position: viewerProgress.position })
 }
 
+let opened = 0
+
+/** The gateways take turns. */
 async function follow(kind: LiveKind, viewer: string): Promise<void> {
+  const url = urls[opened++ % urls.length] as string
   const socket = new WebSocket(url.replace('http', 'ws'), 'graphql-transport-ws', {
     perMessageDeflate: false,
     headers: { 'x-viewer-id': viewer },

@@ -6,7 +6,7 @@ import type { KindName } from './operations.ts'
 import type { SiteSize } from './population.ts'
 import { makeTraffic } from './traffic.ts'
 
-export type LoadSetting = { url: string; size: SiteSize; homeViewers: readonly string[]; authors: readonly string[] }
+export type LoadSetting = { urls: readonly string[]; size: SiteSize; homeViewers: readonly string[]; authors: readonly string[] }
 /** `perSecond`: calls. `only`: of this kind. */
 export type LoadQuestion = { perSecond: number; seconds: number; only?: KindName } | 'ledger'
 export type LoadReply = { answered: Answered[] } | { ledger: Acknowledged }
@@ -15,14 +15,14 @@ export type LoadReply = { answered: Answered[] } | { ledger: Acknowledged }
 const BEHIND_SECONDS_MAX = 1
 const UNDER_WAY_MIN = 200
 
-const { url, size, homeViewers, authors } = settingOf<LoadSetting>()
+const { urls, size, homeViewers, authors } = settingOf<LoadSetting>()
 const { ledger, requests, check } = makeTraffic(size, homeViewers, authors)
 
 answerParent<LoadQuestion, LoadReply>(async (question) => {
   if (question === 'ledger') return { ledger }
   const { perSecond, seconds, only } = question
   const underWayMax = Math.max(UNDER_WAY_MIN, perSecond * BEHIND_SECONDS_MAX)
-  const answered = await runOpenLoop(url, requests(perSecond, seconds, only), check, {
+  const answered = await runOpenLoop(urls, requests(perSecond, seconds, only), check, {
     underWayMax,
     failed: (request) => request.failed?.(),
   })

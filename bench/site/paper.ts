@@ -3,7 +3,7 @@
  *
  * - Cores may be as busy as they were here, with the load generator, the live clients and all others. On paper those run elsewhere.
  * - A serial part may be as busy as the busiest thread was here, and at least as busy as `tidemark plan` assumes.
- * - Each machine has one gateway and one of each job, as here. Servers are one of each, or one node of a Redis Cluster per machine.
+ * - Each machine has a gateway per core and one of each job, as here. Servers are one of each, or one node of a Redis Cluster per machine.
  */
 import { availableParallelism } from 'node:os'
 import { ASSUMED } from '../../cli/plan/estimate.ts'
@@ -21,6 +21,7 @@ const PARTITIONS = 12
 export function measuredFrom(spent: Spent, calls: number, popular: number, { isCluster }: { isCluster: boolean }): Measured {
   const ofThread = (name: string): number => (spent.threads.get(name) ?? 0) / calls
   const ofPart = (name: string): number => (spent.parts.get(name) ?? 0) / calls
+  const gateways = availableParallelism()
   const job = (name: string): SerialPart => ({
     ...{ name: `the thread of each ${name}`, perCall: ofThread(name) },
     count: (machines) => Math.min(machines, PARTITIONS),
@@ -31,7 +32,7 @@ export function measuredFrom(spent: Spent, calls: number, popular: number, { isC
     busyCores: availableParallelism() - spent.idle / spent.seconds,
     busyMax: Math.max(ASSUMED.busyMax, ...Array.from(spent.threads.values(), (used) => used / spent.seconds)),
     parts: [
-      { name: 'the event loop of each gateway', perCall: ofThread('gateway'), count: (machines) => machines },
+      { name: 'the event loop of each gateway', perCall: ofThread('gateways') * gateways, count: (machines) => machines * gateways },
       { name: 'the command thread of Redis', perCall: ofThread('redis'), count: (machines) => (isCluster ? machines : 1) },
       ...['job history', 'job thumbup', 'job feed-existence', 'job feed'].map(job),
       { name: `the leaders of ${PARTITIONS} partitions in Kafka`, perCall: ofPart('kafka'), count: () => PARTITIONS },

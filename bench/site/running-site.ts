@@ -1,7 +1,8 @@
 /**
- * The whole site on this machine: a gateway, the four jobs, Redis, Kafka, MariaDB and Memcached, filled, with a load generator and live
+ * The whole site on this machine: a gateway per core, the four jobs, Redis, Kafka, MariaDB and Memcached, filled, with a load generator and live
  * clients in processes of their own.
  */
+import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { OWN_SERVERS } from '../../harness/deployment/own-servers.ts'
 import { startDeployment, type Deployment } from '../../harness/deployment/deployment.ts'
@@ -21,7 +22,6 @@ export type Windows = { historyMs: number; marksMs: number }
 
 export type RunningSite = {
   deployment: Deployment
-  gateway: Role
   load: Child<LoadQuestion, LoadReply>
   live: Child<'updates', LiveReply>
   /** The process ids of each part of the site. */
@@ -48,7 +48,7 @@ export async function startSite({ size, live: liveEach, windows, progress }: Sit
     closing.push(() => memcached.stop())
     const [main, backup] = memcached.nodes.map(({ address }) => [address])
     const deployment = await startDeployment({
-      ...{ jobs: 1, markJobs: 1, seenJobs: 1, feedJobs: 1 },
+      ...{ gateways: availableParallelism(), jobs: 1, markJobs: 1, seenJobs: 1, feedJobs: 1 },
       settings: {
         persisted: { manifests: [manifest.path] },
         cache: { layout: { main, backup } },
@@ -57,7 +57,7 @@ export async function startSite({ size, live: liveEach, windows, progress }: Sit
       },
     })
     closing.push(() => deployment.remove())
-    const gateway = deployment.gateways[0] as Role
+    const urls = deployment.gateways.map(({ url }) => url)
     const social = makeSocial(size)
     const homeViewers = social.follows.map(({ viewer }) => viewer)
     progress(`filling: ${size.readers} readers, ${size.videos} videos, ${social.posts.length} posts`)
@@ -68,19 +68,18 @@ export async function startSite({ size, live: liveEach, windows, progress }: Sit
       await stores.close()
     }
     progress('warming up: each reader opens a page and asks for candidates, each viewer of home feeds reads one')
-    await warmUp(gateway.url, size, homeViewers)
-    const { url } = gateway
+    for (const url of urls) await warmUp(url, size, homeViewers)
     const load = await startChild<LoadQuestion, LoadReply>(join(import.meta.dirname, 'load-process.ts'), {
-      ...{ url, size, homeViewers, authors: social.authors },
+      ...{ urls, size, homeViewers, authors: social.authors },
     } satisfies LoadSetting)
     closing.push(() => load.stop())
     const live = await startChild<'updates', LiveReply>(join(import.meta.dirname, 'live-process.ts'), {
-      ...{ url, progress: liveEach, counts: liveEach, homeViewers: homeViewers.slice(0, liveEach) },
+      ...{ urls, progress: liveEach, counts: liveEach, homeViewers: homeViewers.slice(0, liveEach) },
     } satisfies LiveSetting)
     closing.push(() => live.stop())
     const pids = (roles: readonly Role[]): number[] => roles.map((role) => role.pid() as number)
     const parts = new Map<string, readonly number[]>([
-      ['gateway', pids(deployment.gateways)],
+      ['gateways', pids(deployment.gateways)],
       ['job history', pids(deployment.jobs)],
       ['job thumbup', pids(deployment.markJobs)],
       ['job feed-existence', pids(deployment.seenJobs)],
@@ -90,7 +89,7 @@ export async function startSite({ size, live: liveEach, windows, progress }: Sit
       ['load generator', [load.pid]],
       ['live clients', [live.pid]],
     ])
-    return { deployment, gateway, load, live, parts, remove }
+    return { deployment, load, live, parts, remove }
   } catch (error) {
     await remove()
     throw error

@@ -5,7 +5,7 @@ import { cpuSeconds, machineSeconds, mainThreadSeconds } from '../support/cpu.ts
 export type Spent = {
   /** CPU seconds by part. */
   parts: Map<string, number>
-  /** CPU seconds of the one thread of a part that runs all of its commands or calls. */
+  /** CPU seconds of the one thread that runs all commands or calls of a process. The mean, if the part has several processes. */
   threads: Map<string, number>
   others: number
   idle: number
@@ -13,7 +13,7 @@ export type Spent = {
 }
 
 /** Parts whose first thread does nearly all of their work. */
-const SERIAL = ['gateway', 'job history', 'job thumbup', 'job feed-existence', 'job feed', 'redis']
+const SERIAL = ['gateways', 'job history', 'job thumbup', 'job feed-existence', 'job feed', 'redis']
 
 /** Returns a function that ends the measurement. */
 export function watchCpu(parts: ReadonlyMap<string, readonly number[]>): () => Spent {
@@ -23,7 +23,10 @@ export function watchCpu(parts: ReadonlyMap<string, readonly number[]>): () => S
       all: machineSeconds(),
       at: performance.now() / 1_000,
       parts: Array.from(parts, ([name, pids]) => [name, sum(pids, cpuSeconds)] as const),
-      threads: SERIAL.map((name) => [name, sum(parts.get(name) ?? [], mainThreadSeconds)] as const),
+      threads: SERIAL.map((name) => {
+        const pids = parts.get(name) ?? []
+        return [name, sum(pids, mainThreadSeconds) / pids.length] as const
+      }),
     }
   }
   const before = look()

@@ -22,14 +22,14 @@ const CONNECTIONS_MAX = 256
 const PATIENCE_MS = 10_000
 const SENT_PER_TURN = 16
 
-/** `check` throws if an answer is not whole. Resolves when all requests are answered. */
+/** Requests go to the addresses in turn. `check` throws if an answer is not whole. Resolves when all requests are answered. */
 export async function runOpenLoop<T extends Timed>(
-  url: string,
+  urls: readonly string[],
   requests: Iterable<T>,
   check: (answer: string, request: T) => void,
   { underWayMax = Infinity, failed }: OpenLoopOptions<T> = {},
 ): Promise<Answered[]> {
-  const pool = makePool(url)
+  const pools = urls.map(makePool)
   const begun = performance.now()
   const pending = new Set<Promise<void>>()
   const answered: Answered[] = []
@@ -38,7 +38,8 @@ export async function runOpenLoop<T extends Timed>(
     const { atMs, kind = '' } = request
     const early = atMs - (performance.now() - begun)
     if (early > 1) await sleep(early)
-    else if (++sent % SENT_PER_TURN === 0) await nextTurn()
+    else if (sent % SENT_PER_TURN === 0) await nextTurn()
+    sent++
     const lateMs = Math.max(0, performance.now() - begun - atMs)
     if (pending.size > underWayMax) {
       answered.push({ atMs, kind, ms: Infinity, lateMs, failure: `${pending.size} requests are under way` })
@@ -46,6 +47,7 @@ export async function runOpenLoop<T extends Timed>(
     }
     const end = (failure: string | undefined): void =>
       void answered.push({ atMs, kind, ms: performance.now() - begun - atMs, lateMs, failure })
+    const pool = pools[sent % pools.length] as (typeof pools)[number]
     const call = pool
       .call(request)
       .then((answer) => check(answer, request))
@@ -60,7 +62,7 @@ export async function runOpenLoop<T extends Timed>(
     void call.then(() => pending.delete(call))
   }
   await Promise.all(pending)
-  pool.close()
+  for (const pool of pools) pool.close()
   return answered
 }
 
