@@ -26,10 +26,15 @@ const KEPT_BYTES: readonly [path: RegExp, what: string][] = [
 /** All places that have the id. */
 export async function findEverywhere(shape: FeedShape, viewer: string): Promise<Found> {
   const needles = [Buffer.from(viewer), packedIdOf(viewer)]
-  const has = (bytes: Uint8Array | null): boolean => bytes !== null && needles.some((needle) => Buffer.from(bytes).includes(needle))
+  const has = (bytes: Uint8Array | null): boolean => bytes !== null && needles.some((needle) => asBuffer(bytes).includes(needle))
   const found = [...(await inFiles(shape.folder, has)), ...inBytes(shape.folder, has)]
   if (shape.servers !== undefined) found.push(...(await inServers(shape.servers, has)))
   return found
+}
+
+/** Without a copy: some files have a hundred megabytes. */
+function asBuffer({ buffer, byteOffset, byteLength }: Uint8Array): Buffer {
+  return Buffer.from(buffer, byteOffset, byteLength)
 }
 
 /** The places that have the id although the report of the erasure does not leave them to time. */
@@ -59,10 +64,15 @@ function inBytes(folder: string, has: (bytes: Uint8Array) => boolean): Found {
   })
 }
 
+/** A larger file without a block on the disk has only zeros: Kafka reserves gigabytes of these. */
+const INLINE_BYTES_MAX = 1_048_576
+
 /** Servers remove files meanwhile. */
 function bytesOf(path: string): Buffer {
   try {
-    return statSync(path).isFile() ? readFileSync(path) : Buffer.alloc(0)
+    const stat = statSync(path)
+    const isEmpty = !stat.isFile() || (stat.blocks === 0 && stat.size > INLINE_BYTES_MAX)
+    return isEmpty ? Buffer.alloc(0) : readFileSync(path)
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return Buffer.alloc(0)
     throw error
