@@ -1,7 +1,7 @@
 /**
- * How much of a large site does one machine hold? A gateway per core, the four jobs, Redis, Kafka, MariaDB, Memcached and the load run on it. Viewers
- * watch, open pages, ask for candidates, like, follow and publish in the proportions of a large site (operations.ts), and some have open
- * subscriptions. Requests leave at their times, however slow the answers are.
+ * How much of a large site does one machine hold? A gateway per core, the four jobs, Redis, Kafka, MariaDB, Memcached and the load run on it.
+ * Viewers watch, open pages, ask for candidates, like, follow and publish in the proportions of a large site (operations.ts), and some have
+ * open subscriptions. Requests leave at their times, however slow the answers are.
  *
  *     npm run bench -- site [--quick] [--json]
  *
