@@ -12,7 +12,7 @@ type Message<Reply> = { reply: Reply } | { error: string }
 
 /** `setting`: one argument of the program, which has to be JSON. Resolves when the program has begun to answer. */
 export async function startChild<Question, Reply>(program: string, setting: unknown): Promise<Child<Question, Reply>> {
-  const child = fork(program, [JSON.stringify(setting)], { serialization: 'advanced', execArgv: ['--max-semi-space-size=8'] })
+  const child = fork(program, [JSON.stringify(setting)], { serialization: 'advanced', execArgv: ['--max-semi-space-size=16'] })
   const killAtExit = (): void => void child.kill('SIGKILL')
   process.once('exit', killAtExit)
   const gone = once(child, 'exit')

@@ -23,7 +23,7 @@ export type RoleOptions = {
 }
 
 /** As in package.json and in the Dockerfile. */
-const SHIPPED_OPTIONS = ['--max-semi-space-size=8']
+const SHIPPED_OPTIONS = ['--max-semi-space-size=16']
 
 export type Role = {
   name: string

@@ -16,7 +16,7 @@ export type PeerServer = { url: string; pid: number; stop(): void }
 
 /** `store`: the address of its MariaDB or Redis. */
 export async function startPeer(name: PeerName, store: string): Promise<PeerServer> {
-  const child = fork(import.meta.filename, [name, store], { execArgv: ['--max-semi-space-size=8'] })
+  const child = fork(import.meta.filename, [name, store], { execArgv: ['--max-semi-space-size=16'] })
   const url = await new Promise<string>((resolve, reject) => {
     child.once('message', (address) => resolve(address as string))
     child.once('exit', () => reject(new Error(`the peer ${name} ended`)))
