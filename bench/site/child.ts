@@ -1,6 +1,7 @@
 /** A program of the benchmark in a process of its own. It answers one question after the other. */
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
+import { SHIPPED_OPTIONS } from '../../harness/deployment/role.ts'
 
 export type Child<Question, Reply> = {
   pid: number
@@ -12,7 +13,7 @@ type Message<Reply> = { reply: Reply } | { error: string }
 
 /** `setting`: one argument of the program, which has to be JSON. Resolves when the program has begun to answer. */
 export async function startChild<Question, Reply>(program: string, setting: unknown): Promise<Child<Question, Reply>> {
-  const child = fork(program, [JSON.stringify(setting)], { serialization: 'advanced', execArgv: ['--max-semi-space-size=16'] })
+  const child = fork(program, [JSON.stringify(setting)], { serialization: 'advanced', execArgv: SHIPPED_OPTIONS })
   const killAtExit = (): void => void child.kill('SIGKILL')
   process.once('exit', killAtExit)
   const gone = once(child, 'exit')

@@ -21,7 +21,7 @@ const PARTITIONS = 12
 export function measuredFrom(spent: Spent, calls: number, popular: number, { isCluster }: { isCluster: boolean }): Measured {
   const ofThread = (name: string): number => (spent.threads.get(name) ?? 0) / calls
   const ofPart = (name: string): number => (spent.parts.get(name) ?? 0) / calls
-  const gateways = availableParallelism()
+  const cores = availableParallelism()
   const job = (name: string): SerialPart => ({
     ...{ name: `the thread of each ${name}`, perCall: ofThread(name) },
     count: (machines) => Math.min(machines, PARTITIONS),
@@ -29,10 +29,10 @@ export function measuredFrom(spent: Spent, calls: number, popular: number, { isC
   const inside = Array.from(spent.parts).filter(([name]) => !OUTSIDE.has(name))
   return {
     perCall: inside.reduce((sum, [, used]) => sum + used, 0) / calls,
-    busyCores: availableParallelism() - spent.idle / spent.seconds,
+    busyCores: cores - spent.idle / spent.seconds,
     busyMax: Math.max(ASSUMED.busyMax, ...Array.from(spent.threads.values(), (used) => used / spent.seconds)),
     parts: [
-      { name: 'the event loop of each gateway', perCall: ofThread('gateways') * gateways, count: (machines) => machines * gateways },
+      { name: 'the event loop of each gateway', perCall: ofThread('gateways') * cores, count: (machines) => machines * cores },
       { name: 'the command thread of Redis', perCall: ofThread('redis'), count: (machines) => (isCluster ? machines : 1) },
       ...['job history', 'job thumbup', 'job feed-existence', 'job feed'].map(job),
       { name: `the leaders of ${PARTITIONS} partitions in Kafka`, perCall: ofPart('kafka'), count: () => PARTITIONS },

@@ -1,6 +1,6 @@
 /**
- * The whole site on this machine: a gateway per core, the four jobs, Redis, Kafka, MariaDB and Memcached, filled, with a load generator and
- * live clients in processes of their own.
+ * The whole site on this machine, with its stored data: a gateway per core, the four jobs, Redis, Kafka, MariaDB and Memcached. The load
+ * generator and the live clients have processes of their own.
  */
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'

@@ -22,8 +22,8 @@ export type RoleOptions = {
   nodeOptions?: readonly string[]
 }
 
-/** As in package.json and in the Dockerfile. */
-const SHIPPED_OPTIONS = ['--max-semi-space-size=16']
+/** As in package.json, the Dockerfile and the unit files. */
+export const SHIPPED_OPTIONS = ['--max-semi-space-size=16']
 
 export type Role = {
   name: string

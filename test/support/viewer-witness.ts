@@ -26,15 +26,15 @@ const KEPT_BYTES: readonly [path: RegExp, what: string][] = [
 /** All places that have the id. */
 export async function findEverywhere(shape: FeedShape, viewer: string): Promise<Found> {
   const needles = [Buffer.from(viewer), packedIdOf(viewer)]
-  const has = (bytes: Uint8Array | null): boolean => bytes !== null && needles.some((needle) => asBuffer(bytes).includes(needle))
+  function has(bytes: Uint8Array | null): boolean {
+    if (bytes === null) return false
+    // Without a copy: some files have a hundred megabytes.
+    const view = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+    return needles.some((needle) => view.includes(needle))
+  }
   const found = [...(await inFiles(shape.folder, has)), ...inBytes(shape.folder, has)]
   if (shape.servers !== undefined) found.push(...(await inServers(shape.servers, has)))
   return found
-}
-
-/** Without a copy: some files have a hundred megabytes. */
-function asBuffer({ buffer, byteOffset, byteLength }: Uint8Array): Buffer {
-  return Buffer.from(buffer, byteOffset, byteLength)
 }
 
 /** The places that have the id although the report of the erasure does not leave them to time. */
@@ -64,7 +64,7 @@ function inBytes(folder: string, has: (bytes: Uint8Array) => boolean): Found {
   })
 }
 
-/** A larger file without a block on the disk has only zeros: Kafka reserves gigabytes of these. */
+/** A file system may store small files without blocks. A larger file without blocks has only zeros. Kafka reserves gigabytes of them. */
 const INLINE_BYTES_MAX = 1_048_576
 
 /** Servers remove files meanwhile. */

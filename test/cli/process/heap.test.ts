@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { collectAtRest } from '../../../cli/process/heap.ts'
+import { SHIPPED_OPTIONS } from '../../../harness/deployment/role.ts'
 import { makeSteppedClock } from '../../../harness/stepped-clock.ts'
 
 const ROOT = join(import.meta.dirname, '..', '..', '..')
@@ -91,7 +92,7 @@ test('a process collects at rest, not under load, and again after its heap has g
   expect(kept).toHaveLength(3_000_000)
 })
 
-test('npm start, npm run tidemark and the image bound the young generation alike, and NODE_OPTIONS overrides them', () => {
+test('npm start, npm run tidemark, the image, the unit files and the harness bound the young generation alike, and NODE_OPTIONS overrides them', () => {
   const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { scripts: Record<string, string> }
   const options = ['start', 'tidemark'].map(
     (name) => /NODE_OPTIONS="(--max-semi-space-size=\d+) \$NODE_OPTIONS"/.exec(scripts[name] ?? '')?.[1],
@@ -99,4 +100,7 @@ test('npm start, npm run tidemark and the image bound the young generation alike
   const image = /^ENV NODE_OPTIONS=(.*)$/m.exec(readFileSync(join(ROOT, 'Dockerfile'), 'utf8'))?.[1]
   expect(image).toBeDefined()
   expect(options).toEqual([image, image])
+  const units = readFileSync(join(ROOT, 'ops', 'systemd', 'etc', 'environment'), 'utf8')
+  expect(/^NODE_OPTIONS=(.*)$/m.exec(units)?.[1]).toBe(image)
+  expect(SHIPPED_OPTIONS).toEqual([image])
 })
