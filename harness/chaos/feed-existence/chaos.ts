@@ -45,6 +45,12 @@ const BUSINESSES = [{ number: 1, name: 'video', entity: 'Video' }]
 const LEGACY = { absentMs: 0, patienceMs: 20_000 }
 const LANES = 8
 const WRITE_PAUSE_MAX_MS = 20
+/** Plays by the way of their acknowledgement. */
+const PLAYS_MIN: readonly [Way, number][] = [
+  ['API', 300],
+  ['log', 50],
+  ['late server', 50],
+]
 const QUIET_MAX_MS = 120_000
 
 /** The partitions of a dead worker go to another one when its session ends. Then that worker walks all slots. */
@@ -98,7 +104,16 @@ export function runSeenChaos(options: SeenChaosOptions): Promise<SeenChaosReport
         return { acknowledged: ledger.counts(), verification, migration: await report(), ...writers.figures(), foldedMs }
       }
 
-      return { writers, last: killed, acknowledged: () => `${ledger.plays().length} plays`, look, end }
+      const counts = ledger.counts()
+      return {
+        ...{ writers, look, end },
+        last: killed,
+        isEnough: () => PLAYS_MIN.every(([way, least]) => counts[way] >= least),
+        acknowledged: () =>
+          Object.entries(counts)
+            .map(([way, count]) => `${count} plays by ${way}`)
+            .join(', '),
+      }
     },
   )
 }

@@ -12,6 +12,7 @@ const REGIONS = 24
 const SUBJECTS = 60
 const LANES = 6
 const WRITE_PAUSE_MAX_MS = 30
+const REPORTS_MIN = 1_000
 
 /**
  * A key that no flush carried is swept at this age, by the job that owns its region. The partitions of a dead job go to another one when
@@ -34,6 +35,7 @@ export function runChaos(options: RunOptions): Promise<ChaosReport> {
         writers: startWriters(gateways, ledger, {
           ...{ seed, lanes: LANES, viewers, subjects: SUBJECTS, pauseMaxMs: WRITE_PAUSE_MAX_MS, onCall: tally.add, onWrong },
         }),
+        isEnough: () => ledger.acknowledgedCount() >= REPORTS_MIN,
         acknowledged: () => `${ledger.acknowledgedCount()} reports`,
         async look() {
           const stores = await deployment.openStores()

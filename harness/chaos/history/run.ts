@@ -2,6 +2,7 @@
  * The frame of all chaos runs. A run has its own deployment with proxies. Writers and faults run in parallel. Then the load ends, the run
  * waits until the deployment has converged, and every acknowledged write is looked up.
  */
+import { setTimeout as sleep } from 'node:timers/promises'
 import { seededRandom } from '../../../core/random.ts'
 import { startDeployment, waitUntilConverged, type Deployment, type DeploymentOptions } from '../../deployment/deployment.ts'
 import type { Role } from '../../deployment/role.ts'
@@ -38,10 +39,12 @@ export type Stage = {
 /** The parts of a run that its capability defines. */
 export type Run<Found> = {
   writers: { stop(): Promise<void> }
-  /** The faults begin after it. */
-  ready?: Promise<unknown>
+  /** The faults begin once it is true. */
+  isReady?(): boolean
   /** The writers wait for it before they stop. */
   last?: Promise<unknown>
+  /** The writers also go on until it is true, so that a slow machine checks as many writes as a fast one. */
+  isEnough(): boolean
   /** A text about the acknowledged writes so far. */
   acknowledged(): string
   /** Looks up all acknowledged writes, once the deployment has converged. */
@@ -51,6 +54,7 @@ export type Run<Found> = {
 
 const CUT_MIN_MS = 500
 const QUIET_MAX_MS = 120_000
+const LOAD_MAX_MS = 120_000
 
 /** `jobs`: the roles that are killed beside gateways and servers. */
 export async function runUnderFaults<Found>(
@@ -78,14 +82,15 @@ export async function runUnderFaults<Found>(
       wrong.push(sentence)
       progress(sentence)
     }
-    const { writers, ready, last, acknowledged, look } = (run = await begin({ deployment, faults, tally, onWrong, progress }))
+    const { writers, isReady, last, isEnough, acknowledged, look } = (run = await begin({ deployment, faults, tally, onWrong, progress }))
     let figures: FaultFigures
     try {
-      await ready
+      if (isReady !== undefined) await waitForLoad(isReady, acknowledged)
       figures = await faults.run((text) =>
         progress(`${text}; ${acknowledged()} acknowledged, ${tally.errorCount()} errors, ${wrong.length} wrong answers`),
       )
       await last
+      await waitForLoad(isEnough, acknowledged)
     } finally {
       await writers.stop()
     }
@@ -100,4 +105,9 @@ export async function runUnderFaults<Found>(
     await run?.end?.()
     await deployment.remove()
   }
+}
+
+async function waitForLoad(isEnough: () => boolean, acknowledged: () => string): Promise<void> {
+  for (const begun = performance.now(); !isEnough(); await sleep(100))
+    if (performance.now() - begun > LOAD_MAX_MS) throw new Error(`the load is too small after ${LOAD_MAX_MS / 1_000} s: ${acknowledged()}`)
 }

@@ -31,6 +31,7 @@ const REGIONS = 24
 const SUBJECTS = 60
 const LANES = 6
 const WRITE_PAUSE_MAX_MS = 30
+const MARKS_MIN = 1_000
 
 /** As in the run of history (`../history/chaos.ts`): the sweep, and the partitions of a dead job. */
 export const MARKS_CONVERGED_MAX_MS = THUMBUP.sweepAfterMs + THUMBUP.sweepEveryMs + 20_000
@@ -56,6 +57,7 @@ export function runMarkChaos(options: RunOptions): Promise<MarkChaosReport> {
       })
       return {
         writers,
+        isEnough: () => ledger.acknowledgedCount() >= MARKS_MIN,
         acknowledged: () => `${ledger.acknowledgedCount()} marks`,
         async look() {
           const kafka = deployment.config.stores.kafka as { brokers: string[]; topicPrefix: string }
