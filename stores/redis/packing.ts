@@ -3,7 +3,8 @@ import type { BusinessNumber, ViewerId } from '../../core/domain.ts'
 import { PACKED_ID_BYTES_MAX, packId, packedIdLength, unpackId } from '../../core/keys.ts'
 
 const TWO_48 = 2 ** 48
-const scratch = Buffer.allocUnsafeSlow(PACKED_ID_BYTES_MAX + 2)
+export const GROUP_BYTES_MAX = PACKED_ID_BYTES_MAX + 2
+const scratch = Buffer.allocUnsafeSlow(GROUP_BYTES_MAX)
 
 /** Writes a value after `offset` + 1, with its length in the byte before. */
 export function lengthBefore(target: Buffer, offset: number, write: (at: number) => number): number {
@@ -24,7 +25,11 @@ export function writeVersion(value: number, target: Buffer, offset: number): num
 
 /** The prefix of a dirty mark's member: packed viewer + business. */
 export function packGroup(viewer: ViewerId, business: BusinessNumber): Buffer {
-  return Buffer.from(scratch.subarray(0, scratch.writeUInt16BE(business, packId(viewer, scratch, 0))))
+  return Buffer.from(scratch.subarray(0, writeGroup(viewer, business, scratch, 0)))
+}
+
+export function writeGroup(viewer: ViewerId, business: BusinessNumber, target: Buffer, offset: number): number {
+  return target.writeUInt16BE(business, packId(viewer, target, offset))
 }
 
 export function unpackGroup(member: Buffer): { viewer: ViewerId; business: BusinessNumber; end: number } {

@@ -1,7 +1,7 @@
 /**
  * A command that takes a third of the time of a command of ioredis. A page of lookups has 250 arguments, and ioredis measures the bytes of
- * each. Here the whole text is measured once: in ASCII, each argument has as many bytes as characters. ioredis makes the text of every other
- * command, such as one with Buffers.
+ * each. Here the text between two Buffers is measured once: in ASCII, each argument has as many bytes as characters. ioredis makes the text
+ * of every other command.
  */
 import { Command } from 'ioredis'
 
@@ -23,14 +23,28 @@ export class TextCommand extends Command {
   }
 
   override toWritable(socket: object): string | Buffer {
+    const parts: (string | Buffer)[] = []
     let text = `*${this.args.length + 1}${headerOf(this.name.length)}${this.name}`
-    for (const arg of this.args) {
-      if (typeof arg !== 'string') return super.toWritable(socket)
-      text += (HEADERS[arg.length] ?? headerOf(arg.length)) + arg
+    for (const arg of this.args as (string | Buffer)[]) {
+      text += HEADERS[arg.length] ?? headerOf(arg.length)
+      if (typeof arg === 'string') text += arg
+      else {
+        parts.push(text, arg)
+        text = ''
+      }
     }
-    text += '\r\n'
-    return Buffer.byteLength(text) === text.length ? text : super.toWritable(socket)
+    parts.push(text + '\r\n')
+    if (!parts.every((part) => typeof part !== 'string' || Buffer.byteLength(part) === part.length)) return super.toWritable(socket)
+    return parts.length === 1 ? (parts[0] as string) : joined(parts)
   }
+}
+
+/** All text is ASCII. */
+function joined(parts: readonly (string | Buffer)[]): Buffer {
+  const target = Buffer.allocUnsafe(parts.reduce((sum, { length }) => sum + length, 0))
+  let end = 0
+  for (const part of parts) end += typeof part === 'string' ? target.write(part, end, 'latin1') : part.copy(target, end)
+  return target
 }
 
 function giveUpLater(command: TextCommand): void {

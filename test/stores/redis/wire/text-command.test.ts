@@ -13,6 +13,8 @@ describe('a command as text', () => {
     [['🎬', 'half a pair: \ud83c']],
     [[7, -1.5, 'a']],
     [['a', Buffer.from([0, 255, 13, 10]), 3]],
+    [[Buffer.from('a'), Buffer.alloc(0), 'b', Buffer.alloc(1_000, 7)]],
+    [['größe', Buffer.from([255])]],
     [[]],
   ])('has the bytes that ioredis would send: %j', (args) => {
     const expected = Buffer.from(new Command('hmget', [...args]).toWritable(socket))

@@ -4,9 +4,9 @@
 -- KEYS[1..] per region: last version (string), dirty marks (zset), tombstones (zset)
 -- then per viewer and business: marks (hash), likes (zset), dislikes (zset)
 -- ARGV[1] cap of likes, and of dislikes  ARGV[2] regions, more than one only on a single server
--- ARGV[3] the keys, one after another: places in regions and in groups from 0 (2 bytes each), version that was read (7), the row:
---        mark (1), markedAt (6), version (7); oid after its length (1)
--- ARGV[4..] per viewer and business: packed viewer + business
+-- ARGV[3] the keys, one after another: places in regions and in groups from 0 (2 bytes each); in the first key of a group its packed
+--        viewer + business, after its length (1), which is 0 in all others; version that was read (7), the row: mark (1), markedAt (6),
+--        version (7); oid after its length (1)
 -- include: mark
 local cap, groupsAt, keys = tonumber(ARGV[1]), 1 + 3 * tonumber(ARGV[2]), ARGV[3]
 local regions, groups = {}, {}
@@ -39,11 +39,11 @@ end
 
 local at = 1
 while at <= #keys do
-  local region, place, version, mark, markedAt, rowVersion, oid
-  region, place, version, mark, markedAt, rowVersion, oid, at = struct.unpack('>HHI7BI6I7Bc0', keys, at)
+  local region, place, prefix, version, mark, markedAt, rowVersion, oid
+  region, place, prefix, version, mark, markedAt, rowVersion, oid, at = struct.unpack('>HHBc0I7BI6I7Bc0', keys, at)
   local group = groups[place]
   if not group then
-    group = openMarks(groupsAt + place * 3, ARGV[4 + place])
+    group = openMarks(groupsAt + place * 3, prefix, oid)
     group.region = openRegion(regions, region)
     groups[place] = group
   end

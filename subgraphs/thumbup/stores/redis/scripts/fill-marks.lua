@@ -17,8 +17,8 @@ local clock = readClock(KEYS[1])
 local LOT = 1000
 local function take(lot, oids)
   local pending = redis.call('HMGET', group.marks, unpack(oids))
-  local likes = redis.call('ZMSCORE', group.likes, unpack(oids))
-  local dislikes = redis.call('ZMSCORE', group.dislikes, unpack(oids))
+  local likes = redis.call('ZMSCORE', group.lists[LIKE], unpack(oids))
+  local dislikes = redis.call('ZMSCORE', group.lists[DISLIKE], unpack(oids))
   local fresh = { [LIKE] = {}, [DISLIKE] = {} }
   for at = 1, #oids do
     if not pending[at] and not likes[at] and not dislikes[at] then
@@ -27,8 +27,9 @@ local function take(lot, oids)
       list[#list + 1] = oids[at]
     end
   end
-  if #fresh[LIKE] > 0 then redis.call('ZADD', group.likes, unpack(fresh[LIKE])) end
-  if #fresh[DISLIKE] > 0 then redis.call('ZADD', group.dislikes, unpack(fresh[DISLIKE])) end
+  for mark, members in pairs(fresh) do
+    if #members > 0 then addToList(group, mark, unpack(members)) end
+  end
 end
 
 local at, lot, oids, last = 1, {}, {}, nil

@@ -1,7 +1,7 @@
 -- mark: one viewer's marks in one business, and their changes. Included by the scripts that change marks.
 -- subgraphs/thumbup/stores/redis/keys.ts describes the keys, values.ts the bytes. Lua numbers are doubles: all below 2^53.
--- A group is { prefix = packed viewer + business, marks = key, likes = key, dislikes = key, state = table, changed = boolean };
--- the caller stores the state if `changed`. `clock` is { last = the last version given in the region }.
+-- A group is { prefix = packed viewer + business, marks = key, lists = keys by mark, sizes = of the lists once they are known,
+-- state = table, changed = boolean }; the caller stores the state if `changed`. `clock` is { last = the last version given in the region }.
 local NONE, LIKE, DISLIKE = 0, 1, 2
 local UNKNOWN, COMPLETE, TRUNCATED = 0, 1, 2
 
@@ -46,34 +46,47 @@ local function storeState(group)
   redis.call('HSET', group.marks, '', packed .. state.floorId)
 end
 
--- KEYS from `at`: marks (hash), likes (zset), dislikes (zset).
-local function openMarks(at, prefix)
-  local group = { prefix = prefix, marks = KEYS[at], likes = KEYS[at + 1], dislikes = KEYS[at + 2], changed = false }
-  group.state = unpackState(redis.call('HGET', group.marks, ''))
+-- KEYS from `at`: marks (hash), likes (zset), dislikes (zset). `oid`: of the first `findMark`, which then needs no command of its own.
+local function openMarks(at, prefix, oid)
+  local group = { prefix = prefix, marks = KEYS[at], lists = { [LIKE] = KEYS[at + 1], [DISLIKE] = KEYS[at + 2] }, sizes = {} }
+  local values = oid and redis.call('HMGET', group.marks, '', oid) or { redis.call('HGET', group.marks, '') }
+  group.state, group.first, group.changed = unpackState(values[1]), values[2], false
   return group
+end
+
+local function sizeOf(group, mark)
+  if not group.sizes[mark] then group.sizes[mark] = redis.call('ZCARD', group.lists[mark]) end
+  return group.sizes[mark]
+end
+
+local function addToList(group, mark, ...)
+  local size = sizeOf(group, mark)
+  group.sizes[mark] = size + redis.call('ZADD', group.lists[mark], ...)
+  -- The new list has no expiry yet.
+  if size == 0 then group.begun = true end
+end
+
+local function removeFromList(group, mark, ...)
+  group.sizes[mark] = sizeOf(group, mark) - redis.call('ZREM', group.lists[mark], ...)
 end
 
 -- A clean like or dislike has no version: no change of it waits to be persisted.
 local function findMark(group, oid)
-  local value = redis.call('HGET', group.marks, oid)
+  local value = group.first
+  if value == nil then value = redis.call('HGET', group.marks, oid) end
+  group.first = nil
   if value then return unpackMark(value) end
-  local mark, markedAt = LIKE, redis.call('ZSCORE', group.likes, oid)
-  if not markedAt then
-    mark, markedAt = DISLIKE, redis.call('ZSCORE', group.dislikes, oid)
+  for _, mark in ipairs({ LIKE, DISLIKE }) do
+    local score = sizeOf(group, mark) > 0 and redis.call('ZSCORE', group.lists[mark], oid)
+    local markedAt = score and tonumber(score)
+    if markedAt then return { mark = mark, counted = mark, countedAt = markedAt, dirty = false, markedAt = markedAt, version = 0 } end
   end
-  markedAt = markedAt and tonumber(markedAt)
-  return markedAt and { mark = mark, counted = mark, countedAt = markedAt, dirty = false, markedAt = markedAt, version = 0 }
 end
 
--- Moves an oid to the list of its mark. `begun`: the list did not exist.
+-- Moves an oid to the list of its mark.
 local function placeMark(group, oid, old, mark, markedAt)
-  if old ~= mark then
-    if old == LIKE then redis.call('ZREM', group.likes, oid) end
-    if old == DISLIKE then redis.call('ZREM', group.dislikes, oid) end
-  end
-  if mark == NONE then return end
-  local list = mark == LIKE and group.likes or group.dislikes
-  if redis.call('ZADD', list, whole(markedAt), oid) == 1 and redis.call('ZCARD', list) == 1 then group.begun = true end
+  if old ~= mark and old ~= NONE then removeFromList(group, old, oid) end
+  if mark ~= NONE then addToList(group, mark, whole(markedAt), oid) end
 end
 
 -- Byte order. Not `<`: Lua compares strings by the server's locale.
@@ -139,11 +152,11 @@ end
 
 -- Drops clean marks from the oldest end, and stops at the first dirty one: an unpersisted mark is nowhere else.
 local CHUNK = 100
-local function trimList(group, list, cap, clock)
-  local excess = redis.call('ZCARD', list) - cap
+local function trimList(group, mark, cap, clock)
+  local excess = sizeOf(group, mark) - cap
   while excess > 0 do
     local count = math.min(excess, CHUNK)
-    local oldest = oldestOf(list, count)
+    local oldest = oldestOf(group.lists[mark], count)
     local ids = {}
     for at = 1, count do ids[at] = oldest[at].id end
     local pending = redis.call('HMGET', group.marks, unpack(ids))
@@ -164,14 +177,14 @@ local function trimList(group, list, cap, clock)
         state.floorAt, state.floorId = newest.markedAt, newest.id
       end
     end
-    redis.call('ZREM', list, unpack(gone))
+    removeFromList(group, mark, unpack(gone))
     excess = excess - #gone
   end
 end
 
 local function trimMarks(group, cap, clock)
-  trimList(group, group.likes, cap, clock)
-  trimList(group, group.dislikes, cap, clock)
+  trimList(group, LIKE, cap, clock)
+  trimList(group, DISLIKE, cap, clock)
 end
 
 -- Idle viewers leave memory, and are unknown then. The expiry is extended once a day, not at each write. The lists outlive the
@@ -186,8 +199,9 @@ local function putOffExpiry(group, now, expireMs)
   storeState(group)
   group.changed = false
   redis.call('PEXPIRE', group.marks, whole(expireMs + DAY))
-  redis.call('PEXPIRE', group.likes, whole(expireMs + 2 * DAY))
-  redis.call('PEXPIRE', group.dislikes, whole(expireMs + 2 * DAY))
+  for mark, list in pairs(group.lists) do
+    if sizeOf(group, mark) > 0 then redis.call('PEXPIRE', list, whole(expireMs + 2 * DAY)) end
+  end
 end
 
 local function readClock(key)
