@@ -13,7 +13,7 @@ import { saysFull } from '../core/outage/degraded.ts'
 import type { BusinessNumber, ViewerId } from '../core/domain.ts'
 import { saysDamaged } from '../core/errors.ts'
 import type { MarkRecords } from '../subgraphs/thumbup/stores/record-store.ts'
-import type { MarkStore } from '../subgraphs/thumbup/stores/hot-store.ts'
+import type { MarkStore, ReadStart } from '../subgraphs/thumbup/stores/hot-store.ts'
 
 export type ViewerBusiness = { viewer: ViewerId; business: BusinessNumber }
 
@@ -27,7 +27,7 @@ export type Fills = {
 }
 
 export function makeFills(
-  hot: Pick<MarkStore, 'beginFill' | 'fillMarks'>,
+  hot: Pick<MarkStore, 'beginReads' | 'fillMarks'>,
   records: Pick<MarkRecords, 'listMarks'>,
   capOf: (business: BusinessNumber) => number,
 ): Fills {
@@ -36,7 +36,7 @@ export function makeFills(
 
   async function fillNow({ viewer, business }: ViewerBusiness): Promise<void> {
     const cap = capOf(business)
-    const asOf = await hot.beginFill(viewer, business)
+    const [{ asOf }] = (await hot.beginReads([{ viewer, business }])) as [ReadStart]
     const rows = await records.listMarks(viewer, business, ['LIKE', 'DISLIKE'], undefined, cap + 1).catch((error: unknown) => {
       // A caller that waits for several viewers needs to know whose marks are damaged.
       throw saysDamaged(error) ? new DamagedMarks([{ viewer, business }], error) : error

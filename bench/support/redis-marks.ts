@@ -11,7 +11,7 @@ import { Redis } from 'ioredis'
 import { makeMarkLayout, packMarkMember } from '../../subgraphs/thumbup/stores/redis/keys.ts'
 import { openRedisCountCache } from '../../subgraphs/thumbup/stores/redis/count-cache.ts'
 import { openRedisMarkStore } from '../../subgraphs/thumbup/stores/redis/hot-store.ts'
-import type { MarkWrite } from '../../subgraphs/thumbup/stores/hot-store.ts'
+import type { MarkWrite, ReadStart } from '../../subgraphs/thumbup/stores/hot-store.ts'
 
 const [url] = process.argv.slice(2)
 if (url === undefined) {
@@ -37,7 +37,8 @@ const memory = async (key: string): Promise<number> => Number((await redis.call(
 const oidOf = (index: number): string => String(170_000_000_000 + index)
 
 async function fillEmpty(viewer: string): Promise<void> {
-  await store.fillMarks(viewer, 1, [], { cap: CAP, asOf: await store.beginFill(viewer, 1), whole: true })
+  const [{ asOf }] = (await store.beginReads([{ viewer, business: 1 }])) as [ReadStart]
+  await store.fillMarks(viewer, 1, [], { cap: CAP, asOf, whole: true })
 }
 
 async function likeAll(viewer: string, count: number, mark: MarkWrite['mark'], now: number): Promise<void> {

@@ -17,10 +17,12 @@ import type {
   HotLikes,
   HotMark,
   MarkOutcome,
+  MarkOwner,
   MarkPutOptions,
   MarkStore,
   MarkWrite,
   PersistedMark,
+  ReadStart,
 } from '../../../subgraphs/thumbup/stores/hot-store.ts'
 import {
   drop,
@@ -50,7 +52,7 @@ export function makeMarkStoreState(regions: number, faults: MarkStoreFaults = {}
     getOne: (key: MarkKey) => getOne(model, key),
     listLikes: (viewer: ViewerId, business: BusinessNumber, before: MarkPlace | undefined, limit: number) =>
       listLikes(model, viewer, business, before, limit),
-    clockNow: () => model.clock,
+    beginRead: (owner: MarkOwner): ReadStart => ({ unknown: !peek(model, owner).known, asOf: model.clock }),
     fill(viewer: ViewerId, business: BusinessNumber, rows: readonly Row[], options: FillOptions): void {
       fillShelf(model, shelfOf(model, { viewer, business }), rows, options)
       for (const { oid } of rows) observer?.moved({ viewer, business, oid })
@@ -76,7 +78,7 @@ export function makeMarkStoreModel(regions: number): MarkStore {
     putMarks: async (writes, options) => state.putMarks(writes, options),
     getMarkMany: async (keys) => keys.map(state.getOne),
     listLikes: async (viewer, business, before, limit) => state.listLikes(viewer, business, before, limit),
-    beginFill: async () => state.clockNow(),
+    beginReads: async (owners) => owners.map(state.beginRead),
     fillMarks: async (viewer, business, rows, options) => state.fill(viewer, business, rows, options),
     readDirtyMarks: async (keys) => keys.map(state.readDirtyMark),
     clearDirtyMarks: async (persisted, cap) => state.clearDirtyMarks(persisted, cap),

@@ -83,6 +83,11 @@ export function makeMarkInputs(random: Random, { now: clock }: Scheduler, option
     return sent
   }
 
+  /** An input for the viewer. Devices without the scope for it send one of their own viewer. */
+  function importOf(client: Client, viewer: ViewerId): SetMarkInput {
+    return { ...input(client), ...(client.viewer.scopes.length > 0 && { viewer }) }
+  }
+
   /** A time ahead counts as now; with several ahead in one call, this client does not predict their order. */
   function sentOf(
     { viewer }: Client,
@@ -97,7 +102,7 @@ export function makeMarkInputs(random: Random, { now: clock }: Scheduler, option
     return { key: { viewer: other ?? viewer.id, business: found?.number ?? 0, oid: id }, mark, markedAt: counted, isBad, isNow }
   }
 
-  return { subject, subjects, input, sentOf }
+  return { subject, subjects, input, importOf, sentOf }
 }
 
 export function distinct<T>(items: readonly T[], nameOfOne: (item: T) => string): T[] {

@@ -32,7 +32,7 @@ export function makeMarkClients(
   const { pick } = makeDice(random)
   const clients = makeDevicesOf(options)
   const inputs = makeMarkInputs(random, scheduler, options)
-  const { subjects, input, sentOf } = inputs
+  const { subjects, input, importOf, sentOf } = inputs
   const owed = makeOwed(checker)
   const readPage = makeBrowse(random, checker, owed)
   const { lookUp, lookUpKeys, count, readLikers, readOwners } = makeReads(random, checker, options, inputs, owed)
@@ -72,6 +72,7 @@ export function makeMarkClients(
           Array.from({ length: 2 + randomBelow(random, 4) }, () => input(client)),
         ),
     ],
+    [3, 'imports', (client, process) => mark(client, process, options.viewers.map((viewer) => importOf(client, viewer)))],
     [8, 'marks again', (client, process) => mark(client, process, client.sent.length > 0 ? client.sent : [input(client)])],
     [14, 'looks up', lookUp],
     [8, 'counts', count],

@@ -26,7 +26,7 @@ export function openModelMarkStore(state: MarkStoreState, gate: Gate): MarkStore
     getMarkMany: (keys) => perRegion('getMarkMany', keys, (some) => some.map(state.getOne)),
     listLikes: (viewer, business, before, limit) =>
       once('listLikes', [viewer, business, before, limit], () => state.listLikes(viewer, business, before, limit)),
-    beginFill: (viewer, business) => once('beginFill', [viewer, business], state.clockNow),
+    beginReads: (owners) => perRegion('beginReads', owners, (some) => some.map(state.beginRead)),
     fillMarks: (viewer, business, rows, options) =>
       once('fillMarks', [viewer, business, rows, options], () => state.fill(viewer, business, rows, options)),
     readDirtyMarks: (keys) => perRegion('readDirtyMarks', keys, (some) => some.map(state.readDirtyMark)),

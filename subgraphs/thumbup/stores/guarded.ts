@@ -78,7 +78,7 @@ function guardHot(hot: MarkStore, { run }: PartBreaker, watch: WriteWatch): Mark
     ...guardMethods(hot, run, {
       getMarkMany: viewersOf,
       listLikes: (viewer) => [viewer],
-      beginFill: (viewer) => [viewer],
+      beginReads: viewersOf,
       fillMarks: (viewer) => [viewer],
       readDirtyMarks: viewersOf,
     }),

@@ -31,6 +31,12 @@ export type MarkWrite = {
   blind?: true
 }
 
+/** A viewer in a business. */
+export type MarkOwner = Pick<MarkKey, 'viewer' | 'business'>
+
+/** `unknown` and `asOf`: as in the outcome `needs-base`. */
+export type ReadStart = { unknown: boolean; asOf: number }
+
 export type MarkOutcome =
   /** `record` is stored, visible and marked dirty. If `old` equals its mark, it was a repetition and only its time moved. */
   | { status: 'written'; old: Mark; record: MarkRecord }
@@ -38,7 +44,7 @@ export type MarkOutcome =
   | { status: 'stale'; record: MarkRecord; repeated?: true }
   /**
    * Nothing changed: only the record store knows the old mark. Call again with `baseAsOf: asOf` and a `base` that was read after this
-   * outcome.
+   * outcome. `beginReads` tells beforehand which writes need one.
    *
    * `unknown`: the store holds nothing of this viewer and business, and a fill helps all later calls. The store may ask again, since a mark
    * that left after `asOf` may be newer than the base. `repeated`: as in `PutOutcome`.
@@ -91,7 +97,7 @@ export type PersistedMark = { key: MarkKey; version: number; record: MarkRecord 
 export type FillOptions = {
   cap: number
   /**
-   * `asOf` of `beginFill`. The fill is refused, and changes nothing, if a mark of this viewer and business has left the hot store since.
+   * `asOf` of `beginReads`. The fill is refused, and changes nothing, if a mark of this viewer and business has left the hot store since.
    */
   asOf: number
   /** True if `rows` are all live marks of the viewer in this business. Otherwise the oldest of them is the floor. */
@@ -117,8 +123,11 @@ export interface MarkStore {
   /** One page of a viewer's likes, strictly after `before` (undefined: from the newest), unpersisted ones included. */
   listLikes(viewer: ViewerId, business: BusinessNumber, before: MarkPlace | undefined, limit: number): Promise<HotLikes>
 
-  /** A moment of the region's own clock. Call it before the rows for `fillMarks` are read. */
-  beginFill(viewer: ViewerId, business: BusinessNumber): Promise<number>
+  /**
+   * In the order of `owners`. `asOf` is a moment of the region's own clock. Call it before rows are read, for `fillMarks` or as the base of
+   * a write.
+   */
+  beginReads(owners: readonly MarkOwner[]): Promise<ReadStart[]>
   /**
    * Fills in from the record store: `rows` are the viewer's newest live marks of both kinds, distinct. Held marks stay as they are. Unknown
    * marks become complete or truncated. Atomic.

@@ -3,7 +3,7 @@
  *
  * The hot store cannot decide some writes alone. A viewer with unknown marks is filled, which also helps their next calls. For all other
  * undecided writes, the rows are read in one batch. A call for many unknown viewers, such as an import, fills nobody: a fill is one query
- * per viewer, and these viewers may never return.
+ * per viewer, and these viewers may never return. The rows are read before the first put, which would only ask for them.
  */
 import { asRepeated } from '../../../core/clock-differences.ts'
 import { type Degraded, noteOrThrow } from '../../../core/outage/degraded.ts'
@@ -12,7 +12,7 @@ import type { BusinessNumber, MarkRecord } from '../../../core/domain.ts'
 import { TidemarkError } from '../../../core/errors.ts'
 import { distinctOwners, viewerBusinessText, type Fills } from '../../../loaders/mark-fills.ts'
 import type { MarkRecords } from '../stores/record-store.ts'
-import type { MarkOutcome, MarkStore, MarkWrite } from '../stores/hot-store.ts'
+import type { MarkOutcome, MarkStore, MarkWrite, ReadStart } from '../stores/hot-store.ts'
 
 /** Another read is needed only if part of the key left the hot store in between. Two reads are already rare. */
 const BASE_READS_MAX = 20
@@ -27,7 +27,7 @@ export type DecidedMark =
   | { status: 'unreadable'; error: DamagedMarks }
 
 export type PutMarksStores = {
-  readonly hot: Pick<MarkStore, 'putMarks'>
+  readonly hot: Pick<MarkStore, 'putMarks' | 'beginReads'>
   readonly records: Pick<MarkRecords, 'getMarkMany'>
   readonly fills: Pick<Fills, 'bring'>
   /** The cap of the hot store for a business. */
@@ -63,7 +63,7 @@ async function putOfOneCap(
   options: { now: number; cap: number },
   degraded: Degraded,
 ): Promise<DecidedMark[]> {
-  const outcomes = await hot.putMarks(writes, options)
+  const outcomes = await putOfKnown(hot, writes, options)
   const blind = new Set<number>()
   const unreadable = new Map<number, DamagedMarks>()
   for (let read = 0; read < BASE_READS_MAX; read++) {
@@ -99,6 +99,22 @@ async function putOfOneCap(
       `subject "${writes[place]?.oid}" changed ${BASE_READS_MAX} times while it was read; send the mark again`,
     )
   })
+}
+
+/** In a call for many viewers, the writes of unknown ones are not put yet: they need a base. */
+async function putOfKnown(
+  hot: PutMarksStores['hot'],
+  writes: readonly MarkWrite[],
+  options: { now: number; cap: number },
+): Promise<MarkOutcome[]> {
+  const owners = distinctOwners(writes)
+  if (owners.length <= FILLS_PER_CALL_MAX) return hot.putMarks(writes, options)
+  const starts = await hot.beginReads(owners)
+  const startOf = new Map(owners.map((owner, place) => [viewerBusinessText(owner), starts[place] as ReadStart]))
+  const startOfWrite = writes.map((write) => startOf.get(viewerBusinessText(write)) as ReadStart)
+  const known = writes.filter((_, place) => startOfWrite[place]?.unknown === false)
+  const put = (known.length > 0 ? await hot.putMarks(known, options) : []).values()
+  return startOfWrite.map((start) => (start.unknown ? { status: 'needs-base', ...start } : (put.next().value as MarkOutcome)))
 }
 
 type Undecided = { place: number; outcome: Extract<MarkOutcome, { status: 'needs-base' }> }

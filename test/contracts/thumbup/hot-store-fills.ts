@@ -1,7 +1,7 @@
 /** Mark store contract: unknown, complete and truncated viewers; fills and their races; writes that need a base. */
 import { expect, it } from 'vitest'
 import type { Mark, MarkRecord } from '../../../core/domain.ts'
-import { CAP, NOTHING, UNDONE, asksForBase, fill, listedOids, lookUp, markOf, persist, putMark, written } from './marks.ts'
+import { CAP, NOTHING, UNDONE, asksForBase, beginFill, fill, listedOids, lookUp, markOf, persist, putMark, written } from './marks.ts'
 import { freshNamedViewer, freshViewer, keyOf, later } from '../reports.ts'
 import type { MarkStoreSubject } from './hot-store-subject.ts'
 
@@ -19,6 +19,41 @@ export function fillsContract({ store, another, reopen }: MarkStoreSubject): voi
     expect(await store().listLikes(viewer, 1, undefined, 10)).toEqual({ entries: [], floor: null })
     expect(asksForBase(await putMark(store(), markOf(viewer, '1', 'LIKE', later()))).unknown).toBe(true)
     expect(await store().readDirtyMarks([keyOf(viewer, '1')])).toEqual([{ key: keyOf(viewer, '1'), record: undefined }])
+  })
+
+  it('tells in the order of the viewers whether their marks are unknown, with a moment that later bases may refer to', async () => {
+    const at = later(1_000)
+    const [unknown, complete, truncated, dirty] = [freshNamedViewer(), freshViewer(), freshViewer(), freshViewer()]
+    await fill(store(), complete)
+    await fill(store(), truncated, [rowOf('3', 'LIKE', at)], { whole: false })
+    await putMark(store(), markOf(dirty, '1', 'LIKE', at, { blind: true }))
+    const owners = [dirty, complete, unknown, truncated, unknown].map((viewer) => ({ viewer, business: 1 }))
+    const starts = await store().beginReads([...owners, { viewer: complete, business: 2 }])
+    expect(starts.map((start) => start.unknown)).toEqual([true, false, true, false, true, true])
+    const { asOf } = asksForBase(await putMark(store(), markOf(unknown, '1', 'LIKE', at)))
+    expect(starts[2]?.asOf).toBe(asOf)
+    const base = rowOf('1', 'DISLIKE', at - 1)
+    const put = await putMark(store(), markOf(unknown, '1', 'LIKE', at, { base, baseAsOf: starts[2]?.asOf ?? 0 }))
+    expect(written(put).old).toBe('DISLIKE')
+    expect(await store().beginReads([])).toEqual([])
+  })
+
+  it('tells of more viewers than a script takes', async () => {
+    const viewers = Array.from({ length: 450 }, () => freshViewer())
+    for (const viewer of viewers.filter((_, place) => place % 7 === 0)) await fill(store(), viewer)
+    const starts = await store().beginReads(viewers.map((viewer) => ({ viewer, business: 1 })))
+    expect(starts.map((start) => start.unknown)).toEqual(viewers.map((_, place) => place % 7 !== 0))
+  })
+
+  it('a base is refused if a mark of the viewer left the hot store after the moment', async () => {
+    const viewer = freshViewer()
+    const at = later(1_000)
+    await putMark(store(), markOf(viewer, '1', 'LIKE', at, { blind: true }))
+    await putMark(store(), markOf(viewer, '2', 'LIKE', at + 1, { blind: true }))
+    const asOf = await beginFill(store(), viewer)
+    await persist(store(), [keyOf(viewer, '1')], 1)
+    const late = markOf(viewer, '1', 'DISLIKE', at + 2, { base: null, baseAsOf: asOf })
+    expect(asksForBase(await putMark(store(), late)).unknown).toBe(true)
   })
 
   it('a whole fill makes the viewer complete: the rows are there, all else is NONE, in this business only', async () => {
@@ -65,7 +100,7 @@ export function fillsContract({ store, another, reopen }: MarkStoreSubject): voi
     const viewer = freshViewer()
     const at = later(1_000)
     const rows = [rowOf('1', 'LIKE', at), rowOf('2', 'LIKE', at), rowOf('3', 'LIKE', at)]
-    const asOf = await store().beginFill(viewer, 1)
+    const asOf = await beginFill(store(), viewer)
     await putMark(store(), markOf(viewer, '1', 'DISLIKE', at + 1, { base: rowOf('1', 'LIKE', at), baseAsOf: asOf }))
     await putMark(store(), markOf(viewer, '2', 'NONE', at + 1, { base: rowOf('2', 'LIKE', at), baseAsOf: asOf }))
     await store().fillMarks(viewer, 1, rows, { cap: CAP, asOf, whole: true })
@@ -82,7 +117,7 @@ export function fillsContract({ store, another, reopen }: MarkStoreSubject): voi
     const viewer = freshViewer()
     const at = later(1_000)
     const rows = [rowOf('1', 'LIKE', at), rowOf('2', 'LIKE', at - 1)]
-    const [first, second] = [await store().beginFill(viewer, 1), await store().beginFill(viewer, 1)]
+    const [first, second] = [await beginFill(store(), viewer), await beginFill(store(), viewer)]
     await store().fillMarks(viewer, 1, rows, { cap: CAP, asOf: first, whole: true })
     await putMark(store(), markOf(viewer, '1', 'NONE', at + 1))
     await persist(store(), [keyOf(viewer, '1')])
@@ -98,7 +133,7 @@ export function fillsContract({ store, another, reopen }: MarkStoreSubject): voi
     const at = later(1_000)
     const stale = [rowOf('1', 'DISLIKE', at - 5)]
     await putMark(store(), markOf(viewer, '1', 'LIKE', at, { blind: true }))
-    const asOf = await store().beginFill(viewer, 1)
+    const asOf = await beginFill(store(), viewer)
     await persist(store(), [keyOf(viewer, '1')])
     await putMark(store(), markOf(viewer, '2', 'LIKE', at + 1, { blind: true }), 1)
     expect(await lookUp(store(), viewer, '1')).toEqual({ ...NOTHING, older: 'unknown' })
@@ -114,7 +149,7 @@ export function fillsContract({ store, another, reopen }: MarkStoreSubject): voi
     const at = later(1_000)
     await putMark(store(), markOf(viewer, '1', 'LIKE', at, { blind: true }))
     await putMark(store(), markOf(viewer, '2', 'LIKE', at + 1, { blind: true }))
-    const asOf = await store().beginFill(viewer, 1)
+    const asOf = await beginFill(store(), viewer)
     await persist(store(), [keyOf(viewer, '1')], 1)
     expect(await lookUp(store(), viewer, '1')).toEqual({ ...NOTHING, older: 'unknown' })
     await store().fillMarks(viewer, 1, [rowOf('1', 'DISLIKE', at - 5)], { cap: CAP, asOf, whole: true })
@@ -126,7 +161,7 @@ export function fillsContract({ store, another, reopen }: MarkStoreSubject): voi
     const at = later(1_000)
     await fill(store(), other)
     await fill(store(), viewer, [], { business: 2 })
-    const asOf = await store().beginFill(viewer, 1)
+    const asOf = await beginFill(store(), viewer)
     for (const [who, business] of [
       [other, 1],
       [viewer, 2],

@@ -13,7 +13,7 @@ import { keyText } from '../../../core/progress-key.ts'
 import { regionOf } from '../../../core/regions.ts'
 import type { DirtyMark, MarkStore, MarkWrite } from '../../../subgraphs/thumbup/stores/hot-store.ts'
 import { makeMarkStoreModel } from '../../../harness/models/thumbup/hot-store-model.ts'
-import { purgeAll, withoutVersion } from './marks.ts'
+import { beginFill, purgeAll, withoutVersion } from './marks.ts'
 import { freshViewer, keyOf, later } from '../reports.ts'
 import type { MarkStoreSubject } from './hot-store-subject.ts'
 import { compareMarkPlaces } from '../../../subgraphs/thumbup/model/places.ts'
@@ -166,9 +166,9 @@ function makeSide(store: MarkStore, viewer: string, regions: number) {
           now,
         )
       case 'fill':
-        return fill(step.business, await store.beginFill(viewer, step.business), rowsOf(step.business), step.rowsMax)
+        return fill(step.business, await beginFill(store, viewer, step.business), rowsOf(step.business), step.rowsMax)
       case 'begin fill':
-        lateFill = { business: step.business, asOf: await store.beginFill(viewer, step.business), rows: rowsOf(step.business) }
+        lateFill = { business: step.business, asOf: await beginFill(store, viewer, step.business), rows: rowsOf(step.business) }
         return undefined
       case 'late fill':
         return lateFill && fill(lateFill.business, lateFill.asOf, lateFill.rows, lateFill.rows.length)

@@ -1,7 +1,7 @@
 /** Mark store contract: tombstones until they are purged, late writes after that, and deleted businesses. */
 import { expect, it } from 'vitest'
 import { regionOf } from '../../../core/regions.ts'
-import { CAP, NOTHING, asksForBase, dirtyOids, fill, listedOids, lookUp, markOf, persist, purgeAll, putMark, written } from './marks.ts'
+import { CAP, NOTHING, asksForBase, beginFill, dirtyOids, fill, listedOids, lookUp, markOf, persist, purgeAll, putMark, written } from './marks.ts'
 import { freshNamedViewer, freshViewer, freshViewerIn, keyOf, later, numbered } from '../reports.ts'
 import type { MarkStoreSubject } from './hot-store-subject.ts'
 
@@ -83,7 +83,7 @@ export function removalContract({ store, regions, another }: MarkStoreSubject): 
     const viewer = freshNamedViewer()
     const at = later(10_000)
     await putMark(store(), markOf(viewer, '1', 'NONE', at, { base: { mark: 'LIKE', markedAt: at - 1, version: 1 } }))
-    const asOf = await store().beginFill(viewer, 1)
+    const asOf = await beginFill(store(), viewer)
     await persist(store(), [keyOf(viewer, '1')])
     await purgeAll(store(), [regionOf(viewer, regions())], at)
     const rows = [{ oid: '1', mark: 'LIKE' as const, markedAt: at - 1, version: 1 }]

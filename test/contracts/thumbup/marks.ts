@@ -1,7 +1,7 @@
 /** Marks of unused viewers (`reports.ts`), and the first steps of most tests of the mark store. */
 import type { Mark, MarkKey, MarkRecord } from '../../../core/domain.ts'
 import { regionOf } from '../../../core/regions.ts'
-import type { HotMark, MarkOutcome, MarkStore, MarkWrite } from '../../../subgraphs/thumbup/stores/hot-store.ts'
+import type { HotMark, MarkOutcome, MarkStore, MarkWrite, ReadStart } from '../../../subgraphs/thumbup/stores/hot-store.ts'
 import { later } from '../reports.ts'
 
 export const CAP = 100
@@ -31,6 +31,11 @@ export function asksForBase(outcome: MarkOutcome | undefined): Extract<MarkOutco
   return outcome
 }
 
+export async function beginFill(store: MarkStore, viewer: string, business = 1): Promise<number> {
+  const [{ asOf }] = (await store.beginReads([{ viewer, business }])) as [ReadStart]
+  return asOf
+}
+
 /** Makes the viewer known; complete unless `whole` is false. */
 export async function fill(
   store: MarkStore,
@@ -38,7 +43,7 @@ export async function fill(
   rows: readonly (MarkRecord & { oid: string })[] = [],
   { business = 1, cap = CAP, whole = true } = {},
 ): Promise<void> {
-  const asOf = await store.beginFill(viewer, business)
+  const asOf = await beginFill(store, viewer, business)
   await store.fillMarks(viewer, business, rows, { cap, asOf, whole })
 }
 

@@ -9,7 +9,7 @@ function makeHeldFills() {
   const filled: string[] = []
   const fills = makeFills(
     {
-      beginFill: () => Promise.resolve(0),
+      beginReads: () => Promise.resolve([{ unknown: true, asOf: 0 }]),
       fillMarks: (viewer) => {
         filled.push(viewer)
         return Promise.resolve()

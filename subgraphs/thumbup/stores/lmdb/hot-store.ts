@@ -41,7 +41,8 @@ export function openLmdbMarkStore(environment: Environment): MarkStore {
     getMarkMany: (keys) => reading((work) => keys.map((key) => lookUp(work, key))),
     listLikes: (viewer, business, before, limit) => reading((work) => listLikes(work, { viewer, business }, before, limit)),
 
-    beginFill: () => reading((work) => lastVersion(work.versions)),
+    beginReads: (owners) =>
+      reading((work) => owners.map((owner) => ({ unknown: !markShelf(work, owner).state.known, asOf: lastVersion(work.versions) }))),
     fillMarks: (viewer, business, rows, options) => writing((work) => fillMarks(work, { viewer, business }, rows, options)),
 
     readDirtyMarks: (keys) =>

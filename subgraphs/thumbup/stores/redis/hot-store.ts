@@ -46,7 +46,7 @@ export function openRedisMarkStore(options: RedisMarkStoreOptions): MarkStore {
     putMarks: verify(port.putMarks),
     getMarkMany: verify(port.getMarkMany),
     listLikes: verify(port.listLikes),
-    beginFill: verify(port.beginFill),
+    beginReads: verify(port.beginReads),
     fillMarks: verify(port.fillMarks),
     readDirtyMarks: verify(port.readDirtyMarks),
     clearDirtyMarks: verify(port.clearDirtyMarks),

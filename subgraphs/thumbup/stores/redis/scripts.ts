@@ -4,6 +4,7 @@ import { readScript } from '../../../../stores/redis/scripts.ts'
 const read = (name: string) => readScript(new URL('./scripts/', import.meta.url), name)
 
 export const SCRIPTS = {
+  beginReads: read('begin-reads'),
   putMarks: read('put-marks'),
   fillMarks: read('fill-marks'),
   clearMarks: read('clear-marks'),

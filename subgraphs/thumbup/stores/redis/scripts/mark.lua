@@ -76,7 +76,7 @@ local function findMark(group, oid)
   if value == nil then value = redis.call('HGET', group.marks, oid) end
   group.first = nil
   if value then return unpackMark(value) end
-  for _, mark in ipairs({ LIKE, DISLIKE }) do
+  for mark = LIKE, DISLIKE do
     local score = sizeOf(group, mark) > 0 and redis.call('ZSCORE', group.lists[mark], oid)
     local markedAt = score and tonumber(score)
     if markedAt then return { mark = mark, counted = mark, countedAt = markedAt, dirty = false, markedAt = markedAt, version = 0 } end
@@ -199,8 +199,8 @@ local function putOffExpiry(group, now, expireMs)
   storeState(group)
   group.changed = false
   redis.call('PEXPIRE', group.marks, whole(expireMs + DAY))
-  for mark, list in pairs(group.lists) do
-    if sizeOf(group, mark) > 0 then redis.call('PEXPIRE', list, whole(expireMs + 2 * DAY)) end
+  for mark = LIKE, DISLIKE do
+    if sizeOf(group, mark) > 0 then redis.call('PEXPIRE', group.lists[mark], whole(expireMs + 2 * DAY)) end
   end
 end
 

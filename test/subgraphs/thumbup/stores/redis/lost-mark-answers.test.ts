@@ -4,7 +4,7 @@ import type { CountCache } from '../../../../../subgraphs/thumbup/stores/count-c
 import type { MarkStore } from '../../../../../subgraphs/thumbup/stores/hot-store.ts'
 import { openRedisCountCache } from '../../../../../subgraphs/thumbup/stores/redis/count-cache.ts'
 import { openRedisMarkStore } from '../../../../../subgraphs/thumbup/stores/redis/hot-store.ts'
-import { CAP, fill, lookUp, markOf, persist, putMark, written } from '../../../../contracts/thumbup/marks.ts'
+import { CAP, beginFill, fill, lookUp, markOf, persist, putMark, written } from '../../../../contracts/thumbup/marks.ts'
 import { freshViewer, keyOf, later } from '../../../../contracts/reports.ts'
 import { makeTcpProxy, type TcpProxy } from '../../../../../harness/faults/tcp-proxy.ts'
 import { redisIsHere, startRedis } from '../../../../../harness/deployment/redis-servers.ts'
@@ -103,7 +103,7 @@ describe.skipIf(!(await redisIsHere()))('when an answer of Redis about marks is 
 
   it('a fill restores no mark that was undone, persisted and purged after it', async () => {
     const viewer = freshViewer()
-    const asOf = await there.beginFill(viewer, 1)
+    const asOf = await beginFill(there, viewer)
     const row = { oid: '1', mark: 'LIKE' as const, markedAt: later(), version: 1 }
     await repeated(
       () => here.fillMarks(viewer, 1, [row], { cap: CAP, asOf, whole: true }),

@@ -1,0 +1,68 @@
+/** A call with marks of many viewers, of whom the hot store knows some. */
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { until } from '../../../../harness/until.ts'
+import { openMarkedStores, serveThumbup, viewerOf, type MarkedStores, type ServedThumbup } from '../marked-stores.ts'
+
+const BATCH = `mutation ($marks: [SetMarkInput!]!) { setMarkBatch(input: { marks: $marks }) { results { outcome oldMark mark } } }`
+const READ = `query ($ids: [ID!]!) { subjects(business: "video", ids: $ids) { likeCount viewerMark } }`
+const KNOWN = ['0', '1', '2']
+const STORED = ['3', '4', '5']
+const NEW = ['6', '7', '8', '9', '10', '11']
+const VIEWERS = [...KNOWN, ...STORED, ...NEW]
+
+describe('an import', () => {
+  let stores: MarkedStores
+  let served: ServedThumbup
+  beforeEach(async () => {
+    stores = openMarkedStores()
+    served = serveThumbup(stores)
+    const record = { mark: 'LIKE', markedAt: 1_000, version: 1 } as const
+    const rows = [...KNOWN, ...STORED].map((viewer) => ({ key: { viewer, business: 1, oid: 'a' }, record }))
+    await stores.plain.records.applyMarks(rows, [])
+    for (const viewer of KNOWN) await read(viewer)
+    stores.calls.length = 0
+  })
+  afterEach(async () => {
+    await served.stop()
+    await stores.close()
+  })
+
+  const read = async (viewer: string) => (await served.ask(READ, viewerOf(viewer), { ids: ['a'] })).data.subjects[0]
+  /** Two marks per viewer: the second one must see the first. */
+  const marks = VIEWERS.flatMap((viewer) => ['DISLIKE', 'LIKE'].map((mark) => ({ viewer, business: 'video', id: 'a', mark })))
+  const send = () => served.ask(BATCH, viewerOf('1', 'marks:write-any'), { marks })
+  const oldOf = (viewer: string): string => (NEW.includes(viewer) ? 'NONE' : 'LIKE')
+  const accepted = (oldMark: (viewer: string) => string) =>
+    VIEWERS.flatMap((viewer) => [
+      { outcome: 'ACCEPTED', oldMark: oldMark(viewer), mark: 'DISLIKE' },
+      { outcome: 'ACCEPTED', oldMark: 'DISLIKE', mark: 'LIKE' },
+    ])
+  const counted = (...calls: string[]) => calls.map(stores.count)
+
+  test('reads the rows of unknown viewers once, before their marks are put, and keeps the order of each viewer', async () => {
+    expect((await send()).data.setMarkBatch.results).toEqual(accepted(oldOf))
+    expect(counted('hot.beginReads', 'records.getMarkMany', 'records.listMarks', 'hot.putMarks')).toEqual([1, 1, 0, 2])
+    const job = await served.subgraph.startJob()
+    await until('all are counted', async () => (await read('nobody')).likeCount === VIEWERS.length)
+    await job.stop()
+  })
+
+  test('puts once if it knows all viewers, or fills the few that it does not know', async () => {
+    for (const viewer of [...STORED, ...NEW.slice(0, 3)]) await read(viewer)
+    stores.calls.length = 0
+    expect((await send()).data.setMarkBatch.results).toEqual(accepted(oldOf))
+    // Each fill begins with a read of its own.
+    expect(counted('hot.beginReads', 'records.getMarkMany', 'records.listMarks')).toEqual([1 + 3, 0, 3])
+    stores.calls.length = 0
+    expect((await send()).data.setMarkBatch.results).toEqual(accepted(() => 'LIKE'))
+    expect(counted('hot.beginReads', 'records.getMarkMany', 'records.listMarks', 'hot.putMarks')).toEqual([1, 0, 0, 1])
+  })
+
+  test('guesses no old mark of unknown viewers while the record store is down, and says so', async () => {
+    stores.set('records', 'down')
+    const { data, degraded } = await send()
+    const results = accepted(() => 'LIKE').map((each, at) => (at < 2 * KNOWN.length ? each : { ...each, oldMark: null }))
+    expect(data.setMarkBatch.results).toEqual(results)
+    expect(degraded).toEqual(['recordStore'])
+  })
+})
