@@ -72,7 +72,16 @@ export function makeMarkClients(
           Array.from({ length: 2 + randomBelow(random, 4) }, () => input(client)),
         ),
     ],
-    [3, 'imports', (client, process) => mark(client, process, options.viewers.map((viewer) => importOf(client, viewer)))],
+    [
+      3,
+      'imports',
+      (client, process) =>
+        mark(
+          client,
+          process,
+          options.viewers.map((viewer) => importOf(client, viewer)),
+        ),
+    ],
     [8, 'marks again', (client, process) => mark(client, process, client.sent.length > 0 ? client.sent : [input(client)])],
     [14, 'looks up', lookUp],
     [8, 'counts', count],

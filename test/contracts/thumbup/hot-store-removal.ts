@@ -1,7 +1,21 @@
 /** Mark store contract: tombstones until they are purged, late writes after that, and deleted businesses. */
 import { expect, it } from 'vitest'
 import { regionOf } from '../../../core/regions.ts'
-import { CAP, NOTHING, asksForBase, beginFill, dirtyOids, fill, listedOids, lookUp, markOf, persist, purgeAll, putMark, written } from './marks.ts'
+import {
+  CAP,
+  NOTHING,
+  asksForBase,
+  beginFill,
+  dirtyOids,
+  fill,
+  listedOids,
+  lookUp,
+  markOf,
+  persist,
+  purgeAll,
+  putMark,
+  written,
+} from './marks.ts'
 import { freshNamedViewer, freshViewer, freshViewerIn, keyOf, later, numbered } from '../reports.ts'
 import type { MarkStoreSubject } from './hot-store-subject.ts'
 
