@@ -48,3 +48,17 @@ export function groupByRegion<T>(
 export function scriptsOf<T>(batches: readonly RegionBatch<T>[], isCluster: boolean, itemsMax: number): RegionBatch<T>[][] {
   return isCluster ? batches.map((batch) => [batch]) : chunkedByWeight(batches, itemsMax, ({ items }) => items.length)
 }
+
+/** The answers, one per item, in the order of the call. `at`: the place of the script. */
+export function answersOf<T, A>(
+  scripts: readonly (readonly RegionBatch<T>[])[],
+  answers: readonly (readonly Buffer[])[],
+  decode: (answer: Buffer, at: number) => A,
+): A[] {
+  const decoded: A[] = []
+  for (const [at, batches] of scripts.entries()) {
+    let place = 0
+    for (const { items } of batches) for (const { index } of items) decoded[index] = decode(answers[at]?.[place++] as Buffer, at)
+  }
+  return decoded
+}

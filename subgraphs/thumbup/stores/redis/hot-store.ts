@@ -13,6 +13,7 @@ import { MARK_FORMAT, makeMarkLayout } from './keys.ts'
 import { makeMarkLists } from './lists.ts'
 import { makeMarkPersisting } from './persist.ts'
 import { makeMarkReading } from './read.ts'
+import { makeReadStarts } from './read-starts.ts'
 import { makeMarkWriting } from './put.ts'
 import { checkKeyOptions, checkRegions, makeVerification, outageOf } from '../../../../stores/redis/verification.ts'
 
@@ -38,6 +39,7 @@ export function openRedisMarkStore(options: RedisMarkStoreOptions): MarkStore {
   const verify = makeVerification(connection, layout, MARK_FORMAT, options.mayBeUnfit)
   const port = {
     ...makeMarkReading(connection, layout),
+    ...makeReadStarts(connection, layout),
     ...makeMarkLists(connection, layout),
     ...makeMarkWriting(connection, layout, expireMs),
     ...makeMarkPersisting(connection, layout),

@@ -7,7 +7,7 @@ import { ID_BYTES_MAX } from '../../../../core/keys.ts'
 import type { FillOptions, MarkOutcome, MarkPutOptions, MarkWrite } from '../hot-store.ts'
 import { scriptCommand } from '../../../../stores/redis/connection.ts'
 import type { Command, Connection } from '../../../../stores/redis/connection.ts'
-import { groupByRegion, scriptsOf } from '../../../../stores/redis/grouping.ts'
+import { answersOf, groupByRegion, scriptsOf } from '../../../../stores/redis/grouping.ts'
 import type { RegionBatch } from '../../../../stores/redis/grouping.ts'
 import type { MarkLayout } from './keys.ts'
 import { ITEMS_PER_SCRIPT, regionsCommand, viewerKeys } from './regions-command.ts'
@@ -26,7 +26,6 @@ export function makeMarkWriting(connection: Connection, layout: MarkLayout, expi
 
   return {
     async putMarks(writes: readonly MarkWrite[], options: MarkPutOptions): Promise<MarkOutcome[]> {
-      const outcomes: MarkOutcome[] = Array.from({ length: writes.length })
       const scripts = scriptsOf(
         groupByRegion(writes, (write) => write, layout.regionOf),
         connection.isCluster,
@@ -34,14 +33,7 @@ export function makeMarkWriting(connection: Connection, layout: MarkLayout, expi
       )
       const commands = scripts.map((batches) => putCommand(batches, options))
       const answers = (await connection.send(commands)) as Buffer[][]
-      scripts.forEach((batches, at) =>
-        batches
-          .flatMap(({ items }) => items)
-          .forEach(({ index }, place) => {
-            outcomes[index] = decodeOutcome(answers[at]?.[place] as Buffer, commands[at]?.repeated === true)
-          }),
-      )
-      return outcomes
+      return answersOf(scripts, answers, (answer, at) => decodeOutcome(answer, commands[at]?.repeated === true))
     },
 
     async fillMarks(

@@ -1,5 +1,5 @@
 /**
- * Point lookups of marks (`lists.ts` has the pages). Marks are read without a script. Each viewer and business takes three commands, and all commands
+ * Point lookups of marks (`lists.ts` has the pages). There is no script. Each viewer and business takes three commands, and all commands
  * share one round trip.
  *
  * The three answers are not of one moment, but their order makes that harmless: first the sorted sets, then the hash. A mark that changes
@@ -7,20 +7,14 @@
  * so that the miss does not count as NONE. `sendInOrder` keeps the order in a repetition.
  */
 import type { MarkKey } from '../../../../core/domain.ts'
-import type { DirtyMark, HotMark, MarkOwner, ReadStart } from '../hot-store.ts'
-import { scriptCommand, type Command, type Connection } from '../../../../stores/redis/connection.ts'
-import { groupByRegion, scriptsOf, type RegionBatch } from '../../../../stores/redis/grouping.ts'
-import { readVersion } from '../../../../stores/redis/packing.ts'
+import type { DirtyMark, HotMark } from '../hot-store.ts'
+import type { Command, Connection } from '../../../../stores/redis/connection.ts'
 import type { MarkLayout } from './keys.ts'
-import { SCRIPTS } from './scripts.ts'
 import { STATE_FIELD, cleanMark, decodeMark, kindOf } from './values.ts'
 import type { HeldMark, MarksKind } from './values.ts'
 
 type Asked = { likes: string; dislikes: string; marks: string; oids: string[]; indexes: number[] }
 type Answers = (Buffer | null)[]
-
-/** So that a script blocks its server for less than a millisecond. */
-const OWNERS_PER_SCRIPT = 200
 
 export function makeMarkReading(connection: Connection, layout: MarkLayout) {
   /** The keys by viewer and business, one set of commands each. */
@@ -57,15 +51,6 @@ export function makeMarkReading(connection: Connection, layout: MarkLayout) {
     return dislike ? cleanMark('DISLIKE', dislike) : undefined
   }
 
-  function beginCommand(batches: readonly RegionBatch<MarkOwner>[]): Command {
-    const versions = batches.map(({ region }) => layout.version(region))
-    const marks = batches.flatMap(({ region, groups }) => groups.map(({ viewer, business }) => layout.marks(region, viewer, business)))
-    const places = Buffer.allocUnsafe(2 * marks.length)
-    let end = 0
-    for (const [place, { groups }] of batches.entries()) for (const _ of groups) end = places.writeUInt16BE(place, end)
-    return scriptCommand(SCRIPTS.beginReads, [...versions, ...marks], [batches.length, places])
-  }
-
   return {
     async getMarkMany(keys: readonly MarkKey[]): Promise<HotMark[]> {
       const found: HotMark[] = Array.from({ length: keys.length })
@@ -86,28 +71,6 @@ export function makeMarkReading(connection: Connection, layout: MarkLayout) {
         })
       })
       return found
-    },
-
-    async beginReads(owners: readonly MarkOwner[]): Promise<ReadStart[]> {
-      const starts: ReadStart[] = Array.from({ length: owners.length })
-      const scripts = scriptsOf(
-        groupByRegion(owners, (owner) => owner, layout.regionOf, OWNERS_PER_SCRIPT),
-        connection.isCluster,
-        OWNERS_PER_SCRIPT,
-      )
-      const answers = (await connection.send(scripts.map(beginCommand))) as Buffer[][]
-      scripts.forEach((batches, at) => {
-        const started = answers[at] as Buffer[]
-        let before = 0
-        for (const { groups, items } of batches) {
-          for (const { index, place } of items) {
-            const start = started[before + place] as Buffer
-            starts[index] = { unknown: start[0] === 1, asOf: readVersion(start, 1) }
-          }
-          before += groups.length
-        }
-      })
-      return starts
     },
 
     /**
