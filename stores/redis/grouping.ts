@@ -49,7 +49,7 @@ export function scriptsOf<T>(batches: readonly RegionBatch<T>[], isCluster: bool
   return isCluster ? batches.map((batch) => [batch]) : chunkedByWeight(batches, itemsMax, ({ items }) => items.length)
 }
 
-/** The answers, one per item, in the order of the call. `at`: the place of the script. */
+/** One decoded answer per item, in the order of the call. `answers` has a list per script. `at`: the place of the script. */
 export function answersOf<T, A>(
   scripts: readonly (readonly RegionBatch<T>[])[],
   answers: readonly (readonly Buffer[])[],

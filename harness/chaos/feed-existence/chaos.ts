@@ -45,7 +45,7 @@ const BUSINESSES = [{ number: 1, name: 'video', entity: 'Video' }]
 const LEGACY = { absentMs: 0, patienceMs: 20_000 }
 const LANES = 8
 const WRITE_PAUSE_MAX_MS = 20
-/** Plays by the way of their acknowledgement. */
+/** The least number of plays for each way of acknowledgement. */
 const PLAYS_MIN: readonly [Way, number][] = [
   ['API', 300],
   ['log', 50],

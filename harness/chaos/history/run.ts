@@ -39,11 +39,11 @@ export type Stage = {
 /** The parts of a run that its capability defines. */
 export type Run<Found> = {
   writers: { stop(): Promise<void> }
-  /** The faults begin once it is true. */
+  /** The faults begin once it returns true. */
   isReady?(): boolean
   /** The writers wait for it before they stop. */
   last?: Promise<unknown>
-  /** The writers also go on until it is true, so that a slow machine checks as many writes as a fast one. */
+  /** The writers also go on until it returns true. A slow machine therefore checks as many writes as a fast one. */
   isEnough(): boolean
   /** A text about the acknowledged writes so far. */
   acknowledged(): string
@@ -109,5 +109,6 @@ export async function runUnderFaults<Found>(
 
 async function waitForLoad(isEnough: () => boolean, acknowledged: () => string): Promise<void> {
   for (const begun = performance.now(); !isEnough(); await sleep(100))
-    if (performance.now() - begun > LOAD_MAX_MS) throw new Error(`the load is too small after ${LOAD_MAX_MS / 1_000} s: ${acknowledged()}`)
+    if (performance.now() - begun > LOAD_MAX_MS)
+      throw new Error(`the load is below its minimum after ${LOAD_MAX_MS / 1_000} s: ${acknowledged()}`)
 }

@@ -44,7 +44,7 @@ export type MarkOutcome =
   | { status: 'stale'; record: MarkRecord; repeated?: true }
   /**
    * Nothing changed: only the record store knows the old mark. Call again with `baseAsOf: asOf` and a `base` that was read after this
-   * outcome. `beginReads` tells beforehand which writes need one.
+   * outcome. `beginReads` reports in advance which viewers are unknown: a write of theirs needs a base, unless its mark is held.
    *
    * `unknown`: the store holds nothing of this viewer and business, and a fill helps all later calls. The store may ask again, since a mark
    * that left after `asOf` may be newer than the base. `repeated`: as in `PutOutcome`.
@@ -124,8 +124,8 @@ export interface MarkStore {
   listLikes(viewer: ViewerId, business: BusinessNumber, before: MarkPlace | undefined, limit: number): Promise<HotLikes>
 
   /**
-   * In the order of `owners`. `asOf` is a moment of the region's own clock. Call it before rows are read, for `fillMarks` or as the base of
-   * a write.
+   * Reports per owner, in order, whether the marks are unknown. `asOf` is a moment of the region's own clock. Call it before rows are read
+   * for `fillMarks`, or for the base of a write.
    */
   beginReads(owners: readonly MarkOwner[]): Promise<ReadStart[]>
   /**

@@ -3,7 +3,7 @@
  *
  * The hot store cannot decide some writes alone. A viewer with unknown marks is filled, which also helps their next calls. For all other
  * undecided writes, the rows are read in one batch. A call for many unknown viewers, such as an import, fills nobody: a fill is one query
- * per viewer, and these viewers may never return. The rows are read before the first put, which would only ask for them.
+ * per viewer, and these viewers may never return. Their rows are read before their first put, which would only ask for them.
  */
 import { asRepeated } from '../../../core/clock-differences.ts'
 import { type Degraded, noteOrThrow } from '../../../core/outage/degraded.ts'
@@ -101,7 +101,7 @@ async function putOfOneCap(
   })
 }
 
-/** In a call for many viewers, the writes of unknown ones are not put yet: they need a base. */
+/** In a call for many viewers, the writes of unknown viewers are not put yet. They need a base, unless the mark is held. */
 async function putOfKnown(
   hot: PutMarksStores['hot'],
   writes: readonly MarkWrite[],

@@ -21,7 +21,7 @@ export function fillsContract({ store, another, reopen }: MarkStoreSubject): voi
     expect(await store().readDirtyMarks([keyOf(viewer, '1')])).toEqual([{ key: keyOf(viewer, '1'), record: undefined }])
   })
 
-  it('tells in the order of the viewers whether their marks are unknown, with a moment that later bases may refer to', async () => {
+  it('beginReads reports for each viewer, in order, whether the marks are unknown, and a moment that a later base may have', async () => {
     const at = later(1_000)
     const [unknown, complete, truncated, dirty] = [freshNamedViewer(), freshViewer(), freshViewer(), freshViewer()]
     await fill(store(), complete)
@@ -38,14 +38,14 @@ export function fillsContract({ store, another, reopen }: MarkStoreSubject): voi
     expect(await store().beginReads([])).toEqual([])
   })
 
-  it('tells of more viewers than a script takes', async () => {
+  it('beginReads reports on more viewers than fit in one script', async () => {
     const viewers = Array.from({ length: 450 }, () => freshViewer())
     for (const viewer of viewers.filter((_, place) => place % 7 === 0)) await fill(store(), viewer)
     const starts = await store().beginReads(viewers.map((viewer) => ({ viewer, business: 1 })))
     expect(starts.map((start) => start.unknown)).toEqual(viewers.map((_, place) => place % 7 !== 0))
   })
 
-  it('a base is refused if a mark of the viewer left the hot store after the moment', async () => {
+  it('a base is refused if a mark of the viewer left the hot store after its `asOf`', async () => {
     const viewer = freshViewer()
     const at = later(1_000)
     await putMark(store(), markOf(viewer, '1', 'LIKE', at, { blind: true }))

@@ -1,4 +1,4 @@
-/** Tells before rows are read from the record store whose marks are unknown, and at which moment of their region's clock. */
+/** Reports which viewers' marks are unknown, with the clock of each viewer's region. Call it before rows are read from the record store. */
 import { scriptCommand, type Command, type Connection } from '../../../../stores/redis/connection.ts'
 import { answersOf, groupByRegion, scriptsOf, type RegionBatch } from '../../../../stores/redis/grouping.ts'
 import { readVersion } from '../../../../stores/redis/packing.ts'

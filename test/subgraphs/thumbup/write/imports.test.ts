@@ -47,7 +47,7 @@ describe('an import', () => {
     await job.stop()
   })
 
-  test('puts once if it knows all viewers, or fills the few that it does not know', async () => {
+  test('fills a few unknown viewers, and puts once if the hot store knows all viewers', async () => {
     for (const viewer of [...STORED, ...NEW.slice(0, 3)]) await read(viewer)
     stores.calls.length = 0
     expect((await send()).data.setMarkBatch.results).toEqual(accepted(oldOf))
@@ -58,7 +58,7 @@ describe('an import', () => {
     expect(counted('hot.beginReads', 'records.getMarkMany', 'records.listMarks', 'hot.putMarks')).toEqual([1, 0, 0, 1])
   })
 
-  test('guesses no old mark of unknown viewers while the record store is down, and says so', async () => {
+  test('returns no old mark of unknown viewers while the record store is down, and names it as degraded', async () => {
     stores.set('records', 'down')
     const { data, degraded } = await send()
     const results = accepted(() => 'LIKE').map((each, at) => (at < 2 * KNOWN.length ? each : { ...each, oldMark: null }))

@@ -4,8 +4,8 @@
 -- KEYS[1..] per region: last version (string), dirty marks (zset), tombstones (zset)
 -- then per viewer and business: marks (hash), likes (zset), dislikes (zset)
 -- ARGV[1] cap of likes, and of dislikes  ARGV[2] regions, more than one only on a single server
--- ARGV[3] the keys, one after another: places in regions and in groups from 0 (2 bytes each); in the first key of a group its packed
---        viewer + business, after its length (1), which is 0 in all others; version that was read (7), the row: mark (1), markedAt (6),
+-- ARGV[3] the keys, one after another: places in regions and in groups from 0 (2 bytes each); packed viewer + business of the group after
+--        its length (1), which is 0 except in the first key of a group; version that was read (7), the row: mark (1), markedAt (6),
 --        version (7); oid after its length (1)
 -- include: mark
 local cap, groupsAt, keys = tonumber(ARGV[1]), 1 + 3 * tonumber(ARGV[2]), ARGV[3]

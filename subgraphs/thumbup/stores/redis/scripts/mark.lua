@@ -1,6 +1,6 @@
 -- mark: one viewer's marks in one business, and their changes. Included by the scripts that change marks.
 -- subgraphs/thumbup/stores/redis/keys.ts describes the keys, values.ts the bytes. Lua numbers are doubles: all below 2^53.
--- A group is { prefix = packed viewer + business, marks = key, lists = keys by mark, sizes = of the lists once they are known,
+-- A group is { prefix = packed viewer + business, marks = key, lists = keys by mark, sizes = of `lists` by mark, read when needed,
 -- state = table, changed = boolean }; the caller stores the state if `changed`. `clock` is { last = the last version given in the region }.
 local NONE, LIKE, DISLIKE = 0, 1, 2
 local UNKNOWN, COMPLETE, TRUNCATED = 0, 1, 2
@@ -46,7 +46,8 @@ local function storeState(group)
   redis.call('HSET', group.marks, '', packed .. state.floorId)
 end
 
--- KEYS from `at`: marks (hash), likes (zset), dislikes (zset). `oid`: of the first `findMark`, which then needs no command of its own.
+-- KEYS from `at`: marks (hash), likes (zset), dislikes (zset).
+-- `oid`: the mark that the first `findMark` looks up. One HMGET reads it together with the state.
 local function openMarks(at, prefix, oid)
   local group = { prefix = prefix, marks = KEYS[at], lists = { [LIKE] = KEYS[at + 1], [DISLIKE] = KEYS[at + 2] }, sizes = {} }
   local values = oid and redis.call('HMGET', group.marks, '', oid) or { redis.call('HGET', group.marks, '') }

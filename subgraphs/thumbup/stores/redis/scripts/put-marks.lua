@@ -4,9 +4,9 @@
 -- then per viewer and business: marks (hash), likes (zset), dislikes (zset)   all with the region's hash tag
 -- ARGV[1] now (ms)  ARGV[2] cap of likes, and of dislikes  ARGV[3] expiry of idle viewers (ms; 0 never)
 -- ARGV[4] regions, more than one only on a single server
--- ARGV[5] the writes, one after another: places in regions and in groups from 0 (2 bytes each); in the first write of a group its packed
---        viewer + business, after its length (1), which is 0 in all others; bits (1): mark, 4 base known, 8 the base has a row, 16 blind;
---        markedAt (6), oid and base, each after its length (1). The clock of a known base (7) comes before it
+-- ARGV[5] the writes, one after another: places in regions and in groups from 0 (2 bytes each); packed viewer + business of the group after
+--        its length (1), which is 0 except in the first write of a group; bits (1): mark, 4 base known, 8 the base has a row, 16 blind;
+--        markedAt (6), oid and base, each after its length (1). A known base begins with its clock (7)
 -- returns per write its status (1 byte): 0 stale, and the stored record; 1 written, the old mark (1) and the record;
 --        2 needs base, whether the viewer is unknown (1), and the clock for the base (7)
 -- include: mark
