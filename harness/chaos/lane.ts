@@ -73,6 +73,8 @@ export function runLane(lane: Lane, pauseMaxMs: number, act: () => Promise<void>
     }
   }
   const ended = run()
+  // A lane that fails before it is stopped fails the stop.
+  ended.catch(() => undefined)
   return {
     ended,
     async stop() {

@@ -85,12 +85,12 @@ export async function runUnderFaults<Found>(
     const { writers, isReady, last, isEnough, acknowledged, look } = (run = await begin({ deployment, faults, tally, onWrong, progress }))
     let figures: FaultFigures
     try {
-      if (isReady !== undefined) await waitForLoad(isReady, acknowledged)
+      if (isReady !== undefined) await waitForLoad(isReady, acknowledged, signal)
       figures = await faults.run((text) =>
         progress(`${text}; ${acknowledged()} acknowledged, ${tally.errorCount()} errors, ${wrong.length} wrong answers`),
       )
       await last
-      await waitForLoad(isEnough, acknowledged)
+      await waitForLoad(isEnough, acknowledged, signal)
     } finally {
       await writers.stop()
     }
@@ -107,8 +107,8 @@ export async function runUnderFaults<Found>(
   }
 }
 
-async function waitForLoad(isEnough: () => boolean, acknowledged: () => string): Promise<void> {
-  for (const begun = performance.now(); !isEnough(); await sleep(100))
+async function waitForLoad(isEnough: () => boolean, acknowledged: () => string, signal: AbortSignal | undefined): Promise<void> {
+  for (const begun = performance.now(); !isEnough(); await sleep(100, undefined, { signal }))
     if (performance.now() - begun > LOAD_MAX_MS)
       throw new Error(`the load is below its minimum after ${LOAD_MAX_MS / 1_000} s: ${acknowledged()}`)
 }

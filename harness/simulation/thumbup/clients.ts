@@ -79,7 +79,7 @@ export function makeMarkClients(
         mark(
           client,
           process,
-          options.viewers.map((viewer) => importOf(client, viewer)),
+          [...options.viewers, ...options.viewers].map((viewer) => importOf(client, viewer)),
         ),
     ],
     [8, 'marks again', (client, process) => mark(client, process, client.sent.length > 0 ? client.sent : [input(client)])],

@@ -63,7 +63,8 @@ async function putOfOneCap(
   options: { now: number; cap: number },
   degraded: Degraded,
 ): Promise<DecidedMark[]> {
-  const outcomes = await putOfKnown(hot, writes, options)
+  const { outcomes, ...first } = await putOfKnown(hot, writes, options)
+  let { presumed } = first
   const blind = new Set<number>()
   const unreadable = new Map<number, DamagedMarks>()
   for (let read = 0; read < BASE_READS_MAX; read++) {
@@ -76,13 +77,18 @@ async function putOfOneCap(
       again = await helped(records, fills, writes, undecided, read === 0)
     } catch (error) {
       const damaged = error instanceof DamagedMarks ? undecided.filter(({ place }) => error.concerns(writes[place] as MarkWrite)) : []
-      if (damaged.length > 0) {
+      if (presumed) {
+        // Some may not need the record store: the hot store can hold marks of unknown viewers.
+        presumed = false
+        again = undecided.map(({ place }) => writes[place] as MarkWrite)
+      } else if (damaged.length > 0) {
         for (const { place } of damaged) unreadable.set(place, error as DamagedMarks)
         continue
+      } else {
+        noteOrThrow(error, 'recordStore', degraded)
+        again = undecided.map(({ place }) => Object.assign({}, writes[place] as MarkWrite, { blind: true as const }))
+        for (const { place } of undecided) blind.add(place)
       }
-      noteOrThrow(error, 'recordStore', degraded)
-      again = undecided.map(({ place }) => Object.assign({}, writes[place] as MarkWrite, { blind: true as const }))
-      for (const { place } of undecided) blind.add(place)
     }
     const decided = await hot.putMarks(again, options)
     undecided.forEach(({ place, outcome: { repeated } }, index) => {
@@ -101,20 +107,24 @@ async function putOfOneCap(
   })
 }
 
-/** In a call for many viewers, the writes of unknown viewers are not put yet. They need a base, unless the mark is held. */
+/**
+ * In a call for many viewers, the writes of unknown viewers are not put yet. `presumed`: these outcomes are a presumption, because the hot
+ * store would decide a mark that it holds.
+ */
 async function putOfKnown(
   hot: PutMarksStores['hot'],
   writes: readonly MarkWrite[],
   options: { now: number; cap: number },
-): Promise<MarkOutcome[]> {
-  const owners = distinctOwners(writes)
-  if (owners.length <= FILLS_PER_CALL_MAX) return hot.putMarks(writes, options)
+): Promise<{ outcomes: MarkOutcome[]; presumed: boolean }> {
+  const owners = writes.length > FILLS_PER_CALL_MAX ? distinctOwners(writes) : []
+  if (owners.length <= FILLS_PER_CALL_MAX) return { outcomes: await hot.putMarks(writes, options), presumed: false }
   const starts = await hot.beginReads(owners)
   const startOf = new Map(owners.map((owner, place) => [viewerBusinessText(owner), starts[place] as ReadStart]))
   const startOfWrite = writes.map((write) => startOf.get(viewerBusinessText(write)) as ReadStart)
   const known = writes.filter((_, place) => startOfWrite[place]?.unknown === false)
   const put = (known.length > 0 ? await hot.putMarks(known, options) : []).values()
-  return startOfWrite.map((start) => (start.unknown ? { status: 'needs-base', ...start } : (put.next().value as MarkOutcome)))
+  const outcomes = startOfWrite.map((start): MarkOutcome => (start.unknown ? { status: 'needs-base', ...start } : put.next().value!))
+  return { outcomes, presumed: known.length < writes.length }
 }
 
 type Undecided = { place: number; outcome: Extract<MarkOutcome, { status: 'needs-base' }> }

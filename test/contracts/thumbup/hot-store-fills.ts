@@ -2,10 +2,10 @@
 import { expect, it } from 'vitest'
 import type { Mark, MarkRecord } from '../../../core/domain.ts'
 import { CAP, NOTHING, UNDONE, asksForBase, beginFill, fill, listedOids, lookUp, markOf, persist, putMark, written } from './marks.ts'
-import { freshNamedViewer, freshViewer, keyOf, later } from '../reports.ts'
+import { freshNamedViewer, freshViewer, freshViewerIn, keyOf, later } from '../reports.ts'
 import type { MarkStoreSubject } from './hot-store-subject.ts'
 
-export function fillsContract({ store, another, reopen }: MarkStoreSubject): void {
+export function fillsContract({ store, another, reopen, regions }: MarkStoreSubject): void {
   const rowOf = (oid: string, mark: Mark, markedAt: number): MarkRecord & { oid: string } => ({
     oid,
     mark,
@@ -39,7 +39,7 @@ export function fillsContract({ store, another, reopen }: MarkStoreSubject): voi
   })
 
   it('beginReads reports on more viewers than fit in one script', async () => {
-    const viewers = Array.from({ length: 450 }, () => freshViewer())
+    const viewers = Array.from({ length: 450 }, () => freshViewerIn(0, regions()))
     for (const viewer of viewers.filter((_, place) => place % 7 === 0)) await fill(store(), viewer)
     const starts = await store().beginReads(viewers.map((viewer) => ({ viewer, business: 1 })))
     expect(starts.map((start) => start.unknown)).toEqual(viewers.map((_, place) => place % 7 !== 0))

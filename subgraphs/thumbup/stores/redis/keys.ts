@@ -24,10 +24,10 @@
  * history. Deployments with any two prefixes, and the history of each, can therefore share a server.
  */
 import type { BusinessNumber, MarkKey, Subject, ViewerId } from '../../../../core/domain.ts'
-import { PACKED_ID_BYTES_MAX, packId } from '../../../../core/keys.ts'
+import { PACKED_ID_BYTES_MAX } from '../../../../core/keys.ts'
 import { fnv1a, regionOf } from '../../../../core/regions.ts'
 import { regionTags, slotOf } from '../../../../stores/redis/region-tags.ts'
-import { unpackGroup } from '../../../../stores/redis/packing.ts'
+import { GROUP_BYTES_MAX, unpackGroup, writeGroup } from '../../../../stores/redis/packing.ts'
 
 /** Stored in `tm:marks:meta`. Raise it when older code would misread the layout. */
 export const MARK_FORMAT = '1'
@@ -99,8 +99,8 @@ export function makeMarkLayout(prefix: string, regions: number, database = 0) {
 
 /** A member of the dirty marks and of the tombstones. The oid is text, so that scripts can make members. */
 export function packMarkMember({ viewer, business, oid }: MarkKey): Buffer {
-  const target = Buffer.allocUnsafe(2 * PACKED_ID_BYTES_MAX + 2)
-  const end = target.writeUInt16BE(business, packId(viewer, target, 0))
+  const target = Buffer.allocUnsafe(GROUP_BYTES_MAX + PACKED_ID_BYTES_MAX)
+  const end = writeGroup(viewer, business, target, 0)
   return target.subarray(0, end + target.write(oid, end))
 }
 

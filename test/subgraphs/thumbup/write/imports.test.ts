@@ -58,6 +58,14 @@ describe('an import', () => {
     expect(counted('hot.beginReads', 'records.getMarkMany', 'records.listMarks', 'hot.putMarks')).toEqual([1, 0, 0, 1])
   })
 
+  test('needs no record store for marks that the hot store holds, although their viewers are unknown', async () => {
+    await send()
+    stores.set('records', 'down')
+    const { data, degraded } = await send()
+    expect(data.setMarkBatch.results).toEqual(accepted(() => 'LIKE'))
+    expect(degraded).toEqual([])
+  })
+
   test('returns no old mark of unknown viewers while the record store is down, and names it as degraded', async () => {
     stores.set('records', 'down')
     const { data, degraded } = await send()

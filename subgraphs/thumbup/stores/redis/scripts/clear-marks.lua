@@ -53,6 +53,7 @@ end
 for _, group in pairs(groups) do
   trimMarks(group, cap, group.region.clock)
   storeState(group)
+  expireBegun(group)
 end
 for _, region in pairs(regions) do storeClock(region.version, region.clock) end
 return 0

@@ -1,7 +1,8 @@
 -- mark: one viewer's marks in one business, and their changes. Included by the scripts that change marks.
 -- subgraphs/thumbup/stores/redis/keys.ts describes the keys, values.ts the bytes. Lua numbers are doubles: all below 2^53.
 -- A group is { prefix = packed viewer + business, marks = key, lists = keys by mark, sizes = of `lists` by mark, read when needed,
--- state = table, changed = boolean }; the caller stores the state if `changed`. `clock` is { last = the last version given in the region }.
+-- state = table, changed = boolean, begun = true once a list was begun }; the caller stores the state if `changed`.
+-- `clock` is { last = the last version given in the region }.
 local NONE, LIKE, DISLIKE = 0, 1, 2
 local UNKNOWN, COMPLETE, TRUNCATED = 0, 1, 2
 
@@ -191,6 +192,12 @@ end
 -- Idle viewers leave memory, and are unknown then. The expiry is extended once a day, not at each write. The lists outlive the
 -- state by a day: a state that turns a miss into NONE must never exist without them.
 local DAY = 86400000
+local function expireLists(group, afterMs)
+  for mark = LIKE, DISLIKE do
+    if sizeOf(group, mark) > 0 then redis.call('PEXPIRE', group.lists[mark], whole(afterMs)) end
+  end
+end
+
 local function putOffExpiry(group, now, expireMs)
   if expireMs == 0 then return end
   local today = math.max(0, math.floor(now / DAY))
@@ -200,9 +207,13 @@ local function putOffExpiry(group, now, expireMs)
   storeState(group)
   group.changed = false
   redis.call('PEXPIRE', group.marks, whole(expireMs + DAY))
-  for mark = LIKE, DISLIKE do
-    if sizeOf(group, mark) > 0 then redis.call('PEXPIRE', group.lists[mark], whole(expireMs + 2 * DAY)) end
-  end
+  expireLists(group, expireMs + 2 * DAY)
+end
+
+-- For scripts that do not put off the expiry: a list that they begin expires after the state, as the other one.
+local function expireBegun(group)
+  local leftMs = group.begun and redis.call('PTTL', group.marks) or 0
+  if leftMs > 0 then expireLists(group, leftMs + DAY) end
 end
 
 local function readClock(key)

@@ -11,7 +11,7 @@ import { openRedisHotStore } from '../../../../../subgraphs/history/stores/redis
 import { openRedisMarkStore } from '../../../../../subgraphs/thumbup/stores/redis/hot-store.ts'
 import { countNames } from '../../../../../stores/redis/walking.ts'
 import { regionTags } from '../../../../../stores/redis/region-tags.ts'
-import { CAP, NOTHING, fill, lookUp, markOf, persist, putMark } from '../../../../contracts/thumbup/marks.ts'
+import { CAP, NOTHING, fill, lookUp, markOf, persist, putMark, written } from '../../../../contracts/thumbup/marks.ts'
 import { keyOf, report, write } from '../../../../contracts/reports.ts'
 import { makeTcpProxy } from '../../../../../harness/faults/tcp-proxy.ts'
 import { until } from '../../../../../harness/until.ts'
@@ -350,6 +350,16 @@ describe.skipIf(!(await redisIsHere()))('marks on their own Redis', () => {
     await redis.del(state)
     expect(await lookUp(expiring, '42', '7')).toEqual({ mark: 'LIKE', counted: 'LIKE', pending: false })
     expect(await lookUp(expiring, '42', '8')).toEqual({ ...NOTHING, older: 'unknown' })
+    await expiring.close()
+  })
+
+  it('a list that the persist step begins expires too', async () => {
+    const expiring = openRedisMarkStore({ urls: servers.urls, regions, expireMs: 2 * DAY })
+    const { record } = written(await putMark(expiring, markOf('42', '7', 'LIKE', at, { base: null })))
+    const row = { mark: 'DISLIKE', markedAt: at + 1, version: record.version + 1 } as const
+    await expiring.clearDirtyMarks([{ key: keyOf('42', '7'), version: record.version, record: row }], CAP)
+    expect(await lookUp(expiring, '42', '7')).toMatchObject({ mark: 'DISLIKE', pending: false })
+    expect(Math.round((await redis.pttl(`tm:user:dislikes:{${tag2}}:42:1`)) / DAY)).toBe(4)
     await expiring.close()
   })
 
