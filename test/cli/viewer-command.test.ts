@@ -251,7 +251,8 @@ for (const form of ['jsonl', 'parquet'] as const) {
     const damaged = join(folder, `damaged-${form}`)
     cpSync(out, damaged, { recursive: true })
     const list = join(damaged, 'export.json')
-    writeFileSync(list, readFileSync(list, 'utf8').replaceAll(/"sha256": "../g, '"sha256": "00'))
+    const otherDigit = (_: string, before: string, digit: string): string => before + (digit === '0' ? '1' : '0')
+    writeFileSync(list, readFileSync(list, 'utf8').replaceAll(/("sha256": ")(.)/g, otherDigit))
 
     await viewer('erase', ID, { ...flags, exports: [out, damaged] }, print)
     expect(printed).toContain(`export: ${progress}  5 removed`)
