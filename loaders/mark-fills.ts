@@ -10,16 +10,14 @@
  */
 import { DamagedMarks } from '../subgraphs/thumbup/model/damaged-marks.ts'
 import { saysFull } from '../core/outage/degraded.ts'
-import type { BusinessNumber, ViewerId } from '../core/domain.ts'
+import type { BusinessNumber } from '../core/domain.ts'
 import { saysDamaged } from '../core/errors.ts'
 import type { MarkRecords } from '../subgraphs/thumbup/stores/record-store.ts'
-import type { MarkStore, ReadStart } from '../subgraphs/thumbup/stores/hot-store.ts'
-
-export type ViewerBusiness = { viewer: ViewerId; business: BusinessNumber }
+import type { MarkOwner, MarkStore, ReadStart } from '../subgraphs/thumbup/stores/hot-store.ts'
 
 export type Fills = {
   /** Rejects with the code of the store that failed. It may have filled nothing: read the hot store again. */
-  bring(of: ViewerBusiness): Promise<void>
+  bring(of: MarkOwner): Promise<void>
   /** Resolves when no fill is in flight. A fill may outlive its caller, if another awaited fill failed first. */
   settled(): Promise<void>
   /** The number of fills. */
@@ -34,7 +32,7 @@ export function makeFills(
   const underWay = new Map<string, Promise<void>>()
   let made = 0
 
-  async function fillNow({ viewer, business }: ViewerBusiness): Promise<void> {
+  async function fillNow({ viewer, business }: MarkOwner): Promise<void> {
     const cap = capOf(business)
     const [{ asOf }] = (await hot.beginReads([{ viewer, business }])) as [ReadStart]
     const rows = await records.listMarks(viewer, business, ['LIKE', 'DISLIKE'], undefined, cap + 1).catch((error: unknown) => {
@@ -65,11 +63,11 @@ export function makeFills(
   }
 }
 
-export function viewerBusinessText({ viewer, business }: ViewerBusiness): string {
+export function viewerBusinessText({ viewer, business }: MarkOwner): string {
   return `${business}:${viewer}`
 }
 
 /** The viewers and businesses of these keys, each once. */
-export function distinctOwners(keys: readonly ViewerBusiness[]): ViewerBusiness[] {
+export function distinctOwners(keys: readonly MarkOwner[]): MarkOwner[] {
   return [...new Map(keys.map(({ viewer, business }) => [viewerBusinessText({ viewer, business }), { viewer, business }])).values()]
 }

@@ -73,7 +73,7 @@ export function runLane(lane: Lane, pauseMaxMs: number, act: () => Promise<void>
     }
   }
   const ended = run()
-  // A lane that fails before it is stopped fails the stop.
+  // If a lane fails before it is stopped, the stop fails.
   ended.catch(() => undefined)
   return {
     ended,

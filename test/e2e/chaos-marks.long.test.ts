@@ -11,7 +11,7 @@ describe.skipIf(servers.includes(undefined))('two gateways and two jobs under ma
     { timeout: 600_000 },
     async ({ signal }) => {
       const said: string[] = []
-      const { faults, tally, verification, wrong, deaths, convergedMs } = await runMarkChaos({
+      const { faults, tally, acknowledged, verification, wrong, deaths, convergedMs } = await runMarkChaos({
         kills: 6,
         cuts: 3,
         seed: 20_264,
@@ -33,6 +33,7 @@ describe.skipIf(servers.includes(undefined))('two gateways and two jobs under ma
       expect(deaths, story).toEqual([])
       expect(convergedMs, story).toBeLessThan(MARKS_CONVERGED_MAX_MS)
       expect(verification.rows).toBe(verification.keys)
+      expect(acknowledged).toBeGreaterThan(1_000)
       expect(verification.events).toBeGreaterThan(500)
       expect(Object.values(faults.kills).reduce((sum, count) => sum + count, 0)).toBe(6)
     },

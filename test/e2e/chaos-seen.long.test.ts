@@ -11,7 +11,7 @@ describe.skipIf(servers.includes(undefined))('two gateways and two folding worke
     { timeout: 600_000 },
     async ({ signal }) => {
       const said: string[] = []
-      const { faults, tally, verification, migration, wrong, deaths, convergedMs, foldedMs } = await runSeenChaos({
+      const { faults, tally, acknowledged, verification, migration, wrong, deaths, convergedMs, foldedMs } = await runSeenChaos({
         kills: 6,
         cuts: 3,
         seed: 20_265,
@@ -34,6 +34,12 @@ describe.skipIf(servers.includes(undefined))('two gateways and two folding worke
       expect(deaths, story).toEqual([])
       expect(convergedMs, story).toBeLessThan(SEEN_CONVERGED_MAX_MS)
       expect(foldedMs, story).toBeLessThan(SEEN_CONVERGED_MAX_MS)
+      for (const [way, least] of [
+        ['API', 300],
+        ['log', 50],
+        ['late server', 50],
+      ] as const)
+        expect(acknowledged[way], way).toBeGreaterThan(least)
       expect(verification.records).toBeGreaterThan(200)
       expect(Object.values(faults.kills).reduce((sum, count) => sum + count, 0)).toBe(6)
     },

@@ -10,7 +10,7 @@ describe.skipIf(servers.includes(undefined))('two gateways and two jobs on serve
     signal,
   }) => {
     const said: string[] = []
-    const { faults, tally, verification, wrong, deaths, convergedMs } = await runChaos({
+    const { faults, tally, acknowledged, verification, wrong, deaths, convergedMs } = await runChaos({
       kills: 6,
       cuts: 3,
       seed: 20_261,
@@ -29,6 +29,7 @@ describe.skipIf(servers.includes(undefined))('two gateways and two jobs on serve
     expect(deaths, story).toEqual([])
     expect(verification.rows).toBe(verification.expectedRows)
     expect(convergedMs, story).toBeLessThan(CONVERGED_MAX_MS)
+    expect(acknowledged).toBeGreaterThan(1_000)
     expect(Object.values(faults.kills).reduce((sum, count) => sum + count, 0)).toBe(6)
   })
 })

@@ -13,7 +13,7 @@ describe.skipIf(!isHere)('a feed on servers and Memcached nodes that are killed,
     { timeout: 600_000 },
     async ({ signal }) => {
       const said: string[] = []
-      const { faults, nodeFaults, cache, tally, violations, deaths, convergedMs } = await runFeedChaos({
+      const { faults, nodeFaults, cache, tally, history, violations, deaths, convergedMs } = await runFeedChaos({
         kills: 6,
         cuts: 3,
         nodes: { kills: 3, stops: 3, flushes: 3, stopMaxMs: 1_500 },
@@ -33,6 +33,8 @@ describe.skipIf(!isHere)('a feed on servers and Memcached nodes that are killed,
       expect(convergedMs, story).toBeLessThan(FEED_CONVERGED_MAX_MS)
       expect(cache.hits, story).toBeGreaterThan(0)
       expect(cache.nodesDown, story).toBe(0)
+      expect(history.publications.length).toBeGreaterThan(150)
+      expect(history.pages.length).toBeGreaterThan(300)
       expect(Object.values(faults.kills).reduce((sum, count) => sum + count, 0)).toBe(6)
       expect(Object.values(nodeFaults).reduce((sum, count) => sum + count, 0)).toBe(9)
     },

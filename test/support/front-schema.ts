@@ -103,7 +103,7 @@ const FAILING: GraphQLFieldConfigMap<unknown, FrontContext> = {
   broken: {
     type: GraphQLString,
     resolve: () => {
-      throw new Error('password "hunter2" refused by db-7.internal')
+      throw new Error('password "hunter2" refused by store-7.internal')
     },
   },
   down: {
@@ -160,7 +160,7 @@ function makeSubscription(sources: Set<Source>) {
         type: GraphQLInt,
         subscribe: async function* () {
           yield { breaks: 1 }
-          throw new Error('password "hunter2" refused by db-7.internal')
+          throw new Error('password "hunter2" refused by store-7.internal')
         },
       },
     },

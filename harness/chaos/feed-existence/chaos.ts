@@ -108,7 +108,7 @@ export function runSeenChaos(options: SeenChaosOptions): Promise<SeenChaosReport
       return {
         ...{ writers, look, end },
         last: killed,
-        isEnough: () => PLAYS_MIN.every(([way, least]) => counts[way] >= least),
+        isEnough: () => PLAYS_MIN.every(([way, least]) => counts[way] > least),
         acknowledged: () =>
           Object.entries(counts)
             .map(([way, count]) => `${count} plays by ${way}`)

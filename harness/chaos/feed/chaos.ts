@@ -83,8 +83,8 @@ export async function runFeedChaos(options: FeedChaosOptions): Promise<FeedChaos
         }
         return {
           writers: startFeedWriters(gateways, known, load),
-          isReady: () => history.publications.length >= POSTS_FIRST,
-          isEnough: () => history.pages.length >= PAGES_MIN,
+          isReady: () => history.publications.length > POSTS_FIRST,
+          isEnough: () => history.pages.length > PAGES_MIN,
           acknowledged: () => `${history.publications.length} posts, ${history.pages.length} pages`,
           async look() {
             const stores = await deployment.openStores()

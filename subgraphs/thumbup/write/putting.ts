@@ -108,8 +108,8 @@ async function putOfOneCap(
 }
 
 /**
- * In a call for many viewers, the writes of unknown viewers are not put yet. `presumed`: these outcomes are a presumption, because the hot
- * store would decide a mark that it holds.
+ * In a call for many viewers, the writes of unknown viewers are not put yet. `presumed`: their outcomes were not asked for. The hot store
+ * would decide some of them, because it can hold marks of unknown viewers.
  */
 async function putOfKnown(
   hot: PutMarksStores['hot'],

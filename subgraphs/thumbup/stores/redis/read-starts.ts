@@ -6,7 +6,7 @@ import type { MarkOwner, ReadStart } from '../hot-store.ts'
 import type { MarkLayout } from './keys.ts'
 import { SCRIPTS } from './scripts.ts'
 
-/** So that a script blocks its server for less than a millisecond. */
+/** A script then blocks its server for less than a millisecond. */
 const OWNERS_PER_SCRIPT = 200
 
 export function makeReadStarts(connection: Connection, layout: MarkLayout) {

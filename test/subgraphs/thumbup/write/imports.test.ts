@@ -1,4 +1,4 @@
-/** A call with marks of many viewers, of whom the hot store knows some. */
+/** A call with marks of many viewers. The hot store knows some of them. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { until } from '../../../../harness/until.ts'
 import { openMarkedStores, serveThumbup, viewerOf, type MarkedStores, type ServedThumbup } from '../marked-stores.ts'

@@ -1,7 +1,9 @@
 #!lua flags=no-writes
 -- begin-reads: whether viewers' marks are unknown, and the clock of their regions.
--- KEYS[1..] per region: last version (string), then per viewer and business: marks (hash)   all with the region's hash tag
--- ARGV[1] regions, more than one only on a single server  ARGV[2..] per viewer and business its place in regions, from 0
+-- KEYS[1..] per region: last version (string)
+-- then per viewer and business: marks (hash)   all with the region's hash tag
+-- ARGV[1] regions, more than one only on a single server
+-- ARGV[2..] per viewer and business: place of its region, from 0
 -- returns per viewer and business: 1 if its marks are unknown (1 byte), the clock (7)
 -- include: mark
 local regions = tonumber(ARGV[1])

@@ -210,7 +210,7 @@ local function putOffExpiry(group, now, expireMs)
   expireLists(group, expireMs + 2 * DAY)
 end
 
--- For scripts that do not put off the expiry: a list that they begin expires after the state, as the other one.
+-- For scripts that do not put off the expiry. A list that they begin expires a day after the state, as all lists do.
 local function expireBegun(group)
   local leftMs = group.begun and redis.call('PTTL', group.marks) or 0
   if leftMs > 0 then expireLists(group, leftMs + DAY) end
