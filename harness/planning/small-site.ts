@@ -1,11 +1,12 @@
 /**
  * A small site on a real deployment, to compare the planner with: one gateway, one job, Redis, Kafka and MariaDB. Viewers have records, then
- * players report in turn, one report a request. Then viewers read pages. The result has what the deployment did and used.
+ * players report in a random order, one report a request. Then viewers read pages. The result has what the deployment did and used.
  */
 import { readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { Redis } from 'ioredis'
 import { createConnection, type RowDataPacket } from 'mysql2/promise'
+import { seededRandom } from '../../core/random.ts'
 import { startDeployment, waitUntilConverged, type Deployment } from '../deployment/deployment.ts'
 import { metricsOf } from '../deployment/role.ts'
 
@@ -41,7 +42,7 @@ export type RunningSite = {
   deployment: Deployment
   /** Before there was any record. */
   empty: Used
-  /** Players report in turn, each its own subject. */
+  /** Players report, each its own subject, in a random order that repeats. The plan takes players to be independent. */
   report(seconds: number): Promise<{ reports: number; seconds: number; flowed: Flowed }>
   /** Viewers read pages of `ids` subjects, with three fields each. */
   read(seconds: number, ids: number): Promise<{ pages: number }>
@@ -101,10 +102,13 @@ export async function startSmallSite({ viewers, recordsEach, windowMs }: SmallSi
       const before = await flowOf(deployment)
       let next = 0
       const count = viewers * recordsEach
+      const random = seededRandom(count)
+      const order = Array.from({ length: count }, (_, place) => ({ place, rank: random() })).sort((a, b) => a.rank - b.rank)
+      const placeOf = (sent: number): number => order[sent % count]?.place ?? 0
       const sent = await load(
         url,
         SERVICE,
-        () => JSON.stringify({ query: ONE, variables: { r: reportOf(next % count, 1 + Math.floor(next++ / count)) } }),
+        () => JSON.stringify({ query: ONE, variables: { r: reportOf(placeOf(next), 1 + Math.floor(next++ / count)) } }),
         seconds,
       )
       await converge()

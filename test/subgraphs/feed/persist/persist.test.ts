@@ -15,6 +15,7 @@ import { openLmdbFeedRecords } from '../../../../subgraphs/feed/stores/lmdb/reco
 import {
   KEEP_MS,
   NOW,
+  POSTS,
   REGIONS,
   around,
   expectPersisted,
@@ -74,6 +75,17 @@ describe('the persist step of the feed, on the real embedded stores', () => {
     await stores.hot.setWords('7', ['spoiler'], { now: NOW, keepMs: KEEP_MS })
     return { ids: posts.map(({ id }) => id), keys: [...posts.map(keyOf), { viewer: '7', post: undefined }] }
   }
+
+  it('the deletion of a share that no process counted takes nothing from another share', async () => {
+    const source = (await publish(stores, draft('7'))) as Post
+    const uncounted = (await publish(stores, draft('8', { source: source.id }), 1)) as Post
+    const other = (await publish(stores, draft('9', { source: source.id }))) as Post
+    await remove(stores, uncounted)
+    expect(counted.total(POSTS, source.id, 'repost')).toBe(1)
+    await remove(stores, other)
+    await persistAll(stores)
+    await expectPersisted(stores, counted, [source.id, uncounted.id, other.id], PEOPLE)
+  })
 
   it('completes what the dead processes left out, and clears all marks', async () => {
     const { ids, keys } = await someDeaths()

@@ -6,6 +6,7 @@ import { flushedKeyOf, type DirtyKey } from '../../../../subgraphs/feed/model/di
 import { eventsOfPost } from '../../../../subgraphs/feed/model/post-events.ts'
 import { recipientsOf, type Post, type PostDraft } from '../../../../subgraphs/feed/model/post.ts'
 import { unpackIds } from '../../../../subgraphs/feed/packed/vector.ts'
+import { countedEvents } from '../../../../subgraphs/feed/persist/counted-events.ts'
 import { persistFeed, type FeedPersistReport } from '../../../../subgraphs/feed/persist/persist.ts'
 import type { FeedHotStore } from '../../../../subgraphs/feed/stores/hot-store.ts'
 import type { FeedRecords } from '../../../../subgraphs/feed/stores/record-store.ts'
@@ -18,7 +19,7 @@ export const REGIONS = 100
 export type Adjust = (events: readonly CountEvent[]) => Promise<readonly unknown[]>
 export type Stores = { hot: FeedHotStore; records: FeedRecords; adjust: Adjust }
 
-/** Counts each event once, by its id. */
+/** Counts each event once, by its id, and refuses what would take a counter below zero, as the counters of the stores do. */
 export function makeCounted() {
   const totals = new Map<string, number>()
   const seen = new Set<string>()
@@ -27,9 +28,11 @@ export function makeCounted() {
     adjust: (events: readonly CountEvent[]): Promise<string[]> => {
       const outcomes = events.map(({ id, subject, counter, delta }) => {
         if (seen.has(id)) return 'repeated'
-        seen.add(id)
         const key = `${subject.business}:${subject.oid}:${counter}`
-        totals.set(key, (totals.get(key) ?? 0) + delta)
+        const total = (totals.get(key) ?? 0) + delta
+        if (total < 0) return 'invalid'
+        seen.add(id)
+        totals.set(key, total)
         return 'counted'
       })
       return Promise.resolve(outcomes)
@@ -68,7 +71,7 @@ export async function remove({ hot, adjust }: Stores, post: Post, steps = 3, now
   const options = { now, keepMs: KEEP_MS }
   const tombstone = await hot.delete(post, options)
   if (steps > 1 && post.audience !== undefined) await hot.removeFromInboxes(post.id, recipientsOf(post), options)
-  if (steps > 2) await adjust(eventsOfPost(tombstone, POSTS))
+  if (steps > 2) await adjust(countedEvents(tombstone, POSTS, now))
 }
 
 export function persist(stores: Stores, keys: readonly DirtyKey[], now = NOW, late: unknown[] = []): Promise<FeedPersistReport> {

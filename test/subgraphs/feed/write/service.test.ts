@@ -136,7 +136,8 @@ describe('deleting', () => {
     counted.length = 0
     await service.delete(author, post.id, new Set())
     await service.delete(author, post.id, new Set())
-    // Its own process may have died before it counted. Taken back first, the number of an author's posts would be too low for a moment.
+    // Its own process may have died before it counted. Taken back first, the number of an author's posts would be too low for a moment,
+    // and could refuse another deletion that would take it below zero.
     expect(counted).toEqual([
       { id: `post:${post.id}`, subject: { business: 65_535, oid: '7' }, counter: 'post', delta: 1 },
       { id: `repost:${post.id}`, subject: { business: 4, oid: source.id }, counter: 'repost', delta: 1 },
