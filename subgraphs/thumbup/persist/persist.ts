@@ -64,7 +64,7 @@ export async function persistMarks(
     options.keysMax,
   )
   for (let start = 0; start === 0 || start < live.length; start += options.keysMax) {
-    const chunk = live.slice(start, start + options.keysMax)
+    const chunk = live.slice(start, start + options.keysMax).sort(byViewer)
     // Only after the last chunk is everything up to the offsets persisted.
     const isLast = start + options.keysMax >= live.length
     await persistChunk(stores, chunk, isLast ? offsets : [], options, report, onLate)
@@ -75,6 +75,12 @@ export async function persistMarks(
 /** Groups keys by subject: a subject gets one update of its counts, or two at the end of a chunk, instead of one per chunk. */
 function bySubject(keys: readonly MarkKey[], keysMax: number): readonly MarkKey[] {
   return keys.length <= keysMax ? keys : [...Map.groupBy(keys, ({ business, oid }) => `${business}:${oid}`).values()].flat()
+}
+
+/** Stores have the marks of a viewer side by side, so neighbours in this order touch the same pages. */
+function byViewer(a: MarkKey, b: MarkKey): number {
+  if (a.viewer === b.viewer) return 0
+  return a.viewer < b.viewer ? -1 : 1
 }
 
 async function persistChunk(
