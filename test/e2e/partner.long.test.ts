@@ -57,8 +57,9 @@ function editSupergraph(port: number): string {
 
 async function startWith(supergraph: string, workers = 1): Promise<Service> {
   const { folder, remove } = makeServiceFolder()
+  ends.push(remove)
   const service = await startService({ folder, workers, settings: { server: { supergraph }, supergraph: { pollMs: 0 } } })
-  ends.push(remove, () => (service.process.exitCode === null ? service.stop() : undefined))
+  ends.push(() => (service.process.exitCode === null ? service.stop() : undefined))
   return service
 }
 

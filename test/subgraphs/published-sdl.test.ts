@@ -1,8 +1,8 @@
-import { mkdtempSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { lexicographicSortSchema, printSchema } from 'graphql'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { makeConfig } from '../../config/config.ts'
 import { makePlanner } from '../../gateway/operation/planner.ts'
 import { composeSupergraph } from '../../gateway/supergraph/compose.ts'
@@ -17,7 +17,9 @@ test('a supergraph.yaml may list our subgraphs with the SDL that they publish', 
     const sdl = publishedSdl(each, { authorizationDirectives: true })
     return [each.name, { routing_url: `http://${each.name}/`, schema: { sdl } }]
   })
-  const path = join(mkdtempSync(join(tmpdir(), 'tidemark-published-')), 'supergraph.yaml')
+  const folder = mkdtempSync(join(tmpdir(), 'tidemark-published-'))
+  onTestFinished(() => rmSync(folder, { recursive: true }))
+  const path = join(folder, 'supergraph.yaml')
   writeFileSync(path, JSON.stringify({ subgraphs: Object.fromEntries(subgraphs) }))
   const { content } = await gather(path, ours, { fetchTimeoutMs: 300 })
   expect(content).toMatchObject({ subgraphs: ours.map(({ name }) => ({ name, url: `http://${name}/` })) })

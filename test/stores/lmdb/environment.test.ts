@@ -18,6 +18,7 @@ describe('the environment', () => {
     return environment
   }
   beforeEach(() => {
+    folder.remove()
     folder = makeFolder()
   })
   afterEach(async () => {

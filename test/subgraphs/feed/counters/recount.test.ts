@@ -12,18 +12,18 @@ import { makeFolder } from '../../../stores/lmdb/folders.ts'
 const BUSINESS = 4
 const START = Date.now()
 const BEFORE = (START - 3_600_000) * 1_024
-const folder = { current: makeFolder() }
+let folder: ReturnType<typeof makeFolder>
 let environment: Environment
 const stores = () => ({ posts: openLmdbFeedRecords(environment), counters: openLmdbCounterRecords(environment) })
 const noChange = () => Promise.resolve()
 
 beforeEach(() => {
-  folder.current = makeFolder()
-  environment = openEnvironment(folder.current.path, { regions: COUNTER_REGIONS, sizeMaxGb: 1 })
+  folder = makeFolder()
+  environment = openEnvironment(folder.path, { regions: COUNTER_REGIONS, sizeMaxGb: 1 })
 })
 afterEach(async () => {
   await environment.close()
-  folder.current.remove()
+  folder.remove()
 })
 
 /** Two public posts of an author, one of which shares a post. Restricted and deleted posts do not count. */
