@@ -15,7 +15,8 @@ export function chartsOf(runs: readonly Run[]): ({ name: string } & Chart)[] {
     { name: 'gateway', ...barsOf('The gateway beside other gateways', [gateway(figures)]) },
     { name: 'remote-subgraphs', ...barsOf('A request to four remote subgraphs, seven calls', remoteSubgraphs(figures)) },
     { name: 'feed-page', ...barsOf('Home feed: the cost of reading and of publishing', [pages(figures), publications(figures)]) },
-    { name: 'growth', ...growth(figures) },
+    { name: 'growth', ...growth(figures, 'embedded', 'embedded stores') },
+    { name: 'growth-distributed', ...growth(figures, 'distributed', 'servers') },
     { name: 'reads-and-writes', ...barsOf('Writes and reads beside the raw limits of the stores', readsAndWrites(figures)) },
     { name: 'at-rest', ...barsOf('An idle process', atRest(figures)) },
     {
@@ -87,18 +88,18 @@ function publications(figures: Figures): Panel {
   }
 }
 
-function growth(figures: Figures): Chart {
+function growth(figures: Figures, shape: 'embedded' | 'distributed', stores: string): Chart {
   const sizes = [10_000, 100_000, 1_000_000, 10_000_000]
   const calls = { report: 'report', mark: 'mark', page: 'page of history' }
   const lines = Object.entries(calls).map(([call, label]) => {
     const values = figures(
       'growth',
-      sizes.map((viewers) => `embedded, ${viewers} viewers: ${call}, CPU`),
+      sizes.map((viewers) => `${shape}, ${viewers} viewers: ${call}, CPU`),
     )
     return { label, points: sizes.map((viewers, at) => [viewers, (values[at] as number) / (values[0] as number)] as const) }
   })
   return linesOf({
-    title: 'Cost of a call as the site grows, on embedded stores',
+    title: `Cost of a call as the site grows, on ${stores}`,
     heading: 'CPU per call : CPU with 10,000 viewers',
     axis: 'viewers',
     lines,
