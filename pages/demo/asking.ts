@@ -4,7 +4,8 @@ import { call, CallFailed, isRefusal, needsIdentity, sentenceOf, type Answer, ty
 import { degradedText } from '../shared/ui.ts'
 import type { UserErrors } from './operations.ts'
 
-export type Notice = { kind: 'trouble' | 'news'; text: string }
+/** `mistake`: the operation whose input was refused. */
+export type Notice = { kind: 'trouble' | 'news'; text: string; mistake?: string }
 const RETRY_MS = 2_000
 
 export type Ask = <T>(query: string, variables?: object) => Promise<Answer<T> | undefined>
@@ -29,8 +30,8 @@ export function useAsking(identity: Identity) {
       const [error] = answer.errors
       if (answer.degraded.length > 0) setNotice({ kind: 'trouble', text: degradedText(answer.degraded) })
       else if (error !== undefined) fail(new CallFailed(error.extensions?.code ?? 'INTERNAL', error.message))
-      else if (mistakes[0] !== undefined) setNotice({ kind: 'trouble', text: mistakes[0].message })
-      else setNotice((old) => (old?.kind === 'trouble' ? undefined : old))
+      else if (mistakes[0] !== undefined) setNotice({ kind: 'trouble', text: mistakes[0].message, mistake: query })
+      else setNotice((old) => (old !== undefined && isOver(query, old) ? undefined : old))
       return answer
     } catch (error) {
       fail(error)
@@ -44,6 +45,11 @@ export function useAsking(identity: Identity) {
     isRefused: last !== undefined && isRefusal(last),
     tell: (text: string) => setNotice({ kind: 'news', text }),
   }
+}
+
+/** Any answer ends an outage. A mistake ends when its operation succeeds: the page makes other calls by itself. */
+function isOver(query: string, { kind, mistake = query }: Notice): boolean {
+  return kind === 'trouble' && mistake === query
 }
 
 type Payload = Partial<UserErrors> & { results?: readonly Partial<UserErrors>[] }

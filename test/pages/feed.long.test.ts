@@ -233,6 +233,26 @@ test('a mistake in a form is answered by one sentence, and the text stays', asyn
   await close(page)
 })
 
+test('a mistake stays on the page when another call is answered', async () => {
+  const page = await openFeed('max')
+  const isPeople = (body: string | null): boolean => body?.includes('query People') === true
+  const held = Promise.withResolvers<void>()
+  await page.route('**/graphql', async (route) => {
+    if (isPeople(route.request().postData())) await held.promise
+    await route.continue()
+  })
+  await page.getByRole('button', { name: 'Home feed' }).click()
+  await page.getByRole('button', { name: 'Publish' }).click()
+  const notice = page.locator('[data-notice=trouble]')
+  await notice.waitFor()
+  const answered = page.waitForResponse((response) => isPeople(response.request().postData()))
+  held.resolve()
+  await (await answered).finished()
+  await page.evaluate(() => new Promise((resolve) => setTimeout(resolve, 200)))
+  expect(await notice.textContent()).toMatch(/text/)
+  await close(page)
+})
+
 test('the sample changes nothing for a viewer who has posts of their own', async () => {
   const publishOwn = 'mutation { publishPost(input: { clientKey: "own", text: "My own post" }) { post { id } } }'
   await ask(pages.service.url, 'nora', publishOwn, {})
