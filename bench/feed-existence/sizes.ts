@@ -10,6 +10,7 @@
  * Then the tables of MariaDB and LMDB are measured.
  */
 import { randomBelow, seededRandom } from '../../core/random.ts'
+import { shuffled } from '../../harness/shuffled.ts'
 import type { FilterWrite, SeenRecords } from '../../subgraphs/feed-existence/stores/record-store.ts'
 import type { Measure } from '../support/report.ts'
 import type { BloomPeer, LegacyPeer } from './peers.ts'
@@ -123,15 +124,6 @@ async function fill(records: SeenRecords, made: readonly MadeViewer[], viewers: 
       }
     }
   }
-}
-
-function shuffled(count: number, random: () => number): Uint32Array {
-  const order = Uint32Array.from({ length: count }, (_, index) => index)
-  for (let at = count - 1; at > 0; at--) {
-    const other = randomBelow(random, at + 1)
-    ;[order[at], order[other]] = [order[other] as number, order[at] as number]
-  }
-  return order
 }
 
 /** The bytes of the table's file, and of the index in it. */

@@ -9,6 +9,7 @@ import { createConnection, type RowDataPacket } from 'mysql2/promise'
 import { seededRandom } from '../../core/random.ts'
 import { startDeployment, waitUntilConverged, type Deployment } from '../deployment/deployment.ts'
 import { metricsOf } from '../deployment/role.ts'
+import { shuffled } from '../shuffled.ts'
 
 export type SmallSite = {
   viewers: number
@@ -42,7 +43,7 @@ export type RunningSite = {
   deployment: Deployment
   /** Before there was any record. */
   empty: Used
-  /** Players report, each its own subject, in a random order that repeats. The plan takes players to be independent. */
+  /** Each player reports its own subject, in a random order that repeats. The plan takes players to be independent. */
   report(seconds: number): Promise<{ reports: number; seconds: number; flowed: Flowed }>
   /** Viewers read pages of `ids` subjects, with three fields each. */
   read(seconds: number, ids: number): Promise<{ pages: number }>
@@ -102,13 +103,11 @@ export async function startSmallSite({ viewers, recordsEach, windowMs }: SmallSi
       const before = await flowOf(deployment)
       let next = 0
       const count = viewers * recordsEach
-      const random = seededRandom(count)
-      const order = Array.from({ length: count }, (_, place) => ({ place, rank: random() })).sort((a, b) => a.rank - b.rank)
-      const placeOf = (sent: number): number => order[sent % count]?.place ?? 0
+      const order = shuffled(count, seededRandom(count))
       const sent = await load(
         url,
         SERVICE,
-        () => JSON.stringify({ query: ONE, variables: { r: reportOf(placeOf(next), 1 + Math.floor(next++ / count)) } }),
+        () => JSON.stringify({ query: ONE, variables: { r: reportOf(order[next % count] as number, 1 + Math.floor(next++ / count)) } }),
         seconds,
       )
       await converge()

@@ -4,7 +4,7 @@ import { call, CallFailed, isRefusal, needsIdentity, sentenceOf, type Answer, ty
 import { degradedText } from '../shared/ui.ts'
 import type { UserErrors } from './operations.ts'
 
-/** `mistake`: the operation whose input was refused. */
+/** A `mistake` names the operation whose input was refused. The notice then stays until that operation succeeds. Any answer ends other trouble. */
 export type Notice = { kind: 'trouble' | 'news'; text: string; mistake?: string }
 const RETRY_MS = 2_000
 
@@ -31,7 +31,7 @@ export function useAsking(identity: Identity) {
       if (answer.degraded.length > 0) setNotice({ kind: 'trouble', text: degradedText(answer.degraded) })
       else if (error !== undefined) fail(new CallFailed(error.extensions?.code ?? 'INTERNAL', error.message))
       else if (mistakes[0] !== undefined) setNotice({ kind: 'trouble', text: mistakes[0].message, mistake: query })
-      else setNotice((old) => (old !== undefined && isOver(query, old) ? undefined : old))
+      else setNotice((old) => (old?.kind === 'trouble' && (old.mistake ?? query) === query ? undefined : old))
       return answer
     } catch (error) {
       fail(error)
@@ -45,11 +45,6 @@ export function useAsking(identity: Identity) {
     isRefused: last !== undefined && isRefusal(last),
     tell: (text: string) => setNotice({ kind: 'news', text }),
   }
-}
-
-/** Any answer ends an outage. A mistake ends when its operation succeeds: the page makes other calls by itself. */
-function isOver(query: string, { kind, mistake = query }: Notice): boolean {
-  return kind === 'trouble' && mistake === query
 }
 
 type Payload = Partial<UserErrors> & { results?: readonly Partial<UserErrors>[] }

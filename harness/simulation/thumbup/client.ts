@@ -83,7 +83,7 @@ export function makeMarkInputs(random: Random, { now: clock }: Scheduler, option
     return sent
   }
 
-  /** An input for this viewer. A device without that scope sends one for its own viewer. */
+  /** An input for this viewer. A device without a scope sends one for its own viewer. */
   function importOf(client: Client, viewer: ViewerId): SetMarkInput {
     return { ...input(client), ...(client.viewer.scopes.length > 0 && { viewer }) }
   }

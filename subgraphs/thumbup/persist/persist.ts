@@ -77,7 +77,7 @@ function bySubject(keys: readonly MarkKey[], keysMax: number): readonly MarkKey[
   return keys.length <= keysMax ? keys : [...Map.groupBy(keys, ({ business, oid }) => `${business}:${oid}`).values()].flat()
 }
 
-/** Stores have the marks of a viewer side by side, so neighbours in this order touch the same pages. */
+/** Stores have the marks of a viewer side by side. Any order of viewers will do. */
 function byViewer(a: MarkKey, b: MarkKey): number {
   if (a.viewer === b.viewer) return 0
   return a.viewer < b.viewer ? -1 : 1

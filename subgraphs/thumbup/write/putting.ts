@@ -109,7 +109,7 @@ async function putOfOneCap(
 
 /**
  * In a call for many viewers, the writes of unknown viewers are not put yet. `presumed`: their outcomes were not asked for. The hot store
- * would decide some of them, because it can hold marks of unknown viewers.
+ * can hold marks of unknown viewers, and would decide the writes of these marks.
  */
 async function putOfKnown(
   hot: PutMarksStores['hot'],

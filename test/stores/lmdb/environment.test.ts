@@ -10,7 +10,7 @@ const options = { regions: 100, sizeMaxGb: 1 }
 const timelineCap = 1_000_000
 
 describe('the environment', () => {
-  let folder = makeFolder()
+  let folder: ReturnType<typeof makeFolder>
   const opened: Environment[] = []
   const open = (fields: Partial<typeof options> = {}): Environment => {
     const environment = openEnvironment(folder.path, { ...options, ...fields })
@@ -18,7 +18,6 @@ describe('the environment', () => {
     return environment
   }
   beforeEach(() => {
-    folder.remove()
     folder = makeFolder()
   })
   afterEach(async () => {

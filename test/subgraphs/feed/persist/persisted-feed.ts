@@ -19,7 +19,7 @@ export const REGIONS = 100
 export type Adjust = (events: readonly CountEvent[]) => Promise<readonly unknown[]>
 export type Stores = { hot: FeedHotStore; records: FeedRecords; adjust: Adjust }
 
-/** Counts each event once, by its id, and refuses what would take a counter below zero, as the counters of the stores do. */
+/** Counts each event once, by its id. Like the counters of the stores, it refuses an event that would take a counter below zero. */
 export function makeCounted() {
   const totals = new Map<string, number>()
   const seen = new Set<string>()

@@ -136,8 +136,8 @@ describe('deleting', () => {
     counted.length = 0
     await service.delete(author, post.id, new Set())
     await service.delete(author, post.id, new Set())
-    // Its own process may have died before it counted. Taken back first, the number of an author's posts would be too low for a moment,
-    // and could refuse another deletion that would take it below zero.
+    // The process of the publication may have died before it counted. A deletion that is counted first makes the number of posts too low for
+    // a moment. Another deletion could then be refused, because no counter goes below zero.
     expect(counted).toEqual([
       { id: `post:${post.id}`, subject: { business: 65_535, oid: '7' }, counter: 'post', delta: 1 },
       { id: `repost:${post.id}`, subject: { business: 4, oid: source.id }, counter: 'repost', delta: 1 },
