@@ -4,7 +4,7 @@ import { call, CallFailed, isRefusal, needsIdentity, sentenceOf, type Answer, ty
 import { degradedText } from '../shared/ui.ts'
 import type { UserErrors } from './operations.ts'
 
-/** A `mistake` names the operation whose input was refused. The notice then stays until that operation succeeds. Any answer ends other trouble. */
+/** `mistake`: the operation with a refused input. The notice stays until it succeeds. Any answer ends other trouble. */
 export type Notice = { kind: 'trouble' | 'news'; text: string; mistake?: string }
 const RETRY_MS = 2_000
 
