@@ -1,5 +1,5 @@
 /** Writes answers over HTTP, and makes the answers to requests that are refused before their operation runs. */
-import { STATUS_CODES, type ServerResponse } from 'node:http'
+import type { ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
 import type { GraphQLError } from 'graphql'
 import type { Response } from 'graphql-http'
@@ -7,6 +7,9 @@ import { ERRORS, TidemarkError, isTidemarkError } from '../../core/errors.ts'
 import { graphqlErrorOf, statusOf } from '../request/error-format.ts'
 import type { OperationRequest } from '../request/operation-request.ts'
 import { JSON_TYPE } from './accept.ts'
+
+// Not imported, as in server.ts.
+const { STATUS_CODES } = process.getBuiltinModule('node:http')
 
 export type Answer = {
   readonly status: number

@@ -4,7 +4,7 @@
  */
 import { collectDefaultMetrics, type Registry } from '@prometheus-io/client'
 
-const LOOP_TIMER_MS = 100
+const LOOP_TIMER_MS = 250
 const LOAD_TIMER_MS = 5_000
 
 /** A registry that has these metrics already is not changed. */

@@ -40,7 +40,7 @@ export const PROCESS_ALERTS: readonly Alert[] = [
     name: 'TidemarkProcessBusy',
     severity: 'ticket',
     afterMinutes: 10,
-    summary: 'The event loop of {{ $labels.instance }} is late by {{ $value | humanizeDuration }}.',
+    summary: 'The event loop of {{ $labels.instance }} is late: a timer of 250 ms took {{ $value | humanizeDuration }}.',
     // The mean, because a busy process misses scrapes. A missed scrape must not start the wait again.
     expr: ({ range }) => `avg_over_time(nodejs_eventloop_lag_p99_seconds{job="tidemark"}[${range(5)}]) > 0.5`,
   },

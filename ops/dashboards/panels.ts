@@ -51,9 +51,14 @@ export function processPanels(metric: string): Panel[] {
       legend: '{{instance}}',
     }),
     panel('Memory', 'Resident memory, per process.', 'bytes', { expr: `process_resident_memory_bytes ${here}`, legend: '{{instance}}' }),
-    panel('Event loop', 'The delay of the event loop, 99th percentile. Above half a second the process is overloaded.', 's', {
-      expr: `nodejs_eventloop_lag_p99_seconds ${here}`,
-      legend: '{{instance}}',
-    }),
+    panel(
+      'Event loop',
+      'The time between two runs of a timer of 250 ms, 99th percentile. Above half a second the process is overloaded.',
+      's',
+      {
+        expr: `nodejs_eventloop_lag_p99_seconds ${here}`,
+        legend: '{{instance}}',
+      },
+    ),
   ]
 }

@@ -75,7 +75,7 @@ export const CASES: readonly RuleCase[] = [
   {
     ...{ name: 'TidemarkProcessBusy', severity: 'ticket', silentAt: 9, firesAt: 12 },
     fault: { 'nodejs_eventloop_lag_p99_seconds{job="tidemark", instance="a"}': '0.8x3 stale 0.8x4 stale 0.8x20' },
-    healthy: { 'nodejs_eventloop_lag_p99_seconds{job="tidemark", instance="a"}': '0.1x5 0.8x3 0.1x30' },
+    healthy: { 'nodejs_eventloop_lag_p99_seconds{job="tidemark", instance="a"}': '0.25x5 0.8x3 0.25x30' },
   },
   {
     ...{ name: 'TidemarkStoreDown', severity: 'page', silentAt: 3, firesAt: 5 },

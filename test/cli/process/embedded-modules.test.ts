@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { ask, makeServiceFolder, startService } from '../../../harness/deployment/service.ts'
 
-/** Writes the names of all packages that a process has loaded, when it ends. */
+/** Writes the names of all packages that a process has loaded, when it ends. Node's own copy of undici (`fetch`) counts as undici. */
 const RECORDER = `
   import { writeFileSync } from 'node:fs'
   import { registerHooks } from 'node:module'
@@ -13,7 +13,10 @@ const RECORDER = `
     if (name !== undefined) names.add(name)
     return next(url, context)
   } })
-  process.on('exit', () => writeFileSync(process.env.LOADED_FILE, JSON.stringify([...names])))`
+  process.on('exit', () => {
+    if (process.moduleLoadList.includes('NativeModule internal/deps/undici/undici')) names.add('undici')
+    writeFileSync(process.env.LOADED_FILE, JSON.stringify([...names]))
+  })`
 
 /** Drivers of the servers, the client of remote subgraphs, and parts of commands and pages. */
 const NOT_AT_REST = new Set([
