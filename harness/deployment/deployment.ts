@@ -38,6 +38,8 @@ export type DeploymentOptions = {
   proxies?: boolean
   /** Servers in addition to the three of every deployment. */
   moreServers?: readonly (typeof MORE_SERVERS)[number][]
+  /** Options of mariadbd beside the usual ones. */
+  mariadbOptions?: readonly string[]
   /** Settings of all roles. `stores` must not contain the addresses of the three servers. */
   settings?: DeploymentSettings | ((servers: OwnServers) => DeploymentSettings)
 }
@@ -93,7 +95,10 @@ export async function startDeployment(options: DeploymentOptions): Promise<Deplo
     links.push({ name: `${server} of ${role}`, server, proxy })
     return proxy.port
   }
-  const servers = await makeOwnServers({ kafkaAddress: async (port) => `127.0.0.1:${await link('kafka', 'all', port)}` })
+  const servers = await makeOwnServers({
+    kafkaAddress: async (port) => `127.0.0.1:${await link('kafka', 'all', port)}`,
+    mariadbOptions: options.mariadbOptions,
+  })
   const roles: Role[] = []
   async function remove(): Promise<void> {
     await Promise.all(roles.map((role) => role.kill()))

@@ -44,6 +44,8 @@ export type OwnServers = Record<OwnServerName, OwnServer> & {
 export type OwnServersOptions = {
   /** The port that Kafka advertises, if it is behind a proxy. */
   kafkaAddress?: (port: number) => Promise<string>
+  /** Options of mariadbd beside the usual ones. */
+  mariadbOptions?: readonly string[] | undefined
 }
 
 const START_MAX_MS = 60_000
@@ -63,7 +65,7 @@ export async function makeOwnServers(options: OwnServersOptions = {}): Promise<O
   const kafkaSettings = advertised === undefined ? [] : [`advertised.listeners=CLIENT://${advertised}`]
   mkdirSync(KAFKA_ARTIFACTS, { recursive: true })
   const kafka = makeKafka(folderOf('kafka'), { port: kafkaPort, controllerPort }, KAFKA_ARTIFACTS, kafkaSettings)
-  const mariadb = makeMariadb(folderOf('mariadb'), mariadbPort)
+  const mariadb = makeMariadb(folderOf('mariadb'), mariadbPort, options.mariadbOptions)
   const redis2 = makeRedis(folderOf('redis2'), redis2Port, ['appendfsync always'])
   const mariadb2 = makeMariadb(folderOf('mariadb2'), mariadb2Port)
   let isRemoved = false
