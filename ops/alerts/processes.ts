@@ -42,6 +42,6 @@ export const PROCESS_ALERTS: readonly Alert[] = [
     afterMinutes: 10,
     summary: 'The event loop of {{ $labels.instance }} is late: a timer of 250 ms took {{ $value | humanizeDuration }}.',
     // The mean, because a busy process misses scrapes. A missed scrape must not start the wait again.
-    expr: ({ range }) => `avg_over_time(nodejs_eventloop_lag_p99_seconds{job="tidemark"}[${range(5)}]) > 0.5`,
+    expr: ({ range }) => `avg_over_time(nodejs_eventloop_lag_p99_seconds{job="tidemark"}[${range(5)}]) > 0.65`,
   },
 ]

@@ -51,14 +51,9 @@ export function processPanels(metric: string): Panel[] {
       legend: '{{instance}}',
     }),
     panel('Memory', 'Resident memory, per process.', 'bytes', { expr: `process_resident_memory_bytes ${here}`, legend: '{{instance}}' }),
-    panel(
-      'Event loop',
-      'The time between two runs of a timer of 250 ms, 99th percentile. Above half a second the process is overloaded.',
-      's',
-      {
-        expr: `nodejs_eventloop_lag_p99_seconds ${here}`,
-        legend: '{{instance}}',
-      },
-    ),
+    panel('Event loop', 'The time between two runs of a timer of 250 ms, 99th percentile. Above 0.65 s the process is overloaded.', 's', {
+      expr: `nodejs_eventloop_lag_p99_seconds ${here}`,
+      legend: '{{instance}}',
+    }),
   ]
 }
