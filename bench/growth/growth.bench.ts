@@ -8,7 +8,7 @@
  * 10 thousand to 10 million viewers; with --quick, 2,000 and 10,000.
  */
 import { existsSync } from 'node:fs'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { makeConfig } from '../../config/config.ts'
 import { openStores, type OpenStores } from '../../cli/stores/history.ts'
@@ -54,11 +54,14 @@ const CALLS_BY_NAME = {
 }
 type CallName = keyof typeof CALLS_BY_NAME
 
+/** Per call. `parts`: the microseconds of each process, as text. */
+type Cost = { cpuUs: number; p50Ms: number; parts: string }
+
 type Shape = {
   name: string
   /** In the embedded shape, the service does not run during the fill. */
   fill(from: number, to: number): Promise<void>
-  start(): Promise<{ url: string; pids: readonly number[]; settled(): Promise<void>; stop(): Promise<void> }>
+  start(): Promise<{ url: string; pids: ReadonlyMap<string, number>; settled(): Promise<void>; stop(): Promise<void> }>
   remove(): Promise<void>
 }
 
@@ -90,12 +93,12 @@ async function measureShape(shape: Shape, size: 'quick' | 'full', progress: (tex
     const service = await shape.start()
     try {
       for (const name of Object.keys(CALLS_BY_NAME) as CallName[]) {
-        const rounds: { cpuUs: number; p50Ms: number }[] = []
+        const rounds: Cost[] = []
         // The first round is the warm-up.
         for (let round = 0; round <= ROUNDS[size]; round++)
           rounds.push(await costOf(service, name, viewerAt, round * CALLS[size], CALLS[size]))
         const counted = rounds.slice(1).toSorted((a, b) => a.cpuUs - b.cpuUs)
-        const { cpuUs, p50Ms } = counted[counted.length >> 1] ?? { cpuUs: Number.NaN, p50Ms: Number.NaN }
+        const { cpuUs, p50Ms, parts } = counted[counted.length >> 1] as Cost
         if (!first.has(name)) first.set(name, cpuUs)
         const title = `${shape.name}, ${viewers} viewers: ${name}`
         measures.push(
@@ -109,7 +112,7 @@ async function measureShape(shape: Shape, size: 'quick' | 'full', progress: (tex
           },
           { metric: `${title}, p50`, value: p50Ms, unit: 'ms' },
         )
-        progress(`${title}: ${counted.map((each) => each.cpuUs.toFixed(0)).join(', ')} µs of CPU`)
+        progress(`${title}: ${counted.map((each) => each.cpuUs.toFixed(0)).join(', ')} µs of CPU; the median: ${parts}`)
       }
     } finally {
       await service.stop()
@@ -129,8 +132,8 @@ async function costOf(
   viewerAt: (call: number) => string,
   from: number,
   calls: number,
-): Promise<{ cpuUs: number; p50Ms: number }> {
-  const all = (): number => pids.reduce((sum, pid) => sum + cpuSeconds(pid), 0)
+): Promise<Cost> {
+  const all = (): number[] => [...pids.values()].map(cpuSeconds)
   let next = from
   const before = all()
   const { p50Ms } = await runLoad({
@@ -144,7 +147,13 @@ async function costOf(
     },
   })
   await settled()
-  return { cpuUs: ((all() - before) * 1_000_000) / calls, p50Ms }
+  const after = all()
+  const partsUs = after.map((seconds, at) => ((seconds - (before[at] as number)) * 1_000_000) / calls)
+  return {
+    cpuUs: partsUs.reduce((sum, part) => sum + part, 0),
+    p50Ms,
+    parts: [...pids.keys()].map((name, at) => `${name} ${partsUs[at]?.toFixed(0)}`).join(', '),
+  }
 }
 
 /** Writes as the service and its jobs do: history through the hot store. Likes go only to the record store. */
@@ -182,7 +191,7 @@ function openEmbedded(): Promise<Shape> {
       const service = await startService({ folder, settings: SETTINGS })
       return {
         url: service.url,
-        pids: [service.pid],
+        pids: new Map([['service', service.pid]]),
         settled: () => settled(service.url),
         stop: async () => void (await service.stop()),
       }
@@ -211,7 +220,10 @@ async function openDistributed(): Promise<Shape> {
     start: () =>
       Promise.resolve({
         url: gateway.url,
-        pids: [...deployment.roles.map((role) => role.pid() as number), ...servers.map((each) => runningPid(each) as number)],
+        pids: new Map([
+          ...deployment.roles.map((role) => [role.name, role.pid() as number] as const),
+          ...servers.map((each) => [basename(each), runningPid(each) as number] as const),
+        ]),
         settled: async () => void (await waitUntilConverged(deployment, QUIET_MAX_MS)),
         stop: () => Promise.resolve(),
       }),
