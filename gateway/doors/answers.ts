@@ -8,7 +8,7 @@ import { graphqlErrorOf, statusOf } from '../request/error-format.ts'
 import type { OperationRequest } from '../request/operation-request.ts'
 import { JSON_TYPE } from './accept.ts'
 
-// Not imported, as in server.ts.
+// Not imported: server.ts says why.
 const { STATUS_CODES } = process.getBuiltinModule('node:http')
 
 export type Answer = {

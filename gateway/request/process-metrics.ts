@@ -4,6 +4,7 @@
  */
 import { collectDefaultMetrics, type Registry } from '@prometheus-io/client'
 
+/** The measured lag includes this interval. The alert and the panel of a busy process name it. */
 const LOOP_TIMER_MS = 250
 const LOAD_TIMER_MS = 5_000
 
