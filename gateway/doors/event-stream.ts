@@ -60,14 +60,14 @@ export function makeEventStreams({ log, formatError }: Pick<Front, 'log' | 'form
       try {
         const first = await subscribeHeld(begin, release)
         if (Symbol.asyncIterator in first) {
+          // The client may have left while the subscription was being opened. The subscription must then be closed here.
+          if (mode !== 'open') return void (await first.return())
           results = first
           forget = whenExpired(viewer, () => {
             void writeEvent(response, { errors: [graphqlErrorOf(new TidemarkError('TOKEN_EXPIRED', EXPIRED))] })
             response.write(COMPLETE)
             end()
           })
-          // The client may have left while the subscription was being opened. The subscription must then be closed here.
-          if (mode !== 'open') return void (await results.return())
           for await (const result of results) await writeEvent(response, result)
         } else {
           await writeEvent(response, first)

@@ -117,7 +117,7 @@ export interface MarkStore {
    */
   putMarks(writes: readonly MarkWrite[], options: MarkPutOptions): Promise<MarkOutcome[]>
 
-  /** Multi-get in key order: one command per viewer and business, for any number of keys. */
+  /** Multi-get in key order. The number of commands grows with viewers and businesses, not with keys. */
   getMarkMany(keys: readonly MarkKey[]): Promise<HotMark[]>
 
   /** One page of a viewer's likes, strictly after `before` (undefined: from the newest), unpersisted ones included. */

@@ -7,7 +7,7 @@ import type { Argument, Connection } from '../../../../stores/redis/connection.t
 import { compareMarkPlaces } from '../../model/places.ts'
 import type { HotLikes } from '../hot-store.ts'
 import type { MarkLayout } from './keys.ts'
-import { STATE_FIELD, floorOf } from './values.ts'
+import { STATE_FIELD, floorOf, kindOf } from './values.ts'
 
 /** Entries read beyond the end of a page, which mostly include the ties there. */
 const MORE = 16
@@ -19,21 +19,23 @@ export function makeMarkLists(connection: Connection, layout: MarkLayout) {
       const list = layout.likes(region, viewer, business)
       const marks = layout.marks(region, viewer, business)
       const entries: MarkEntry[] = []
-      let floor: HotLikes['floor'] = null
+      /** As for point lookups (`read.ts`), the state counts before and after each read. */
+      let isKnown = true
       /** Everything after the moment of `upTo` has been read. */
       let upTo: Argument = before?.markedAt ?? '+inf'
       for (;;) {
         const count = limit - entries.length + MORE
-        const [values, state] = (
+        const [stateBefore, values, state] = (
           await connection.sendInOrder([
             [
+              { name: 'hget', args: [marks, STATE_FIELD] },
               { name: 'zrevrangebyscore', args: [list, upTo, '-inf', 'WITHSCORES', 'LIMIT', 0, count] },
               { name: 'hget', args: [marks, STATE_FIELD] },
             ],
           ])
-        ).flat() as [Buffer[], Buffer | null]
+        ).flat() as [Buffer | null, Buffer[], Buffer | null]
         const read = entriesOf(values)
-        floor = floorOf(state)
+        isKnown &&= kindOf(stateBefore) !== 'unknown' && kindOf(state) !== 'unknown'
         const last = read.at(-1)
         const isEnd = last === undefined || read.length < count
         // Redis returned an arbitrary part of the last moment, so that moment is read completely.
@@ -41,7 +43,9 @@ export function makeMarkLists(connection: Connection, layout: MarkLayout) {
         const whole = isEnd ? read : [...read.filter(({ markedAt }) => markedAt > last.markedAt), ...ties]
         const after = before === undefined ? whole : whole.filter((entry) => compareMarkPlaces(before, entry) < 0)
         entries.push(...after.sort(compareMarkPlaces))
-        if (isEnd || entries.length >= limit) return { entries: entries.slice(0, limit), floor }
+        if (isEnd || entries.length >= limit) {
+          return { entries: entries.slice(0, limit), floor: isKnown ? floorOf(state) : null }
+        }
         upTo = `(${last.markedAt}`
       }
     },

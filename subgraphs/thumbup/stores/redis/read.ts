@@ -1,10 +1,11 @@
 /**
- * Point lookups of marks (`lists.ts` has the pages). There is no script. Each viewer and business takes three commands, and all commands
+ * Point lookups of marks (`lists.ts` has the pages). There is no script. Each viewer and business takes four commands, and all commands
  * share one round trip.
  *
- * The three answers are not of one moment, but their order makes that harmless: first the sorted sets, then the hash. A mark that changes
- * in between leaves its sorted set, and the hash has the change, which wins. A mark that is trimmed in between makes the state "truncated",
- * so that the miss does not count as NONE. `sendInOrder` keeps the order in a repetition.
+ * The answers are not of one moment, but their order makes that harmless: the state, the sorted sets, then the hash with the state again. A
+ * mark that changes in between leaves its sorted set, and the hash has the change, which wins. A miss counts as NONE only if both states
+ * are "complete": the marks of an unknown viewer may be filled in between, and a mark may be trimmed. `sendInOrder` keeps the order in a
+ * repetition.
  */
 import type { MarkKey } from '../../../../core/domain.ts'
 import type { DirtyMark, HotMark } from '../hot-store.ts'
@@ -57,14 +58,15 @@ export function makeMarkReading(connection: Connection, layout: MarkLayout) {
       const asked = gather(keys)
       const answers = (await connection.sendInOrder(
         asked.map(({ likes, dislikes, marks, oids }) => [
+          { name: 'hget', args: [marks, STATE_FIELD] },
           scores(likes, oids),
           scores(dislikes, oids),
           { name: 'hmget', args: [marks, STATE_FIELD, ...oids] },
         ]),
-      )) as Answers[][]
+      )) as [Buffer | null, Answers, Answers, Answers][]
       asked.forEach(({ indexes }, at) => {
-        const [likes, dislikes, pending] = answers[at] as [Answers, Answers, Answers]
-        const miss = MISSES[kindOf(pending[0])]
+        const [before, likes, dislikes, pending] = answers[at] as (typeof answers)[number]
+        const miss = MISSES[kindOf(before) === 'unknown' ? 'unknown' : kindOf(pending[0])]
         indexes.forEach((index, place) => {
           const value = pending[place + 1]
           found[index] = value ? hotMarkOf(decodeMark(value)) : likes[place] ? CLEAN.LIKE : dislikes[place] ? CLEAN.DISLIKE : miss
