@@ -20,8 +20,7 @@ import { TidemarkError } from '../../core/errors.ts'
 import { copyKeys, findKey, putKeys, type KeyCopy } from '../../stores/redis/key-copies.ts'
 import { writeExport } from '../move/export.ts'
 import { importData, inStores } from '../move/import.ts'
-import { putHotProgress } from '../move/put-history.ts'
-import { progressRowOf, putPausesOf, putRows, type Target } from '../move/put-rows.ts'
+import { progressRowOf, settingsRowOf, type Target } from '../move/put-rows.ts'
 import type { Kind, RowOf } from '../move/rows.ts'
 import { sourceOf } from '../move/source.ts'
 import { hotWalksOf, walksOf } from '../move/walks.ts'
@@ -147,6 +146,7 @@ async function* copiesIn(path: string): AsyncGenerator<KeyCopy[]> {
 
 /** Puts settings and progress of MySQL into Redis. Other data is loaded from MySQL when it is needed. Returns the number of rows. */
 async function fillHot(target: Target): Promise<number> {
+  const { hot, timelineCap, now } = target.history
   const walks = walksOf(sourceOf(target.stores, target.config, {}, target.clock.now()))
   let count = 0
   async function each<K extends Kind>(kind: K, put: (rows: RowOf<K>[]) => Promise<void>): Promise<void> {
@@ -156,15 +156,17 @@ async function fillHot(target: Target): Promise<number> {
       count += rows.length
     }
   }
-  await each('settings', (rows) => putRows(target, 'settings', rows))
-  await each('progress', (rows) =>
-    putHotProgress(
-      target.history,
-      rows.map((row) => progressRowOf(target, row)),
+  await each('settings', (rows) =>
+    hot.fillSettings(
+      rows.map((row) => settingsRowOf(target, row)),
+      now(),
     ),
   )
-  const rows = count
-  // Redis drops reports of a viewer who paused.
-  await each('settings', (settings) => putPausesOf(target, settings))
-  return rows
+  await each('progress', (rows) =>
+    hot.fillProgress(
+      rows.map((row) => progressRowOf(target, row)),
+      { now: now(), timelineCap },
+    ),
+  )
+  return count
 }

@@ -27,7 +27,7 @@ import { decodeRows } from './encoding.ts'
 import { readFileOf, readManifest, type ExportFile, type Manifest } from './folder.ts'
 import { makePace } from './pace.ts'
 import { persistWaiting } from './put-history.ts'
-import { postOf, putPausesOf, putRows, putUncounted, targetOf, type Target } from './put-rows.ts'
+import { postOf, putRows, putUncounted, targetOf, type Target } from './put-rows.ts'
 import { keepImported } from './imported-files.ts'
 import { KINDS, type Kind, type RowOf } from './rows.ts'
 
@@ -119,8 +119,7 @@ async function putAll(target: Target, folder: string, manifest: Manifest, { resu
   const imported = keepImported(resume, manifest)
   const pace = makePace(systemClock, rate)
   await persistWaiting(target.history)
-  const files = inOrder(manifest)
-  for (const file of files) {
+  for (const file of inOrder(manifest)) {
     if (imported.has(file)) continue
     const { good } = await readChecked(folder, manifest, file, target.config)
     for (const rows of chunked(good, ROWS_AT_ONCE)) {
@@ -128,10 +127,6 @@ async function putAll(target: Target, folder: string, manifest: Manifest, { resu
       await pace(rows.length)
     }
     imported.add(file)
-  }
-  for (const file of files.filter(({ kind }) => kind === 'settings')) {
-    const { good } = await readChecked(folder, manifest, file, target.config)
-    for (const rows of chunked(good as RowOf<'settings'>[], ROWS_AT_ONCE)) await putPausesOf(target, rows)
   }
   if (target.stores.feed !== undefined) await putUncounted(target)
 }

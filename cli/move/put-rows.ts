@@ -17,11 +17,13 @@ import { USERS } from '../../subgraphs/feed/model/post-events.ts'
 import { headKey, inboxKey } from '../../subgraphs/feed/model/cache-keys.ts'
 import { recipientsOf, type Post } from '../../subgraphs/feed/model/post.ts'
 import { slotOf } from '../../subgraphs/feed-existence/model/time-ring.ts'
+import type { SettingsRow } from '../../subgraphs/history/stores/record-store.ts'
+import type { MarkOutcome, MarkPutOptions, MarkStore, MarkWrite } from '../../subgraphs/thumbup/stores/hot-store.ts'
 import type { MarkRow } from '../../subgraphs/thumbup/stores/record-store.ts'
 import type { FeedStores } from '../stores/feed.ts'
 import type { OpenStores } from '../stores/history.ts'
 import { putFilterRows } from './put-filters.ts'
-import { putClearings, putPauses, putProgressRows, type HistoryTarget } from './put-history.ts'
+import { putProgressRows, putSettingsRows, type HistoryTarget } from './put-history.ts'
 import type { Kind, Row, RowOf } from './rows.ts'
 
 export type Target = {
@@ -47,27 +49,16 @@ export async function putRows(target: Target, kind: Kind, rows: readonly Row[]):
   if (rows.length > 0) await PUTS[kind](target, rows)
 }
 
-/** After all rows. `settings`: those of the export. */
-export function putPausesOf({ history }: Target, settings: readonly RowOf<'settings'>[]): Promise<void> {
-  return putPauses(
-    history,
-    settings.map(({ viewer }) => viewer),
-  )
-}
-
 const put =
   <K extends Kind>(act: (target: Target, rows: readonly RowOf<K>[]) => Promise<void>): Put =>
   (target, rows) =>
     act(target, rows)
 
 const PUTS: Record<Kind, Put> = {
-  settings: put<'settings'>(({ history, businesses }, rows) =>
-    putClearings(
-      history,
-      rows.map(({ viewer, paused, clearedAt, version }) => {
-        const byNumber = Object.entries(clearedAt).map(([name, moment]) => [businesses.byName(name).number, moment])
-        return { viewer, settings: { paused, clearedAt: Object.fromEntries(byNumber) as Record<number, number>, version } }
-      }),
+  settings: put<'settings'>((target, rows) =>
+    putSettingsRows(
+      target.history,
+      rows.map((row) => settingsRowOf(target, row)),
     ),
   ),
   progress: put<'progress'>((target, rows) =>
@@ -122,6 +113,11 @@ export function progressRowOf({ businesses }: Target, { viewer, business, id, ..
   return { key: { viewer, business: businesses.byName(business).number, oid: id }, record }
 }
 
+export function settingsRowOf({ businesses }: Target, { viewer, paused, clearedAt, version }: RowOf<'settings'>): SettingsRow {
+  const byNumber = Object.entries(clearedAt).map(([name, moment]) => [businesses.byName(name).number, moment])
+  return { viewer, settings: { paused, clearedAt: Object.fromEntries(byNumber) as Record<number, number>, version } }
+}
+
 export function postOf({ source, audience, ...post }: RowOf<'post'>): Post {
   return { ...post, source, audience }
 }
@@ -154,12 +150,28 @@ async function putMarkRows(target: Target, business: BusinessNumber, rows: reado
     key: { viewer, business, oid: id },
     record: { mark, markedAt, version },
   }))
-  await records.applyMarks(marks, [])
+  const { stored } = await records.applyMarks(marks, [])
   const held = await hot.getMarkMany(marks.map(({ key }) => key))
-  const known = marks.filter((_, at) => held[at]?.older !== 'unknown')
-  const writes = known.map(({ key, record }) => ({ ...key, mark: record.mark, markedAt: record.markedAt }))
-  // An answer that needs a base is left: readers of that viewer ask the record store.
-  if (writes.length > 0) await hot.putMarks(writes, { now: target.clock.now(), cap: capOf(target, business) })
+  const known = marks.flatMap(({ key, record }, at) => (held[at]?.older === 'unknown' ? [] : [{ key, record: stored[at] ?? record }]))
+  if (known.length > 0) await putHotMarks(hot, known, { now: target.clock.now(), cap: capOf(target, business) })
+}
+
+/** Takes over rows of the record store, for viewers that the hot store knows: it answers for them without the record store. */
+async function putHotMarks(hot: MarkStore, rows: readonly MarkRow[], options: MarkPutOptions): Promise<void> {
+  const writes = rows.map(({ key, record }) => ({ ...key, mark: record.mark, markedAt: record.markedAt }))
+  const outcomes = await hot.putMarks(writes, options)
+  const asked = [...outcomes.entries()].flatMap(([at, outcome]) =>
+    outcome.status === 'needs-base' ? [{ at, baseAsOf: outcome.asOf }] : [],
+  )
+  // No base: it would be this row, and a mark that equals its base is not stored.
+  const again = asked.map(({ at, baseAsOf }) => ({ ...(writes[at] as MarkWrite), base: null, baseAsOf }))
+  const answers = await hot.putMarks(again, options)
+  for (const [index, { at }] of asked.entries()) outcomes[at] = answers[index] as MarkOutcome
+  const persisted = rows.flatMap(({ key, record }, at) => {
+    const outcome = outcomes[at]
+    return outcome?.status === 'written' ? [{ key, version: outcome.record.version, record }] : []
+  })
+  await hot.clearDirtyMarks(persisted, options.cap)
 }
 
 function capOf({ config, businesses }: Target, business: BusinessNumber): number {

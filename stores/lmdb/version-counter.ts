@@ -24,6 +24,13 @@ export function nextVersion(counter: VersionCounter, now: number, above: number)
   return counter.last
 }
 
+/** All later versions are above this one, which another store has. */
+export function passVersion(counter: VersionCounter, version: number): void {
+  if (version <= lastVersion(counter)) return
+  counter.last = version
+  counter.changed = true
+}
+
 /** The last version that was given out. */
 export function lastVersion(counter: VersionCounter): number {
   if (counter.last === UNREAD) {

@@ -4,12 +4,13 @@
  *
  * An adapter could have each of the faults that can be planted.
  */
-import type { BusinessNumber, Place, ProgressKey, RewardEvent, ViewerId } from '../../../core/domain.ts'
+import type { BusinessNumber, Place, ProgressKey, ProgressRow, RewardEvent, ViewerId } from '../../../core/domain.ts'
 import { regionOf } from '../../../core/regions.ts'
 import type { ProgressWrite, PutOptions } from '../../../subgraphs/history/stores/hot-store.ts'
+import type { SettingsRow } from '../../../subgraphs/history/stores/record-store.ts'
 import { clearMark, dropMark, listDirty, listRewards } from './model-dirty.ts'
 import { makeModelFollowers } from './model-followers.ts'
-import { put } from './model-puts.ts'
+import { fillRow, fillSettings, put } from './model-puts.ts'
 import { list, listChanges, lookUp } from './model-reads.ts'
 import { clear, purge, remove, setPaused } from './model-removals.ts'
 import { recordOf, trimAll, type HotModel, type HotObserver, type HotStateOptions, type Region } from './model-timelines.ts'
@@ -34,6 +35,8 @@ export function makeHotState(options: HotStateOptions, observer?: HotObserver) {
     settingsOf: (viewer: ViewerId) => model.viewers.get(viewer)?.settings ?? { paused: false, clearedAt: {}, version: 0 },
     clearMark: (key: ProgressKey, version: number, timelineCap: number) => clearMark(model, key, version, timelineCap),
     dropMark: (key: ProgressKey) => dropMark(model, key),
+    fillRow: (row: ProgressRow) => fillRow(model, row),
+    fillSettings: (row: SettingsRow) => fillSettings(model, row),
     listDirty: (asked: readonly number[], dirtyBefore: number, limit: number) => listDirty(model, asked, dirtyBefore, limit),
     countDirty: () => regions.reduce((sum, region) => sum + region.dirty.size, 0),
     listRewards: (asked: readonly number[], claimedBefore: number, limit: number) => listRewards(model, asked, claimedBefore, limit),

@@ -53,6 +53,14 @@ export function openModelHotStore(state: HotState, gate: Gate): HotStore {
         marks.map(({ key, version }) => ({ ...key, version })),
         ({ version, ...key }) => state.clearMark(key, version, timelineCap),
       ).then(() => undefined),
+    fillProgress: (rows, { timelineCap }) =>
+      perRegion(
+        'fillProgress',
+        rows.map(({ key, record }) => ({ ...key, record })),
+        ({ record, ...key }) => state.fillRow({ key, record }),
+        (some) => state.trimAll(some, timelineCap),
+      ).then(() => undefined),
+    fillSettings: (rows) => perRegion('fillSettings', rows, state.fillSettings).then(() => undefined),
     dropDirty: (keys) => perRegion('dropDirty', keys, state.dropMark).then(() => undefined),
     listDirty: (regions, dirtyBefore, limit) =>
       once('listDirty', [regions, dirtyBefore], () => state.listDirty(regions, dirtyBefore, limit)),

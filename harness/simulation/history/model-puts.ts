@@ -1,8 +1,14 @@
-/** Reports in the model of the hot store: the outcome of a put, and the reward of the first one of a day. */
-import type { BusinessNumber, RewardEvent } from '../../../core/domain.ts'
+/**
+ * Reports in the model of the hot store: the outcome of a put, and the reward of the first one of a day. Also rows and settings of the record
+ * store.
+ */
+import type { BusinessNumber, ProgressRow, RewardEvent } from '../../../core/domain.ts'
+import { keyText, settingsKey } from '../../../core/progress-key.ts'
 import { claimedBusiness } from '../../../core/rewards.ts'
 import { mergeProgress } from '../../../subgraphs/history/model/merge.ts'
 import type { ProgressWrite, PutOptions, PutOutcome } from '../../../subgraphs/history/stores/hot-store.ts'
+import type { SettingsRow } from '../../../subgraphs/history/stores/record-store.ts'
+import { removeUntil } from './model-removals.ts'
 import {
   clearedAtOf,
   isVisible,
@@ -11,6 +17,7 @@ import {
   store,
   timelineOf,
   type HotModel,
+  type Region,
   type Timeline,
   type ViewerState,
 } from './model-timelines.ts'
@@ -70,4 +77,34 @@ function claimDay(state: ViewerState, business: BusinessNumber, day: number, now
   const event: RewardEvent = { id: `${day}.${state.viewer}.${business}`, viewer: state.viewer, business, day, kind: 'FIRST_VIEW' }
   state.region.rewards.set(event.id, { event, claimedAt: now })
   return true
+}
+
+export function fillRow(model: HotModel, { key, record }: ProgressRow): void {
+  const state = stateOf(model, key.viewer)
+  const timeline = timelineOf(state, key.business)
+  const held = timeline.records.get(key.oid)
+  const merged = record.viewedAt <= clearedAtOf(state, key.business) ? held : mergeProgress(held, record)
+  if (merged === undefined || merged === held) return
+  passVersion(state.region, merged.version)
+  store(timeline, key.oid, merged)
+}
+
+export function fillSettings(model: HotModel, { viewer, settings: row }: SettingsRow): void {
+  const state = stateOf(model, viewer)
+  const held = state.settings
+  const clearedAt = { ...held.clearedAt }
+  for (const [name, moment] of Object.entries(row.clearedAt)) {
+    const business = Number(name)
+    if (moment <= (held.clearedAt[business] ?? 0)) continue
+    clearedAt[business] = moment
+    removeUntil(model, state, business, moment)
+  }
+  const isDirty = state.region.dirty.has(keyText(settingsKey(viewer)))
+  const paused = isDirty && row.version <= held.version ? held.paused : row.paused
+  state.settings = { paused, clearedAt, version: Math.max(row.version, held.version) }
+  passVersion(state.region, row.version)
+}
+
+function passVersion(region: Region, version: number): void {
+  region.lastVersion = Math.max(region.lastVersion, version)
 }

@@ -49,21 +49,26 @@ function floorAt({ options }: HotModel, timeline: Timeline): number {
 
 export function clear(model: HotModel, viewer: ViewerId, business: BusinessNumber, now: number): number {
   const state = stateOf(model, viewer)
-  const { clearing } = model.options
   const timeline = timelineOf(state, business)
   const newest = entriesOf(state, business, timeline)[0]?.record.viewedAt ?? 0
   const clearedAt = Math.max(now, newest, floorAt(model, timeline), clearedAtOf(state, business))
+  removeUntil(model, state, business, clearedAt)
+  changeSettings(state, { clearedAt: { ...state.settings.clearedAt, [business]: clearedAt } }, now)
+  model.observer?.cleared(viewer, business, clearedAt, now)
+  model.tell({ kind: 'cleared', viewer, business, clearedAt, version: state.settings.version })
+  return clearedAt
+}
+
+export function removeUntil({ options }: HotModel, state: ViewerState, business: BusinessNumber, clearedAt: number): void {
+  const { clearing } = options
+  const timeline = timelineOf(state, business)
   for (const [oid, record] of timeline.records) {
-    const text = keyText({ viewer, business, oid })
+    const text = keyText({ viewer: state.viewer, business, oid })
     if (record.viewedAt > clearedAt || (clearing === 'keeps contents' && state.region.dirty.has(text))) continue
     forget(timeline, oid)
     if (clearing === 'forgets') state.region.dirty.delete(text)
   }
   if (clearedAt >= (timeline.floor?.viewedAt ?? 0)) timeline.floor = undefined
-  changeSettings(state, { clearedAt: { ...state.settings.clearedAt, [business]: clearedAt } }, now)
-  model.observer?.cleared(viewer, business, clearedAt, now)
-  model.tell({ kind: 'cleared', viewer, business, clearedAt, version: state.settings.version })
-  return clearedAt
 }
 
 export function setPaused(model: HotModel, viewer: ViewerId, paused: boolean, now: number): ViewerSettings {

@@ -16,6 +16,7 @@ import type {
   ProgressChange,
   ProgressKey,
   ProgressRecord,
+  ProgressRow,
   RewardEvent,
   TimelineEntry,
   ViewerId,
@@ -23,6 +24,7 @@ import type {
   GapSide,
 } from '../../../core/domain.ts'
 import type { DayClaim } from '../../../core/rewards.ts'
+import type { SettingsRow } from './record-store.ts'
 
 export type ProgressWrite = {
   viewer: ViewerId
@@ -144,6 +146,18 @@ export interface HotStore {
   readDirtySettings(viewers: readonly ViewerId[]): Promise<ViewerSettings[]>
   /** Removes each key's dirty mark if its version has not moved, then trims. Settings keys included. */
   clearDirty(keys: readonly { key: ProgressKey; version: number }[], timelineCap: number): Promise<void>
+  /**
+   * Takes over rows of the record store, tombstones included, while no other process writes. Each is merged into the held record
+   * (`mergeProgress`), unless a clearing covers it. They keep their versions, from which retention counts, and later versions are higher.
+   * Nothing becomes dirty, no pause applies, and followers are not notified. The timelines are then trimmed. Atomic per region.
+   */
+  fillProgress(rows: readonly ProgressRow[], options: PutOptions): Promise<void>
+  /**
+   * Takes over settings of the record store, while no other process writes. A clearing that is later than the held one removes the entries
+   * up to its moment, and leaves newer ones. Pause and version come from the newer settings, or from the row if the held ones are not dirty.
+   * Nothing becomes dirty, and followers are not notified. Atomic per viewer.
+   */
+  fillSettings(rows: readonly SettingsRow[], now: number): Promise<void>
   /** Removes dirty marks without content, such as those that remain after a loss of data. */
   dropDirty(keys: readonly ProgressKey[]): Promise<void>
   /** Keys of these regions whose oldest unpersisted change is at or before `dirtyBefore`; at most `limit`, oldest first per region. */

@@ -9,6 +9,7 @@
 import { describe } from 'vitest'
 import { changesContract } from './hot-store-changes.ts'
 import { dirtyMarksContract } from './hot-store-dirty.ts'
+import { fillsContract } from './hot-store-fills.ts'
 import { modelContract } from './hot-store-model.ts'
 import { switchesContract } from './hot-store-switches.ts'
 import { timelinesContract } from './hot-store-timelines.ts'
@@ -24,6 +25,7 @@ export function hotStoreContract(name: string, open: () => Promise<OpenedHotStor
     describe('timelines', () => timelinesContract(subject))
     describe('trimming', () => trimmingContract(subject))
     describe('dirty marks, rewards and retention', () => dirtyMarksContract(subject))
+    describe('rows of the record store', () => fillsContract(subject))
     describe('followed changes', () => changesContract(subject))
     describe('against a model', () => modelContract(subject))
   })

@@ -9,6 +9,7 @@ import { makeChanges, type ChangeRelay } from '../../../../stores/lmdb/changes.t
 import { listMarks } from '../../../../stores/lmdb/dirty-marks.ts'
 import type { Environment } from '../../../../stores/lmdb/environment.ts'
 import { failingAs } from '../../../../stores/lmdb/failures.ts'
+import { fillProgress, fillSettings } from './fill.ts'
 import { clearDirty, countDirty, readDirty } from './persist.ts'
 import { makeHotPurge } from './purge.ts'
 import { clearProgress, deleteProgress, putProgress, setPaused } from './put.ts'
@@ -96,6 +97,8 @@ export function openLmdbHotStore(environment: Environment, options: LmdbHotStore
     async clearDirty(marks, timelineCap) {
       if (marks.length > 0) await freeing((work) => clearDirty(work, marks, timelineCap))
     },
+    fillProgress: (rows, { timelineCap }) => writing((work) => fillProgress(work, rows, timelineCap)),
+    fillSettings: (rows) => writing((work) => rows.forEach((row) => fillSettings(work, row))),
     /** A mark and its content are written and removed in one transaction, so no mark here lacks its content. */
     dropDirty: () => Promise.resolve(),
     listDirty: (regions, dirtyBefore, limit) => reading(() => listMarks(tables.dirty, regions, dirtyBefore, limit)),

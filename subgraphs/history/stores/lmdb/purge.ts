@@ -5,7 +5,6 @@
  *
  * There is no index by time of writing: every write would move an entry, while a purge runs once an hour.
  */
-import { ALL_BUSINESSES } from '../../../../core/domain.ts'
 import { unpackId } from '../../../../core/keys.ts'
 import { VERSIONS_PER_MS } from '../../../../core/version.ts'
 import type { Environment } from '../../../../stores/lmdb/environment.ts'
@@ -33,7 +32,7 @@ export function makeHotPurge(environment: Environment, tables: HotTables) {
 
 function isExpired({ key, value }: Entry, writtenBefore: number): boolean {
   const { kind, business } = readViewerKey(key)
-  if (kind === STATS && business === ALL_BUSINESSES) return isOver(decodeStats(value, value.length, business), writtenBefore)
+  if (kind === STATS) return isOver(decodeStats(value, value.length, business), writtenBefore)
   if (kind !== RECORD || readDirtySince(value) > 0) return false
   return decodeHeldProgress(value, value.length).content.version < writtenBefore * VERSIONS_PER_MS
 }
@@ -51,21 +50,25 @@ function removeExpired(work: HotWork, keys: readonly Buffer[], writtenBefore: nu
     const held = readHeld(work, shelf, oid)
     if (held === undefined || held.dirtySince > 0 || held.content.version >= writtenBefore * VERSIONS_PER_MS) continue
     removeRecord(work, shelf, oid, held)
-    if (shelf.stats.entries === 0) dropStats(work, shelf, writtenBefore)
+    dropStats(work, shelf, writtenBefore)
     removed += 1
   }
   settle(work)
   return removed
 }
 
-/** Removes the counts of a viewer who is gone, or they would stay for ever. Every trimmed entry is older than the last expired one. */
+/** Removes the counts of a viewer who is gone, or they would stay for ever. */
 function dropStats(work: HotWork, shelf: ShelfWork, writtenBefore: number): void {
   if (!isOver(shelf.stats, writtenBefore)) return
   void work.tables.viewers.remove(plainKey(shelf, STATS))
   shelf.statsChanged = false
 }
 
-/** Whether the last claimed day is over. Retention is a day or more, and no time zone is further from UTC. */
-function isOver({ lastDay }: Stats, writtenBefore: number): boolean {
-  return (lastDay + 1) * DAY_MS <= writtenBefore
+/**
+ * Whether nothing needs the counts: there are no entries, trimmed ones have expired in the record store too, and the last claimed day is
+ * over. Retention is a day or more, and no time zone is further from UTC.
+ */
+function isOver({ entries, lastDay, floor, trimmedAt }: Stats, writtenBefore: number): boolean {
+  const isTrimmed = floor !== undefined && trimmedAt >= writtenBefore * VERSIONS_PER_MS
+  return entries === 0 && !isTrimmed && (lastDay + 1) * DAY_MS <= writtenBefore
 }

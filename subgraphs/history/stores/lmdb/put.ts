@@ -9,7 +9,7 @@ import { clearedAtOf, isVisible, readHeld, removeRecord, shelfWork, storeRecord,
 import type { HotWork, ShelfWork } from './work.ts'
 import { nextVersion } from '../../../../stores/lmdb/version-counter.ts'
 import { rewardKey, REWARD_TIME_BYTES } from '../../../../writeback/stores/lmdb/pending-rewards.ts'
-import { newestEntry, listedOids, trimTimeline } from './read.ts'
+import { allPlaces, newestEntry, trimTimeline } from './read.ts'
 
 const PAUSED: PutOutcome = { status: 'paused' }
 const claimedAtScratch = Buffer.allocUnsafeSlow(REWARD_TIME_BYTES)
@@ -106,16 +106,23 @@ export function clearProgress(work: HotWork, viewer: ViewerId, business: number,
   const shelf = shelfWork(work, owner, business)
   const newest = newestEntry(work, shelf)?.viewedAt ?? 0
   const clearedAt = Math.max(now, newest, shelf.stats.floor?.viewedAt ?? 0, clearedAtOf(shelf))
-  for (const oid of listedOids(work, shelf)) {
-    const held = readHeld(work, shelf, oid)
-    if (held !== undefined) removeRecord(work, shelf, oid, held)
-  }
-  shelf.stats.floor = undefined
-  shelf.statsChanged = true
+  removeUntil(work, shelf, clearedAt)
   const { paused, clearedAt: before, version } = owner.settings.content
   const settings = { paused, clearedAt: { ...before, [business]: clearedAt }, version: nextVersion(work.versions, now, version) }
   storeSettings(work, owner, settings, now)
   return settings
+}
+
+/** Removes the entries that a watermark covers. If it covers the trimmed ones too, the timeline is complete again. */
+export function removeUntil(work: HotWork, shelf: ShelfWork, clearedAt: number): void {
+  for (const { viewedAt, oid } of allPlaces(work, shelf)) {
+    const held = viewedAt > clearedAt ? undefined : readHeld(work, shelf, oid)
+    if (held !== undefined) removeRecord(work, shelf, oid, held)
+  }
+  const { floor } = shelf.stats
+  if (floor === undefined || floor.viewedAt > clearedAt) return
+  shelf.stats.floor = undefined
+  shelf.statsChanged = true
 }
 
 export function setPaused(work: HotWork, viewer: ViewerId, paused: boolean, now: number): ViewerSettings {

@@ -68,8 +68,8 @@ export function newestEntry(work: HotWork, shelf: ShelfWork): Place | undefined 
   return listPlaces(work, shelf, undefined, 1)[0]
 }
 
-export function listedOids(work: HotWork, shelf: ShelfWork): string[] {
-  return listPlaces(work, shelf, undefined, shelf.stats.entries).map((place) => place.oid)
+export function allPlaces(work: HotWork, shelf: ShelfWork): Place[] {
+  return listPlaces(work, shelf, undefined, shelf.stats.entries)
 }
 
 /** Removes clean entries from the oldest end until `cap` are left. */

@@ -90,7 +90,7 @@ export function readHeld(work: HotWork, shelf: ShelfWork, oid: string): Held<Pro
   return value === undefined ? undefined : decodeHeldProgress(value, value.length)
 }
 
-/** Stores a changed record in place of `held`, keeps the timeline in step, and marks the key dirty. */
+/** Stores a changed record in place of `held`, and marks the key dirty. */
 export function storeRecord(
   work: HotWork,
   shelf: ShelfWork,
@@ -99,10 +99,22 @@ export function storeRecord(
   record: ProgressRecord,
   now: number,
 ): void {
-  const { viewers, dirty } = work.tables
   const isDirty = held !== undefined && held.dirtySince > 0
-  void viewers.put(recordKey(shelf, oid), encodeHeldProgress(isDirty ? held.dirtySince : now, record))
-  if (!isDirty) void dirty.put(dirtyMark(now, shelf.owner.region, { viewer: shelf.owner.viewer, business: shelf.business, oid }), NOTHING)
+  const key = { viewer: shelf.owner.viewer, business: shelf.business, oid }
+  if (!isDirty) void work.tables.dirty.put(dirtyMark(now, shelf.owner.region, key), NOTHING)
+  replaceRecord(work, shelf, oid, held, { dirtySince: isDirty ? held.dirtySince : now, content: record })
+}
+
+/** Keeps the timeline in step. */
+export function replaceRecord(
+  work: HotWork,
+  shelf: ShelfWork,
+  oid: string,
+  held: Held<ProgressRecord> | undefined,
+  { dirtySince, content: record }: Held<ProgressRecord>,
+): void {
+  const { viewers } = work.tables
+  void viewers.put(recordKey(shelf, oid), encodeHeldProgress(dirtySince, record))
   const listedAt = held === undefined || held.content.deleted ? undefined : held.content.viewedAt
   const listAt = record.deleted ? undefined : record.viewedAt
   if (listedAt === listAt) return
@@ -143,7 +155,7 @@ export function cleanSettings(work: HotWork, owner: ViewerWork): void {
   writeSettings(work, owner)
 }
 
-function writeSettings(work: HotWork, owner: ViewerWork): void {
+export function writeSettings(work: HotWork, owner: ViewerWork): void {
   const key = plainKey(makeShelf(owner.viewer, SETTINGS_BUSINESS), SETTINGS)
   void work.tables.viewers.put(key, encodeHeldSettings(owner.settings.dirtySince, owner.settings.content))
 }

@@ -9,6 +9,7 @@
 import type { HotStore } from '../hot-store.ts'
 import { connect } from '../../../../stores/redis/connection.ts'
 import { databaseOf, type RedisConnectionOptions } from '../../../../stores/redis/clients.ts'
+import { makeFilling } from './fill.ts'
 import { makeFollowing } from './following.ts'
 import { FORMAT, makeLayout } from './keys.ts'
 import { makePersisting } from './persist.ts'
@@ -40,6 +41,7 @@ export function openRedisHotStore(options: RedisHotStoreOptions): HotStore {
     ...reading,
     ...makeWriting(connection, layout, expireMs),
     ...makePersisting(connection, layout),
+    ...makeFilling(connection, layout, expireMs),
     ...makePurging(connection, layout),
     ...makeFollowing(connection, layout),
     getSettings: async (viewer: string) => (await reading.getSettingsMany([viewer]))[0] as Awaited<ReturnType<HotStore['getSettings']>>,
@@ -58,6 +60,8 @@ export function openRedisHotStore(options: RedisHotStoreOptions): HotStore {
     readDirtyProgress: verify(port.readDirtyProgress),
     readDirtySettings: verify(port.readDirtySettings),
     clearDirty: verify(port.clearDirty),
+    fillProgress: verify(port.fillProgress),
+    fillSettings: verify(port.fillSettings),
     dropDirty: verify(port.dropDirty),
     listDirty: verify(port.listDirty),
     countDirty: verify(port.countDirty),

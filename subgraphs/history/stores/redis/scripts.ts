@@ -11,6 +11,8 @@ export const SCRIPTS = {
   listTimeline: read('list-timeline'),
   listChanges: read('list-changes'),
   clearDirty: read('clear-dirty'),
+  fillProgress: read('fill-progress'),
+  fillSettings: read('fill-settings'),
   dropDirty: read('drop-dirty'),
   purgeRecords: read('purge-records'),
 } as const

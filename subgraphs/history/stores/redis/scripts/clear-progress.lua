@@ -20,25 +20,12 @@ local before = tonumber(redis.call('HGET', KEYS[5], 'c' .. business) or '0')
 -- Trimmed entries may lie ahead of the clock, up to the floor.
 local clearedAt = math.max(now, before, group.state.floorAt, newest[2] and -tonumber(newest[2]) or 0)
 
-while true do
-  local oids = redis.call('ZRANGE', KEYS[4], 0, 499)
-  if #oids == 0 then break end
-  local marks = {}
-  for at = 1, #oids do marks[at] = prefix .. oids[at] end
-  local dirtySince = redis.call('ZMSCORE', KEYS[2], unpack(marks))
-  local clean = {}
-  for at = 1, #oids do
-    if not dirtySince[at] then clean[#clean + 1] = oids[at] end
-  end
-  if #clean > 0 then redis.call('HDEL', KEYS[3], unpack(clean)) end
-  redis.call('ZREM', KEYS[4], unpack(oids))
-end
+removeUntil(group, KEYS[2], clearedAt)
 
 local version = math.max(tonumber(redis.call('GET', KEYS[1]) or '0') + 1, now * 1024)
 redis.call('SET', KEYS[1], whole(version))
 redis.call('HSET', KEYS[5], 'c' .. business, whole(clearedAt), 'version', whole(version))
 redis.call('ZADD', KEYS[2], 'NX', whole(now), ARGV[4])
-group.state.clearedAt = clearedAt
 putOffExpiry(group, now, expireMs, true)
 storeState(group)
 redis.call('SPUBLISH', ARGV[5], 'c' .. struct.pack('>HI6I7', business, clearedAt, version))

@@ -27,17 +27,12 @@ local function openGroup(place)
   local business = struct.unpack('>H', prefix, #prefix - 1)
   local at = 4 + place * 3
   local switches = redis.call('HMGET', KEYS[at + 2], 'paused', 'c' .. business)
-  local group = { prefix = prefix, business = business, contents = KEYS[at], timeline = KEYS[at + 1], changed = false, changes = {} }
+  local group = openTimeline(prefix, KEYS[at], KEYS[at + 1], tonumber(switches[2] or '0'))
+  group.business = business
+  group.changes = {}
   group.channel = ARGV[6 + place * 2]
   group.claimedDay = KEYS[4 + (#ARGV - 4) / 2 * 3 + place]
   group.paused = switches[1] == '1'
-  group.state = unpackState(redis.call('HGET', group.contents, ''))
-  -- Settings never expire, but contents do: a clearing must outlive them.
-  local clearedAt = tonumber(switches[2] or '0')
-  if clearedAt > group.state.clearedAt then
-    group.state.clearedAt = clearedAt
-    group.changed = true
-  end
   groups[place] = group
   return group
 end

@@ -41,6 +41,36 @@ local function trim(group, dirtyKey, cap, lastVersion)
   end
 end
 
+-- Opens a timeline for writing. Settings never expire, but contents do: a clearing in them must outlive the state.
+local function openTimeline(prefix, contents, timeline, clearedAt)
+  local group = { prefix = prefix, contents = contents, timeline = timeline, changed = false }
+  group.state = unpackState(redis.call('HGET', contents, ''))
+  if clearedAt > group.state.clearedAt then
+    group.state.clearedAt = clearedAt
+    group.changed = true
+  end
+  return group
+end
+
+-- Removes the entries up to a watermark: clean contents at once, dirty ones when they are persisted. Tombstones stay.
+local function removeUntil(group, dirtyKey, clearedAt)
+  while true do
+    local oids = redis.call('ZRANGEBYSCORE', group.timeline, whole(-clearedAt), '+inf', 'LIMIT', 0, 500)
+    if #oids == 0 then break end
+    local marks = {}
+    for at = 1, #oids do marks[at] = group.prefix .. oids[at] end
+    local dirtySince = redis.call('ZMSCORE', dirtyKey, unpack(marks))
+    local clean = {}
+    for at = 1, #oids do
+      if not dirtySince[at] then clean[#clean + 1] = oids[at] end
+    end
+    if #clean > 0 then redis.call('HDEL', group.contents, unpack(clean)) end
+    redis.call('ZREM', group.timeline, unpack(oids))
+  end
+  group.state.clearedAt = clearedAt
+  group.changed = true
+end
+
 -- Renews the expiry of idle viewers' keys, once a day instead of at each write: each call adds a line to the append-only file.
 -- `renewed`: a key may be new and have no expiry.
 local DAY = 86400000
