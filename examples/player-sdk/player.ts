@@ -29,7 +29,8 @@ export type ReporterOptions = {
   /** Another device has a newer position. The player may offer to continue there. */
   onStale?: (id: string, progress: Progress) => void
   /**
-   * A report was refused, or the server cannot be reached for now (`OFFLINE`). Refused reports are dropped, all others are sent again.
+   * The server refused a report or a call, or cannot be reached for now (`OFFLINE`). A report with a mistake, such as `ID_INVALID`, is dropped.
+   * All others stay in the queue and are sent again: soon if `extensions.retryable` is true, and after about a minute if it is not.
    * `STORAGE_UNAVAILABLE`, once: the storage is full or denied. Reports then wait in memory, and a closed tab loses them.
    */
   onTrouble?: (code: string, message: string) => void
@@ -69,14 +70,44 @@ type Mistakes = { userErrors: Mistake[] }
 type Answer = { reportProgressBatch: Mistakes & { results: Result[] } }
 type Result = Mistakes & { outcome: string; dayToken: string | null; progress: Progress | null }
 
-const SEND = `mutation Report($reports: [ReportProgressInput!]!) {
-  reportProgressBatch(input: { reports: $reports }) {
-    results { outcome dayToken progress { position duration viewedAt device finished } userErrors { code message } }
-    userErrors { code message }
+// The texts of operations.graphql, as `tidemark persist` prints them: a server in the mode `enforce` compares each character.
+const CLOCK = `query PlayerClock {
+  __typename
+}`
+const SEND = `mutation PlayerReport($reports: [ReportProgressInput!]!) {
+  reportProgressBatch(input: {reports: $reports}) {
+    results {
+      outcome
+      dayToken
+      progress {
+        position
+        duration
+        viewedAt
+        device
+        finished
+      }
+      userErrors {
+        code
+        message
+      }
+    }
+    userErrors {
+      code
+      message
+    }
   }
 }`
-const RESUME = `query Resume($business: String!, $ids: [ID!]!) {
-  subjects(business: $business, ids: $ids) { id viewerProgress { position duration viewedAt device finished } }
+const RESUME = `query PlayerResume($business: String!, $ids: [ID!]!) {
+  subjects(business: $business, ids: $ids) {
+    id
+    viewerProgress {
+      position
+      duration
+      viewedAt
+      device
+      finished
+    }
+  }
 }`
 
 const BATCH_MAX = 100
@@ -104,7 +135,8 @@ export function makeReporter(options: ReporterOptions): Reporter {
       let refused: Mistake | undefined
       for (let from = 0; from < keys.length; from += BATCH_MAX) refused = (await sendBatch(keys.slice(from, from + BATCH_MAX))) ?? refused
       // The reports stay in the queue, and the next attempt waits longer.
-      if (refused !== undefined) throw Object.assign(new Error(refused.message), { code: refused.code })
+      if (refused !== undefined)
+        throw Object.assign(new Error(refused.message), { code: refused.code, retryable: refused.code === 'QUOTA_EXCEEDED' })
     }
   }
 
@@ -114,15 +146,14 @@ export function makeReporter(options: ReporterOptions): Reporter {
     const { reportProgressBatch: answer } = await server.call<Answer>(SEND, {
       reports: batch.map(({ report }) => ({ business, device, dayToken, ...inputOf(report) })),
     })
-    complain(options, answer)
-    const later = answer.results.map(laterOf)
     for (const [index, entry] of batch.entries()) {
-      if (later[index] !== undefined) continue
-      queue.done(entry)
       const result = answer.results[index]
-      if (result !== undefined) settle(entry.report, result)
+      // If the batch as a whole is refused, it has no results.
+      if (result === undefined || laterOf(result) !== undefined) continue
+      queue.done(entry)
+      settle(entry.report, result)
     }
-    return later.find((mistake) => mistake !== undefined)
+    return answer.userErrors[0] ?? answer.results.map(laterOf).find((mistake) => mistake !== undefined)
   }
 
   function settle({ id }: Report, result: Result): void {
@@ -153,6 +184,8 @@ export function makeReporter(options: ReporterOptions): Reporter {
   function failed(error: CallError): void {
     // The error of a timeout has a number as its code.
     options.onTrouble?.(typeof error.code === 'string' ? error.code : 'OFFLINE', error.message)
+    // The same call fails until somebody changes the server or the credentials.
+    if (error.retryable === false) retryMs = RETRY_MAX_MS
     // Many players lose the server at the same moment. They should not reconnect at the same moment.
     const wait = Math.max(error.retryAfterMs ?? 0, retryMs * (0.5 + Math.random()))
     retryMs = Math.min(retryMs * 2, RETRY_MAX_MS)
@@ -191,9 +224,12 @@ function complain({ onTrouble }: ReporterOptions, { userErrors: [mistake] }: Mis
   if (mistake !== undefined) onTrouble?.(mistake.code, mistake.message)
 }
 
-/** The mistake of a report that the server would accept later. */
+/** Not a mistake of the report. The operator can raise the quota, or add or enable the business. */
+const LATER = new Set(['QUOTA_EXCEEDED', 'BUSINESS_UNKNOWN', 'BUSINESS_DISABLED'])
+
+/** The mistake of a report that the server may accept later. */
 function laterOf({ userErrors: [mistake] }: Result): Mistake | undefined {
-  return mistake?.code === 'QUOTA_EXCEEDED' ? mistake : undefined
+  return mistake !== undefined && LATER.has(mistake.code) ? mistake : undefined
 }
 
 function progressOf({ position, duration, at, viewedAt = at, finished = false }: Report, device: string | undefined): Progress {
@@ -306,8 +342,9 @@ function makeQueue(entries: Entries, prefix: string) {
   }
 }
 
-type CallError = Error & { code?: unknown; retryAfterMs?: number }
-type Body<T> = { data?: T; errors?: { message: string; extensions?: { code?: string; retryAfterMs?: number } }[] }
+/** `retryable`: false if the server says that the same call would fail again. */
+type CallError = Error & { code?: unknown; retryable?: boolean; retryAfterMs?: number }
+type Body<T> = { data?: T; errors?: { message: string; extensions?: { code?: string; retryable?: boolean; retryAfterMs?: number } }[] }
 
 function makeServer({ url, headers, timeoutMs = 10_000, fetch: send = fetch, now = Date.now }: ReporterOptions) {
   let ahead: number | undefined
@@ -332,14 +369,15 @@ function makeServer({ url, headers, timeoutMs = 10_000, fetch: send = fetch, now
     signal.throwIfAborted()
     if (data != null && !Object.values(data).includes(null)) return data
     const [error] = errors ?? []
-    throw Object.assign(new Error(error?.message ?? `the server answered with status ${response.status}`), error?.extensions)
+    if (error === undefined) throw new Error(`the server answered with status ${response.status}`)
+    throw Object.assign(new Error(error.message), { retryable: false }, error.extensions)
   }
 
   return {
     call,
     /** The server's clock minus that of the device, in milliseconds. 0 if the server does not show its time. */
     async ahead(): Promise<number> {
-      if (ahead === undefined && !isAsked) await call('{ __typename }', {})
+      if (ahead === undefined && !isAsked) await call(CLOCK, {})
       isAsked = true
       return ahead ?? 0
     },

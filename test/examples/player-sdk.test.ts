@@ -6,6 +6,7 @@ import { json } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, expect, test } from 'vitest'
 import { makeReporter, type Reporter, type ReporterOptions, type Storage } from '../../examples/player-sdk/player.ts'
+import { memoryStorage } from './memory-storage.ts'
 
 type Request = { query: string; variables: { reports?: { id: string }[] } }
 type Answer = { data: object } | { errors: object[] }
@@ -24,19 +25,6 @@ const accept = ({ variables: { reports } }: Request): Answer =>
   reports === undefined
     ? { data: { __typename: 'Query' } }
     : { data: { reportProgressBatch: { results: reports.map(() => ACCEPTED), userErrors: [] } } }
-
-function memory(): Storage {
-  const items = new Map<string, string>()
-  return {
-    getItem: (key) => items.get(key) ?? null,
-    setItem: (key, value) => void items.set(key, value),
-    removeItem: (key) => void items.delete(key),
-    key: (at) => [...items.keys()][at] ?? null,
-    get length() {
-      return items.size
-    },
-  }
-}
 
 /** A reporter, and the requests that its server got. A request whose `answer` is undefined gets none. */
 async function reporterOf(
@@ -59,7 +47,7 @@ async function reporterOf(
   }).listen(0, '127.0.0.1')
   await once(server, 'listening')
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
-  const reporter = makeReporter({ url, business: 'video', account: '7', storage: memory(), ...options })
+  const reporter = makeReporter({ url, business: 'video', account: '7', storage: memoryStorage(), ...options })
   open.push({ server, reporter })
   return { reporter, requests, reports: () => requests.filter(({ variables }) => variables.reports !== undefined).length }
 }
@@ -114,7 +102,7 @@ test('a server that hides its clock is asked for it once', async () => {
 })
 
 test('a damaged entry of the storage is dropped, and does not stop the others', async () => {
-  const storage = memory()
+  const storage = memoryStorage()
   storage.setItem('tidemark:7:video:1', '{"id":"1",')
   const troubles: string[] = []
   const { reporter, requests } = await reporterOf({}, { storage, onTrouble: (code) => troubles.push(code) })
@@ -141,6 +129,37 @@ test('a batch that is refused as a whole is reported to the player', async () =>
   reporter.watch('1').stop(1_000)
   await reporter.flush()
   expect(troubles).toEqual(['INPUTS_TOO_MANY'])
+  expect(reporter.waiting()).toBe(1)
+})
+
+/** A server that answers each report with this error. */
+async function refusing(extensions: { code: string; retryable?: boolean }) {
+  const troubles: string[] = []
+  const answer = (request: Request): Answer =>
+    request.variables.reports === undefined ? accept(request) : { errors: [{ message: 'no', extensions }] }
+  return { ...(await reporterOf({ answer }, { heartbeatMs: 100, onTrouble: (code) => troubles.push(code) })), troubles }
+}
+
+test.each(['FORBIDDEN', 'GRAPHQL_VALIDATION_FAILED'])(
+  'a running player repeats a call that was refused with %s after half a minute at the earliest',
+  async (code) => {
+    const { reporter, reports, troubles } = await refusing({ code })
+    const watch = reporter.watch('1')
+    for (let second = 0; second < 4; second++) {
+      watch.stop(second * 1_000)
+      await sleep(1_000)
+    }
+    expect([reports(), troubles, reporter.waiting()]).toEqual([1, [code], 1])
+    await reporter.flush()
+    expect([reports(), troubles, reporter.waiting()]).toEqual([2, [code, code], 1])
+  },
+)
+
+test('a call that failed with a retryable code is repeated soon', async () => {
+  const { reporter, reports } = await refusing({ code: 'HOT_STORE_UNAVAILABLE', retryable: true })
+  reporter.watch('1').stop(1_000)
+  await expect.poll(reports, { timeout: 5_000 }).toBe(2)
+  expect(reporter.waiting()).toBe(1)
 })
 
 test('a report that the quota of the business refuses stays in the queue and is sent again', async () => {
@@ -187,7 +206,7 @@ test('resume rejects if the server does not answer within the timeout', async ()
 
 /** Throws in each of these methods, as a browser does. */
 function broken(...methods: (keyof Storage)[]): Storage {
-  return new Proxy(memory(), {
+  return new Proxy(memoryStorage(), {
     get(storage, name, receiver) {
       if (methods.includes(name as keyof Storage)) throw new DOMException('no', name === 'setItem' ? 'QuotaExceededError' : 'SecurityError')
       return Reflect.get(storage, name, receiver) as unknown
@@ -217,7 +236,7 @@ test.each([
 )
 
 test('a position that no longer fits into the storage replaces the one that the storage still has', async () => {
-  const storage = memory()
+  const storage = memoryStorage()
   storage.setItem('tidemark:7:video:1', JSON.stringify({ id: '1', position: 1_000, duration: 0, at: 1 }))
   storage.setItem = () => {
     throw new DOMException('no', 'QuotaExceededError')
