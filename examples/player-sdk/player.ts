@@ -117,7 +117,7 @@ const RETRY_MAX_MS = 60_000
 
 export function makeReporter(options: ReporterOptions): Reporter {
   const { business, device } = options
-  const queue = makeQueue(makeEntries(options), `tidemark:${options.account}:${business}:`)
+  const queue = makeQueue(makeEntries(options), `tidemark:${keyPartOf(options.account)}:${keyPartOf(business)}:`)
   const server = makeServer(options)
   let dayToken: string | undefined
   let retryMs = RETRY_FIRST_MS
@@ -214,6 +214,11 @@ export function makeReporter(options: ReporterOptions): Reporter {
       for (const name of EVENTS) page.removeEventListener?.(name, onEvent)
     },
   }
+}
+
+/** Without a colon, which separates the parts of a key. `encodeURIComponent` would throw for a string that is not well-formed. */
+function keyPartOf(text: string): string {
+  return text.replaceAll('%', '%25').replaceAll(':', '%3A')
 }
 
 function inputOf({ id, position, duration, viewedAt, finished }: Report): object {

@@ -247,3 +247,32 @@ test('a position that no longer fits into the storage replaces the one that the 
   expect([reporter.waiting(), storage.length]).toEqual([0, 0])
   expect(requests.at(-1)?.variables.reports).toEqual([expect.objectContaining({ position: 2_000 })])
 })
+
+test.each([
+  ['a', 'a:video'],
+  ['a:video', 'a'],
+  ['a:b', 'a%3Ab'],
+  ['a%3Ab', 'a%253Ab'],
+  ['ü:名', 'ü%3A名'],
+  ['%', '%25'],
+  ['\ud800', '\ud801'],
+])('the reports of the account %j are not those of the account %j in the same browser', async (account, other) => {
+  const storage = memoryStorage()
+  const isDown = { errors: [{ message: 'down', extensions: { code: 'HOT_STORE_UNAVAILABLE', retryable: true } }] }
+  const offline = await reporterOf({ answer: () => isDown }, { storage, account, business: 'video' })
+  for (const id of ['1', 'video:1', '%', '名']) offline.reporter.watch(id).stop(1_000)
+  offline.reporter.close()
+
+  for (const business of ['video', 'video:video', 'b:video']) {
+    const { reporter, reports } = await reporterOf({}, { storage, account: other, business })
+    expect([business, reporter.waiting()]).toEqual([business, 0])
+    await reporter.flush()
+    expect(reports()).toBe(0)
+  }
+  const again = await reporterOf({}, { storage, account, business: 'video' })
+  expect(again.reporter.waiting()).toBe(4)
+  await again.reporter.flush()
+  const sent = again.requests.flatMap(({ variables }) => variables.reports ?? [])
+  expect(new Set(sent.map(({ id }) => id))).toEqual(new Set(['1', 'video:1', '%', '名']))
+  expect(storage.length).toBe(0)
+})
