@@ -7,6 +7,7 @@
  *   operations.ts         text → a valid operation
  *   conditions.ts         @skip and @include decided; one variant per combination that occurs
  *   plan-document.ts      the part of the operation that the planner sees
+ *   planner-text.ts       documents as texts that the planner reads correctly
  *   planner.ts            operation → plan
  *   executor.ts           plan → steps → data; uses entities, representations, flatten, merge and rewrites
  *   authorization/        the part of the operation that the viewer may see; one form per set of grants

@@ -11,7 +11,6 @@ import {
   isInterfaceType,
   isObjectType,
   parse,
-  print,
   specifiedDirectives,
   specifiedScalarTypes,
 } from 'graphql'
@@ -19,6 +18,7 @@ import type { DefinitionNode, DocumentNode, GraphQLSchema } from 'graphql'
 import { TidemarkError } from '../../core/errors.ts'
 import { CACHE_DIRECTIVE } from '../cache/cache-policy.ts'
 import { repairPlan, subgraphTypes } from './plan-repairs.ts'
+import { plannerText } from './planner-text.ts'
 import { planSharedRoots, sharedRoots, type PlanDocument, type SharedRoots } from './shared-roots.ts'
 
 /** The object types that satisfy a type condition, including the named type and inaccessible types. */
@@ -36,15 +36,15 @@ export type Planner = {
 }
 
 export function makePlanner(supergraphSdl: string): Planner {
-  const native = openNative(supergraphSdl)
+  const supergraph = readSupergraph(supergraphSdl)
+  const native = openNative(supergraph)
   const schema = apiSchema(native.consumerSchema)
-  const supergraph = parse(supergraphSdl, { noLocation: true })
   const types = subgraphTypes(supergraph)
   const shared = sharedRoots(supergraph)
   const whole = planBy(native)
   const owned = new Map<string, PlanDocument>()
   const plannerOf = ({ ownedBy }: SharedRoots, subgraph: string): PlanDocument => {
-    const planner = owned.get(subgraph) ?? planBy(openNative(print(ownedBy(subgraph))))
+    const planner = owned.get(subgraph) ?? planBy(openNative(ownedBy(subgraph)))
     owned.set(subgraph, planner)
     return planner
   }
@@ -69,15 +69,27 @@ export function makePlanner(supergraphSdl: string): Planner {
 }
 
 function planBy(native: QueryPlanner): PlanDocument {
-  return (document) => native.plan(print(document), undefined, new Set(), 0).node ?? undefined
+  return (document) => native.plan(plannerText(document), undefined, new Set(), 0).node ?? undefined
 }
 
-function openNative(supergraphSdl: string): QueryPlanner {
+function readSupergraph(sdl: string): DocumentNode {
   try {
-    return new QueryPlanner(supergraphSdl)
+    return parse(sdl, { noLocation: true })
   } catch (cause) {
-    throw new TidemarkError('CONFIG_INVALID', `the supergraph cannot be read (${(cause as Error).message}): compose it again`, { cause })
+    throw unreadable(cause)
   }
+}
+
+function openNative(supergraph: DocumentNode): QueryPlanner {
+  try {
+    return new QueryPlanner(plannerText(supergraph))
+  } catch (cause) {
+    throw unreadable(cause)
+  }
+}
+
+function unreadable(cause: unknown): TidemarkError {
+  return new TidemarkError('CONFIG_INVALID', `the supergraph cannot be read (${(cause as Error).message}): compose it again`, { cause })
 }
 
 // The gateway accepts @defer, and answers deferred fragments with the rest, in one part.
