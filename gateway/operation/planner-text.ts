@@ -5,6 +5,10 @@
  *   within a character, the planner panics and ends the process. JavaScript cannot catch that. Every block string therefore becomes an
  *   ordinary string with the same value.
  * - It reads the escape `\b` as U+0010. It reads `\u0008` correctly.
+ *
+ * The planner also prints a schema with other strings than it read: U+1F600 becomes `\u128512`, and blank lines at the ends are lost. The
+ * supergraph's descriptions and default values are therefore encoded in ASCII before the planner reads them, and decoded afterwards. In
+ * the fetches of a plan, the planner prints strings correctly.
  */
 import { print, visit } from 'graphql'
 import type { DocumentNode, StringValueNode } from 'graphql'
@@ -18,4 +22,22 @@ export function plannerText(document: DocumentNode): string {
 
 function ordinaryString(node: StringValueNode): StringValueNode | undefined {
   return node.block === true ? { ...node, block: false } : undefined
+}
+
+/** Encodes all characters but those of ASCII that print, and the percent sign. */
+export function encodeTexts(supergraph: DocumentNode): DocumentNode {
+  return changeTexts(supergraph, (text) => text.replaceAll(/[^ -$&-~]/gu, encodeURIComponent))
+}
+
+/** Texts that `encodeTexts` did not encode have no percent sign. The planner's own descriptions have none either. */
+export function decodeTexts(schema: DocumentNode): DocumentNode {
+  return changeTexts(schema, decodeURIComponent)
+}
+
+/** Of all applied directives, only @deprecated has a text for clients. The planner reads strings of the others, such as sets of fields. */
+function changeTexts(document: DocumentNode, change: (text: string) => string): DocumentNode {
+  return visit(document, {
+    Directive: ({ name }) => (name.value === 'deprecated' ? undefined : false),
+    StringValue: (node) => ({ ...node, value: change(node.value) }),
+  })
 }

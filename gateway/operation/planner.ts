@@ -18,7 +18,7 @@ import type { DefinitionNode, DocumentNode, GraphQLSchema } from 'graphql'
 import { TidemarkError } from '../../core/errors.ts'
 import { CACHE_DIRECTIVE } from '../cache/cache-policy.ts'
 import { repairPlan, subgraphTypes } from './plan-repairs.ts'
-import { plannerText } from './planner-text.ts'
+import { decodeTexts, encodeTexts, plannerText } from './planner-text.ts'
 import { planSharedRoots, sharedRoots, type PlanDocument, type SharedRoots } from './shared-roots.ts'
 
 /** The object types that satisfy a type condition, including the named type and inaccessible types. */
@@ -82,7 +82,7 @@ function readSupergraph(sdl: string): DocumentNode {
 
 function openNative(supergraph: DocumentNode): QueryPlanner {
   try {
-    return new QueryPlanner(plannerText(supergraph))
+    return new QueryPlanner(plannerText(encodeTexts(supergraph)))
   } catch (cause) {
     throw unreadable(cause)
   }
@@ -99,7 +99,7 @@ const SPECIFIED = new Set<string>([...specifiedScalarTypes, ...specifiedDirectiv
 
 /** The planner's consumer schema, without the definitions of graphql-js and without the machinery of the supergraph. */
 function apiSchema(consumerSdl: string): GraphQLSchema {
-  const definitions = [...parse(consumerSdl, { noLocation: true }).definitions, ...parse(DEFER).definitions]
+  const definitions = [...decodeTexts(parse(consumerSdl, { noLocation: true })).definitions, ...parse(DEFER).definitions]
     .filter(isApiDefinition)
     .map(withoutMetaFields)
   return buildASTSchema({ kind: Kind.DOCUMENT, definitions }, { assumeValidSDL: true })
