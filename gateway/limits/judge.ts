@@ -105,8 +105,9 @@ export function makeJudge(limits: JudgeLimits): Judge {
     }
     if (size.nesting > NESTING_MAX && size.depth <= operationDepthMax)
       refusals.push(refuse(`nests ${figure(size.nesting)} selections, fragments included: nest at most ${NESTING_MAX}`))
-    if (size.literalDepth > LITERAL_DEPTH_MAX)
-      refusals.push(refuse(`has a literal of ${size.literalDepth} levels: write at most ${LITERAL_DEPTH_MAX}, or use a variable`))
+    const literalLevels = Math.max(size.literalDepth, ...defaultValues(operation).map(literalDepth))
+    if (literalLevels > LITERAL_DEPTH_MAX)
+      refusals.push(refuse(`has a literal of ${literalLevels} levels: write at most ${LITERAL_DEPTH_MAX}, or use a variable`))
     const conditions = conditionVariables(operation, fragmentsOf(document)).size
     if (conditions > CONDITION_VARIABLES_MAX) {
       refusals.push(
@@ -232,6 +233,10 @@ function dataField(below: Readonly<Size> | undefined): Readonly<Size> {
 function introspectionField(below: Readonly<Size> | undefined): Readonly<Size> {
   const { depth, fields, ...rest } = dataField(below)
   return { ...rest, depth: 0, fields: 0, introspectionDepth: depth, introspectionFields: fields }
+}
+
+function defaultValues({ variableDefinitions = [] }: OperationDefinitionNode): ValueNode[] {
+  return variableDefinitions.flatMap(({ defaultValue }) => defaultValue ?? [])
 }
 
 function literalDepth(value: ValueNode): number {

@@ -4,7 +4,7 @@
  *
  *   compiler.ts           text → prepared operation, by the files below
  *   operation-cache.ts    the prepared operations
- *   operations.ts         text → a valid operation
+ *   operations.ts         text → a valid operation; finite-numbers.ts adds a rule
  *   conditions.ts         @skip and @include decided; one variant per combination that occurs
  *   plan-document.ts      the part of the operation that the planner sees
  *   planner-text.ts       documents as texts that the planner reads correctly

@@ -8,6 +8,7 @@ import type { DocumentNode, GraphQLSchema, OperationDefinitionNode, ValidationRu
 import type { ErrorCode } from '../../core/errors.ts'
 import { withExactLiterals } from '../request/exact-ids.ts'
 import { dropTokens } from '../memory/estimates.ts'
+import { finiteNumbersRule } from './finite-numbers.ts'
 import { withSuccessor } from './old-names.ts'
 import type { Fragments } from './plan-document.ts'
 import { fragmentsOf } from './plan-document.ts'
@@ -60,7 +61,7 @@ export function* readOperation(
   if (refusals.length > 0) return { errors: refusals }
   yield
   const mayHint = options.introspection !== false
-  const invalid = validate(schema, document, mayHint ? specifiedRules : CLOSED_RULES, { hideSuggestions: !mayHint })
+  const invalid = validate(schema, document, mayHint ? OPEN_RULES : CLOSED_RULES, { hideSuggestions: !mayHint })
   if (invalid.length > 0) return { errors: invalidErrors(invalid, schema, mayHint) }
   // graphql-js coerces into plain objects, which lose a value of this name. The judged operation would differ from the executed one.
   if (operation.variableDefinitions?.some(({ variable }) => variable.name.value === '__proto__') === true)
@@ -84,6 +85,8 @@ export function invalidErrors(errors: readonly GraphQLError[], schema: GraphQLSc
   return errors.map((error) => withCode(mayHint ? withSuccessor(error, schema) : error, 'GRAPHQL_VALIDATION_FAILED'))
 }
 
+const OPEN_RULES: readonly ValidationRule[] = [...specifiedRules, finiteNumbersRule]
+
 const CLOSED_RULES: readonly ValidationRule[] = [
   (context) => ({
     Field(node) {
@@ -91,7 +94,7 @@ const CLOSED_RULES: readonly ValidationRule[] = [
       context.reportError(new GraphQLError(`${node.name.value} is not available: introspection is off on this server`, { nodes: [node] }))
     },
   }),
-  ...specifiedRules,
+  ...OPEN_RULES,
 ]
 
 function pickOperation(document: DocumentNode, operationName: string | undefined): OperationDefinitionNode | GraphQLError {
@@ -118,7 +121,7 @@ export function codedError(code: ErrorCode, message: string): GraphQLError {
 
 /** The error for an exception during compilation. Clients get our message; the log gets the cause, see error-format.ts. */
 export function compileError(thrown: unknown): GraphQLError {
-  if (thrown instanceof GraphQLError) return withCode(thrown, 'INTERNAL')
+  if (thrown instanceof GraphQLError) return thrown.extensions['code'] === undefined ? withCode(thrown, 'INTERNAL') : thrown
   const originalError = thrown instanceof Error ? thrown : new Error(String(thrown))
   return new GraphQLError('The operation is valid, but it cannot be compiled.', {
     extensions: { code: 'INTERNAL' satisfies ErrorCode },

@@ -15,7 +15,7 @@ import {
   specifiedScalarTypes,
 } from 'graphql'
 import type { DefinitionNode, DocumentNode, GraphQLSchema } from 'graphql'
-import { TidemarkError } from '../../core/errors.ts'
+import { TidemarkError, type ErrorCode } from '../../core/errors.ts'
 import { CACHE_DIRECTIVE } from '../cache/cache-policy.ts'
 import { repairPlan, subgraphTypes } from './plan-repairs.ts'
 import { decodeTexts, encodeTexts, plannerText } from './planner-text.ts'
@@ -59,13 +59,21 @@ export function makePlanner(supergraphSdl: string): Planner {
           shared === undefined ? whole(document) : planSharedRoots(document, whole, shared, (subgraph) => plannerOf(shared, subgraph))
         return plan === undefined ? undefined : repairPlan(plan, types)
       } catch (cause) {
-        throw new GraphQLError('The operation is valid, but the planner found no way to answer it.', {
-          extensions: { code: 'INTERNAL' },
-          originalError: cause as Error,
-        })
+        throw planError(cause as Error)
       }
     },
   }
+}
+
+/** The errors of the planner have no codes. Its parser accepts about 48 levels of selections and literals together. */
+function planError(cause: Error): GraphQLError {
+  const [code, message]: [ErrorCode, string] = cause.message.startsWith('Failed to parse query')
+    ? [
+        'OPERATION_TOO_LARGE',
+        'The operation nests its selections and literals too deeply: use fewer levels, or send literals as variables.',
+      ]
+    : ['INTERNAL', 'The operation is valid, but the planner found no way to answer it.']
+  return new GraphQLError(message, { extensions: { code }, originalError: cause })
 }
 
 function planBy(native: QueryPlanner): PlanDocument {

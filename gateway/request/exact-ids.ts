@@ -1,7 +1,7 @@
 /**
  * Ids arrive exactly as the client sent them. `JSON.parse` rounds a number beyond 2^53 - 1, and a write would then go to another subject.
  * Such a number is therefore refused where a variable must be an ID. Integers in the text of an operation are digits, and exact. The
- * planner reads them as 64-bit numbers, so long ones become strings first.
+ * planner reads them as 64-bit numbers, and -0 as 0. So such integers become strings first, or floats where a Float is expected.
  *
  * Variables are checked by type, and only where graphql-js coerces them anyway; see plain-variables.ts.
  */
@@ -91,29 +91,31 @@ function findInFields(fields: readonly { name: string; find: Find }[], value: ob
   return undefined
 }
 
-const LONG_INTEGER = /\d{16}/
+/** Long integers, and -0. */
+const INEXACT_INTEGER = /\d{16}|-0\b/
 const [INTEGER_MIN, INTEGER_MAX] = [-(2n ** 63n), 2n ** 63n - 1n]
 
 /**
- * Returns the document with long integers as strings where an ID is expected. Returns an error if another integer exceeds 64 bits. The
- * document must be valid.
+ * Returns the document with integers as strings where an ID is expected. Returns an error if an integer for a custom scalar exceeds 64
+ * bits. The document must be valid.
  */
 export function withExactLiterals(schema: GraphQLSchema, document: DocumentNode, text: string): DocumentNode | GraphQLError {
-  if (!LONG_INTEGER.test(text)) return document
+  if (!INEXACT_INTEGER.test(text)) return document
   const types = new TypeInfo(schema)
   let tooLong: GraphQLError | undefined
   const exact = visit(
     document,
     visitWithTypeInfo(types, {
       IntValue(node) {
-        const type = types.getInputType()
-        if (type != null && getNamedType(type).name === 'ID') return { kind: Kind.STRING, value: node.value }
+        const type = getNamedType(types.getInputType())?.name
+        if (type === 'ID') return { kind: Kind.STRING, value: node.value }
         const value = BigInt(node.value)
-        if (value < INTEGER_MIN || value > INTEGER_MAX)
-          tooLong ??= new GraphQLError(`The integer ${node.value.slice(0, 40)} has more than 64 bits: send it as a string.`, {
-            nodes: [node],
-            extensions: { code: 'GRAPHQL_VALIDATION_FAILED' satisfies ErrorCode },
-          })
+        if (value >= INTEGER_MIN && value <= INTEGER_MAX) return undefined
+        if (type === 'Float') return { kind: Kind.FLOAT, value: `${node.value}.0` }
+        tooLong ??= new GraphQLError(`The integer ${node.value.slice(0, 40)} has more than 64 bits: send it as a string.`, {
+          nodes: [node],
+          extensions: { code: 'GRAPHQL_VALIDATION_FAILED' satisfies ErrorCode },
+        })
         return undefined
       },
     }),

@@ -1,4 +1,4 @@
-/** Ids beyond 2^53: exact as strings and as integers in the text, refused as JSON numbers, through every entry point. */
+/** Ids beyond 2^53: exact as strings and as integers in the text, refused as JSON numbers, through every entry point. Other literals too. */
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -95,6 +95,32 @@ describe.each(['the gateway', 'the subgraph alone'])('a JSON number beyond 2^53 
       const answer = await post(role(), body(`{ subjects(business: "video", ids: [${id}]) { id } }`, '{}'))
       expect(answer.errors?.[0]?.extensions).toMatchObject({ code: 'GRAPHQL_VALIDATION_FAILED' })
     }
+  })
+})
+
+describe.each(['the gateway', 'the subgraph alone'])('literals in the text, sent to %s', (which) => {
+  const role = () => (which === 'the gateway' ? gateway : subgraph)
+
+  test('a number that is no double is refused before anything runs', async () => {
+    const before = 'mutation { reportProgress(input: {business: "video", id: "float", position: '
+    const position = (literal: string) => post(role(), body(`${before}${literal}}) { outcome } }`, '{}'))
+    for (const literal of ['1e999', '-1e999', '9'.repeat(400)]) {
+      const answer = await position(literal)
+      expect(answer).toMatchObject({ status: 400, errors: [{ extensions: { code: 'GRAPHQL_VALIDATION_FAILED' } }] })
+      expect(answer.errors?.[0]?.extensions).not.toHaveProperty('retryable')
+      expect(answer.errors?.[0]).toMatchObject({ locations: [{ line: 1, column: before.length + 1 }] })
+    }
+    expect(await position('1e3')).toMatchObject({ data: { reportProgress: { outcome: 'ACCEPTED' } } })
+  })
+
+  test('strings are the same as variables', async () => {
+    const ids = ['a\bb', '\u3000第一\n\u3000第二', '\n \u00A0\u2028']
+    const literals = ['"a\\bb"', '"""\u3000第一\n\u3000第二"""', '"\\n \u00A0\\u2028"']
+    const answer = await post(role(), body(LOOK, JSON.stringify({ ids })))
+    expect(await post(role(), body(LOOK.replace('ids: $ids', `ids: [${literals.join()}]`).replace(/query [^{]*/, ''), '{}'))).toEqual(
+      answer,
+    )
+    expect(answer).toMatchObject({ data: { subjects: ids.map((id) => ({ id })) } })
   })
 })
 

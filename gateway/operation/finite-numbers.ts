@@ -1,0 +1,20 @@
+/**
+ * A validation rule: a number in the text must fit a double. graphql-js reads `1e999` as Infinity, which JSON cannot carry, and the
+ * planner cannot read it. graphql-js itself reports a number where neither a Float nor a custom scalar is expected.
+ */
+import { GraphQLError, getNamedType, isScalarType, isSpecifiedScalarType } from 'graphql'
+import type { ASTVisitor, FloatValueNode, IntValueNode, ValidationContext } from 'graphql'
+
+const SHOWN_MAX = 40
+
+export function finiteNumbersRule(context: ValidationContext): ASTVisitor {
+  function check(node: FloatValueNode | IntValueNode): void {
+    const type = getNamedType(context.getInputType())
+    if (Number.isFinite(Number(node.value)) || !isScalarType(type)) return
+    if (isSpecifiedScalarType(type) && type.name !== 'Float') return
+    const shown = node.value.length > SHOWN_MAX ? `${node.value.slice(0, SHOWN_MAX)}…` : node.value
+    const sentence = `The number ${shown} is too large for the type ${type.name}: send a number between -1.7976931348623157e308 and 1.7976931348623157e308.`
+    context.reportError(new GraphQLError(sentence, { nodes: [node] }))
+  }
+  return { FloatValue: check, IntValue: check }
+}
