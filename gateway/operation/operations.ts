@@ -61,7 +61,7 @@ export function* readOperation(
   if (refusals.length > 0) return { errors: refusals }
   yield
   const mayHint = options.introspection !== false
-  const invalid = validate(schema, document, mayHint ? OPEN_RULES : CLOSED_RULES, { hideSuggestions: !mayHint })
+  const invalid = mistakesOf(schema, document, mayHint)
   if (invalid.length > 0) return { errors: invalidErrors(invalid, schema, mayHint) }
   // graphql-js coerces into plain objects, which lose a value of this name. The judged operation would differ from the executed one.
   if (operation.variableDefinitions?.some(({ variable }) => variable.name.value === '__proto__') === true)
@@ -78,6 +78,19 @@ export function* readOperation(
   const nodes = dropTokens(exact)
   const hash = createHash('sha256').update(text).digest('hex')
   return { operation: picked, fragments: fragmentsOf(exact), hash, nodes, length: text.length, mayHint }
+}
+
+function mistakesOf(schema: GraphQLSchema, document: DocumentNode, mayHint: boolean): readonly GraphQLError[] {
+  try {
+    return validate(schema, document, mayHint ? OPEN_RULES : CLOSED_RULES, { hideSuggestions: !mayHint })
+  } catch (error) {
+    // A rule of graphql-js applies @skip and @include at the root of a subscription, and throws because it has no variables.
+    if (!(error instanceof GraphQLError)) throw error
+    const { nodes = null } = error
+    return [
+      new GraphQLError('The root field of a subscription cannot have @skip or @include with a variable: remove the directive.', { nodes }),
+    ]
+  }
 }
 
 /** `mayHint`: as of `ReadOperation`. */

@@ -73,6 +73,17 @@ describe('subscriptions', () => {
     ])
   })
 
+  test('a condition on the root field with a variable is refused', () => {
+    expect(engine.prepare('subscription ($on: Boolean!) { added(count: 1) @include(if: $on) { title } }')).toMatchObject({
+      errors: [
+        {
+          message: expect.stringContaining('The root field of a subscription') as string,
+          extensions: { code: 'GRAPHQL_VALIDATION_FAILED' },
+        },
+      ],
+    })
+  })
+
   test('a query cannot be subscribed to, and a subscription cannot be executed', async () => {
     expect(await open('{ numbers }', {})).toMatchObject({ errors: [{ extensions: { code: 'BAD_REQUEST' } }] })
     const operation = engine.prepare(QUERY)
