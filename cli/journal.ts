@@ -5,6 +5,7 @@
 import { TidemarkError } from '../core/errors.ts'
 import type { JournalView, Parked } from '../writeback/journal.ts'
 import { viewJournals } from './stores/history.ts'
+import { requireFolder } from './process/data-folder.ts'
 import { readSettings, type Flags } from './process/settings.ts'
 
 /** `names`: entries as the list shows them, such as journal-0/17; or all. */
@@ -12,6 +13,8 @@ export async function journal(what: string, names: readonly string[], flags: Fla
   const config = readSettings(flags)
   if (what !== 'list' && what !== 'put-back')
     throw new TidemarkError('CONFIG_INVALID', `"${what}" is not a command of journal: use list or put-back`)
+  // "No journal" would be a wrong answer for a mistyped name: the disk may be removed although its journals have entries.
+  requireFolder(config.stores.data)
   const views = viewJournals(config)
   try {
     if (views.length === 0) print(`no process has kept a journal in ${config.stores.data}`)

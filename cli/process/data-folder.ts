@@ -9,8 +9,14 @@ import { TidemarkError } from '../../core/errors.ts'
  * data folder.
  */
 export function requireDataFolder({ stores }: Config): void {
-  if (stores.redis !== undefined || existsSync(stores.data)) return
-  throw new TidemarkError('CONFIG_INVALID', `${stores.data} does not exist: name the data folder of a service with --data or TIDEMARK_DATA`)
+  if (stores.redis === undefined) requireFolder(stores.data)
+}
+
+/** For the journals, which the distributed shape has in its data folder. Throws CONFIG_INVALID. */
+export function requireFolder(data: string): void {
+  if (existsSync(data) && statSync(data).isDirectory()) return
+  const reason = existsSync(data) ? 'is not a folder' : 'does not exist'
+  throw new TidemarkError('CONFIG_INVALID', `${data} ${reason}: name the data folder of a service with --data or TIDEMARK_DATA`)
 }
 
 /**

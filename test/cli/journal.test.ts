@@ -1,5 +1,6 @@
 /** `tidemark journal`, run as by an operator. */
 import { execFile } from 'node:child_process'
+import { existsSync, writeFileSync } from 'node:fs'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { join } from 'node:path'
 import type { JournalEntry } from '../../writeback/journal.ts'
@@ -18,7 +19,7 @@ describe('tidemark journal', () => {
 
   function run(...args: string[]): Promise<{ status: number; out: string; error: string }> {
     return new Promise((resolve) => {
-      execFile(process.execPath, [COMMAND, 'journal', ...args, '--data', folder.path], { cwd: folder.path }, (failure, out, error) =>
+      execFile(process.execPath, [COMMAND, 'journal', '--data', folder.path, ...args], { cwd: folder.path }, (failure, out, error) =>
         resolve({ status: failure === null ? 0 : Number(failure.code), out, error }),
       )
     })
@@ -56,6 +57,31 @@ describe('tidemark journal', () => {
     expect(listed.out).toContain(`${join('marks-article', 'journal-0')}  0 waiting, 1 parked\n`)
     expect(await run('put-back', join('marks-article', 'journal-0', '1'))).toMatchObject({ status: 0 })
     expect((await run()).out).toContain(`${join('marks-article', 'journal-0')}  1 waiting, 0 parked\n`)
+  })
+
+  it('refuses a data folder that does not exist, or is a file, in both shapes, and makes no folder', async () => {
+    const missing = join(folder.path, 'mistyped')
+    const file = join(folder.path, 'tidemark.yaml')
+    const stores = {
+      redis: { urls: ['redis://127.0.0.1:1'] },
+      kafka: { brokers: ['127.0.0.1:1'] },
+      mysql: { url: 'mysql://u:p@127.0.0.1:1/d' },
+    }
+    for (const settings of [{}, { stores, live: { from: 'off' } }]) {
+      writeFileSync(file, JSON.stringify(settings))
+      for (const args of [[], ['put-back', 'all']])
+        expect(await run(...args, '--data', missing)).toEqual({
+          status: 1,
+          out: '',
+          error: `CONFIG_INVALID: ${missing} does not exist: name the data folder of a service with --data or TIDEMARK_DATA\n`,
+        })
+      expect(await run('--data', file)).toEqual({
+        status: 1,
+        out: '',
+        error: `CONFIG_INVALID: ${file} is not a folder: name the data folder of a service with --data or TIDEMARK_DATA\n`,
+      })
+    }
+    expect(existsSync(missing)).toBe(false)
   })
 
   it('refuses an unknown name, a missing name, and a folder without journals with a sentence', async () => {
