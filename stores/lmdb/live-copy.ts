@@ -4,19 +4,20 @@
  */
 import { closeSync, fsyncSync, openSync } from 'node:fs'
 import { chmod, rm } from 'node:fs/promises'
-import { open } from 'lmdb'
+import { dirname } from 'node:path'
+import { open, type RootDatabase } from 'lmdb'
 import { READERS_MAX } from './environment.ts'
+import { openFailure } from './failures.ts'
 import { checkDataFile } from './file-check/check-file.ts'
 import { FILE_MODE } from './make-folder.ts'
 
 /**
- * The copy is on disk and checked when it resolves. Throws DATA_DAMAGED for a damaged file, and the errors of the disk. After an error
- * there is no copy.
+ * The copy is on disk and checked when it resolves. Throws DATA_DAMAGED for a damaged file, CONFIG_INVALID if its folder cannot be
+ * written, and the errors of the disk. After an error there is no copy.
  */
 export async function copyLivePages(file: string, copy: string): Promise<void> {
   checkDataFile(file)
-  // Whoever opens a file first decides on the number of readers of all processes.
-  const root = open({ path: file, maxReaders: READERS_MAX, encoding: 'binary', keyEncoding: 'binary' })
+  const root = openFile(file)
   try {
     await rm(copy, { force: true })
     await root.backup(copy, true)
@@ -28,6 +29,16 @@ export async function copyLivePages(file: string, copy: string): Promise<void> {
   }
   await chmod(copy, FILE_MODE)
   syncPath(copy)
+}
+
+/** LMDB needs to write its lock file, also for a copy. */
+function openFile(file: string): RootDatabase {
+  try {
+    // Whoever opens a file first decides on the number of readers of all processes.
+    return open({ path: file, maxReaders: READERS_MAX, encoding: 'binary', keyEncoding: 'binary' })
+  } catch (error) {
+    throw openFailure(dirname(file), error)
+  }
 }
 
 /** For a file, and for a folder after a file in it was renamed. */

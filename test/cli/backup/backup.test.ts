@@ -1,6 +1,6 @@
 /** Backups of data folders: whole, restored, and all that can be wrong with them. */
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, readFileSync, readdirSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdirSync, readFileSync, readdirSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { backup } from '../../../cli/backup/backup.ts'
@@ -146,3 +146,32 @@ test.skipIf(process.platform !== 'linux').each(['backup', 'export'])(
     })
   },
 )
+
+/** Returns the function that ends it. Root may write in spite of the mode, so root mounts the folder read-only. */
+function makeReadOnly(folder: string): () => void {
+  if (!mayMount) {
+    for (const name of readdirSync(folder)) chmodSync(join(folder, name), 0o400)
+    chmodSync(folder, 0o500)
+    return () => chmodSync(folder, 0o700)
+  }
+  execFileSync('mount', ['--bind', folder, folder])
+  execFileSync('mount', ['-o', 'remount,bind,ro', folder])
+  return () => void execFileSync('umount', [folder])
+}
+
+test.skipIf(process.platform === 'win32')('a read-only data folder is refused by backup and export with the same sentence', async () => {
+  await withStores(flags('read-only'), async () => {})
+  const end = makeReadOnly(path('read-only'))
+  try {
+    const sentence = new RegExp(
+      `^the data folder ${path('read-only')} cannot be used \\((Read-only file system|Permission denied): .*\\): with`,
+    )
+    const refused = { code: 'CONFIG_INVALID', message: expect.stringMatching(sentence) as string }
+    await expect(backup({ ...flags('read-only'), out: path('of-read-only') }, print)).rejects.toMatchObject(refused)
+    expect(readdirSync(path('of-read-only'))).toEqual([])
+    const exported = exportData({ ...flags('read-only'), out: path('rows-of-read-only'), form: 'jsonl' }, print)
+    await expect(exported).rejects.toMatchObject(refused)
+  } finally {
+    end()
+  }
+})
