@@ -18,17 +18,14 @@ type Print = (line: string) => void
 type Document = Readonly<Record<string, unknown>>
 
 export async function getVersion(settings: Settings, version: string | undefined, print: Print): Promise<void> {
-  if (version !== undefined) {
-    const stored = await storedVersion(settings, version)
-    return print(textOf(stored.version, stored.value as Document))
-  }
+  if (version !== undefined) return print(textOf(version, await documentOf(settings, version)))
   let current: Versioned<LiveVersion>
   try {
     current = await readLiveVersion(settings)
   } catch (error) {
     return printInvalid(settings, error, print)
   }
-  print(textOf(current.version, current.value.document))
+  print(textOf(String(current.version), current.value.document))
 }
 
 /** The newest version is not valid: prints it, so that an operator can correct it and set it again, and throws its mistakes. */
@@ -61,8 +58,8 @@ export async function setVersion(settings: Settings, file: string, flags: { expe
 /** Sets the settings of an earlier version again, as the next version. A business that came since stays, disabled. */
 export async function rollBack(settings: Settings, version: string, flags: { note?: string }, print: Print): Promise<void> {
   const current = await readCurrent(settings)
-  const old = await storedVersion(settings, version)
-  const { document, kept } = withLaterBusinesses(old.value as Document, current.value)
+  const old = await documentOf(settings, version)
+  const { document, kept } = withLaterBusinesses(old, current.value)
   for (const name of kept) print(`business ${name} came after version ${version}: it stays, with enabled: false`)
   await change(settings, current, document, current.version, flags.note ?? `rollback to ${version}`, print)
 }
@@ -81,9 +78,8 @@ export async function printHistory(settings: Settings, print: Print): Promise<vo
 export async function printDifferences(settings: Settings, one: string, other: string | undefined, print: Print): Promise<void> {
   const isVersion = /^\d+$/.test(one)
   const current = async (): Promise<unknown> => (await readLiveVersion(settings)).value.document
-  const stored = async (version: string): Promise<unknown> => (version === '0' ? {} : (await storedVersion(settings, version)).value)
   const [before, after] = isVersion
-    ? [await stored(one), other === undefined ? await current() : await stored(other)]
+    ? [await documentOf(settings, one), other === undefined ? await current() : await documentOf(settings, other)]
     : [await current(), readDocument(one)]
   const differences = differencesOf(before, after)
   if (differences.length === 0) print('no difference')
@@ -142,10 +138,12 @@ async function change(
   print(`version ${version} is set: processes take it over within 2 seconds`)
 }
 
-async function storedVersion(settings: Settings, version: string): Promise<StoredVersion> {
+/** Version 0 is the state before the first version: it has no live settings, and is not stored. */
+async function documentOf(settings: Settings, version: string): Promise<Document> {
+  if (version === '0') return {}
   const versions = await withLiveSource(settings, (source) => source.history())
   const found = versions.find((each) => String(each.version) === version)
-  if (found !== undefined && isPlainObject(found.value)) return found
+  if (found !== undefined && isPlainObject(found.value)) return found.value
   if (found !== undefined) throw new TidemarkError('CONFIG_INVALID', `version ${version} of ${LIVE_NAME} cannot be read: name another one`)
   throw new TidemarkError('CONFIG_INVALID', `${LIVE_NAME} has no version ${version}: see \`tidemark config history\``)
 }
@@ -173,7 +171,7 @@ function expectedOf(expect: string | undefined, file: string): number {
   throw new TidemarkError('CONFIG_INVALID', sentence)
 }
 
-function textOf(version: number, document: Document): string {
+function textOf(version: string, document: Document): string {
   return `# version ${version}\n${textIn(document)}`
 }
 

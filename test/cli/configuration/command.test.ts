@@ -138,6 +138,22 @@ test('the history has each version with its time, its note and its settings, and
   await expect(run('rollback', ['9'])).rejects.toMatchObject({ message: expect.stringContaining('has no version 9') as string })
 })
 
+test('version 0 has no live settings: it can be printed, compared, and set again', async () => {
+  const first = await set(slow, 0)
+  expect(await run('get', ['0'])).toBe('# version 0\n{}')
+  expect(await run('diff', ['0'])).toBe('+ limits.viewer.points: 10\n+ limits.viewer.perSeconds: 60')
+  expect(await run('rollback', ['0'])).toContain(`version ${first + 1} is set`)
+  expect(await run('get')).toBe(`# version ${first + 1}\n{}`)
+  expect((await run('history')).split('\n')[0]).toContain('rollback to 0')
+})
+
+test('a rollback to version 0 keeps a business that came since, disabled, and says so', async () => {
+  const podcast = { number: 9, name: 'podcast', entity: 'Podcast' }
+  await set({ ...slow, businesses: [podcast, { number: 1, glanceMax: 5 }] }, 0)
+  expect(await run('rollback', ['0'])).toContain('business podcast came after version 0: it stays, with enabled: false')
+  expect(parse(await run('get'))).toEqual({ businesses: [{ ...podcast, enabled: false }] })
+})
+
 test('the printed configuration is valid YAML with the source of each setting, and without secrets', async () => {
   const version = await set(slow, 0)
   const text = await run('print')
