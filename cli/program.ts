@@ -2,6 +2,8 @@
  * The options and arguments of every command. An action imports the code of its command when it runs, so a command loads only its own
  * code. An action that fails without an error sets `process.exitCode`.
  */
+import { readFileSync } from 'node:fs'
+import { findPackageJSON } from 'node:module'
 import { Command, Option } from 'commander'
 import { CONFLICT_RULES } from '../core/domain.ts'
 import type { ErrorCode } from '../core/errors.ts'
@@ -25,12 +27,21 @@ export function makeProgram(): Command {
   const program = new Command('tidemark')
     .description('Watch history, likes, home feeds and feed de-duplication as federated GraphQL.')
     .configureOutput({ outputError: (text, write) => write(withCode(text)) })
+    .option('-V, --version', 'print the version')
+    .on('option:version', printVersion)
   addServing(program.commandsGroup('Serving:'))
   addDeployment(program.commandsGroup('Deployment:'))
   addGraph(program.commandsGroup('Supergraph and operations:'))
   addData(program.commandsGroup('Stored data:'))
   addTestData(program.commandsGroup('Test data:'))
   return program
+}
+
+/** The `version` method of commander would need the version, and so package.json, at each start. */
+function printVersion(): void {
+  const { version } = JSON.parse(readFileSync(findPackageJSON(import.meta.url) as string, 'utf8')) as { version: string }
+  console.log(version)
+  process.exit()
 }
 
 /**

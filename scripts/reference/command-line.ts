@@ -35,7 +35,7 @@ const EXPLAINED: Readonly<Record<string, readonly [title: string, path: string]>
 }
 
 const INTRODUCTION = [
-  'This page lists every command. In the repository, run a command as `npm run tidemark -- COMMAND`; with the npm package, as `tidemark COMMAND`. `tidemark COMMAND --help` prints the same options.',
+  'This page lists every command. In the repository, run a command as `npm run tidemark -- COMMAND`; with the npm package, as `tidemark COMMAND`. `tidemark COMMAND --help` prints the same options. `tidemark --version` prints the version.',
   'An option wins over a variable, and a variable wins over `tidemark.yaml`; see [Configuration](../operating/configuration.md). For an option with `<@file>`, the value may be `@` and the path of a file that contains it.',
   'If a command fails, it prints the error code and a sentence. It ends with status 1, unless its description names another status.',
 ]
