@@ -1,6 +1,7 @@
 /**
  * Journaled writes were acknowledged while Redis was down, and are not in Redis yet. A backup of the distributed shape does not have them.
  */
+import { existsSync } from 'node:fs'
 import type { Config } from '../../config/config.ts'
 import { viewJournals } from '../stores/history.ts'
 
@@ -18,6 +19,9 @@ export async function countJournaled(config: Config): Promise<number> {
 }
 
 export function describeJournaled({ stores }: Config, count: number): string {
+  // The backup is complete without journals, and may run on a machine that has none. So it is not refused.
+  if (!existsSync(stores.data))
+    return `${stores.data} does not exist, so no journal was read: check with "tidemark journal" that every machine with processes shows 0 waiting`
   if (count === 0)
     return 'no write waits in the journals of this machine; those of other machines must be empty, too (tidemark_journal_waiting_entries)'
   return `${count} ${count === 1 ? 'write' : 'writes'} in the journals of ${stores.data} may be missing in the backup: make another one when "tidemark journal" shows 0 waiting on every machine`

@@ -22,3 +22,12 @@ test('waiting entries of all journals are counted, beside the process that holds
   await progress.close()
   await marks.close()
 })
+
+test('a data folder that does not exist is not reported as one without waiting writes', async () => {
+  const data = join(folder.path, 'mistyped')
+  const config = makeConfig([{ name: 'test', values: { stores: { data } } }])
+  const sentence = describeJournaled(config, await countJournaled(config))
+  expect(sentence).toMatch(new RegExp(`^${data} does not exist, so no journal was read: `))
+  const existing = makeConfig([{ name: 'test', values: { stores: { data: folder.path } } }])
+  expect(describeJournaled(existing, 0)).toMatch(/^no write waits in the journals of this machine/)
+})
