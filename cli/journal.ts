@@ -13,7 +13,7 @@ export async function journal(what: string, names: readonly string[], flags: Fla
   const config = readSettings(flags)
   if (what !== 'list' && what !== 'put-back')
     throw new TidemarkError('CONFIG_INVALID', `"${what}" is not a command of journal: use list or put-back`)
-  // "No journal" would be a wrong answer for a mistyped name: the disk may be removed although its journals have entries.
+  // For a mistyped name, "no journal" would be wrong: an operator may then remove a disk whose journals have entries.
   requireFolder(config.stores.data)
   const views = viewJournals(config)
   try {

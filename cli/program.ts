@@ -37,7 +37,7 @@ export function makeProgram(): Command {
   return program
 }
 
-/** The `version` method of commander would need the version, and so package.json, at each start. */
+/** The `version` method of commander takes the version itself. Every command would then read package.json at its start. */
 function printVersion(): void {
   const { version } = JSON.parse(readFileSync(findPackageJSON(import.meta.url) as string, 'utf8')) as { version: string }
   console.log(version)

@@ -126,7 +126,7 @@ async function measureShape(shape: Shape, size: 'quick' | 'full', progress: (tex
   return measures
 }
 
-/** Returns how many cores the machine still uses. */
+/** Waits until the machine is at rest, about ten minutes at most. Returns the number of cores that it still uses. */
 async function untilAtRest(): Promise<number> {
   for (const end = Date.now() + REST_WAIT_MAX_MS; ;) {
     const before = machineSeconds()

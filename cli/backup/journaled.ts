@@ -19,7 +19,7 @@ export async function countJournaled(config: Config): Promise<number> {
 }
 
 export function describeJournaled({ stores }: Config, count: number): string {
-  // The backup is complete without journals, and may run on a machine that has none. So it is not refused.
+  // A backup may run on a machine without processes, which has no data folder. So a missing folder is not an error.
   if (!existsSync(stores.data))
     return `${stores.data} does not exist, so no journal was read: check with "tidemark journal" that every machine with processes shows 0 waiting`
   if (count === 0)

@@ -1,7 +1,7 @@
 /**
  * Puts rows of history into the record store, and from there into the hot store. A page of history begins in the hot store, which does not
- * ask the record store about viewers whose timeline was never truncated. The row as it is stored now is taken over, because the target may
- * have a newer one.
+ * ask the record store about viewers whose timeline was never truncated. The hot store takes over each row as the record store has it after
+ * the merge, because the target may have a newer one.
  */
 import type { ProgressRow } from '../../core/domain.ts'
 import { persistKeys } from '../../subgraphs/history/persist/persist.ts'

@@ -156,14 +156,14 @@ async function putMarkRows(target: Target, business: BusinessNumber, rows: reado
   if (known.length > 0) await putHotMarks(hot, known, { now: target.clock.now(), cap: capOf(target, business) })
 }
 
-/** Takes over rows of the record store, for viewers that the hot store knows: it answers for them without the record store. */
+/** Takes over rows of the record store for viewers that the hot store knows, because it answers for these viewers without the record store. */
 async function putHotMarks(hot: MarkStore, rows: readonly MarkRow[], options: MarkPutOptions): Promise<void> {
   const writes = rows.map(({ key, record }) => ({ ...key, mark: record.mark, markedAt: record.markedAt }))
   const outcomes = await hot.putMarks(writes, options)
   const asked = [...outcomes.entries()].flatMap(([at, outcome]) =>
     outcome.status === 'needs-base' ? [{ at, baseAsOf: outcome.asOf }] : [],
   )
-  // No base: it would be this row, and a mark that equals its base is not stored.
+  // The base is null. The true base is this row, but the hot store does not store a mark that equals its base.
   const again = asked.map(({ at, baseAsOf }) => ({ ...(writes[at] as MarkWrite), base: null, baseAsOf }))
   const answers = await hot.putMarks(again, options)
   for (const [index, { at }] of asked.entries()) outcomes[at] = answers[index] as MarkOutcome

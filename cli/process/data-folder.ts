@@ -5,14 +5,14 @@ import type { Config } from '../../config/config.ts'
 import { TidemarkError } from '../../core/errors.ts'
 
 /**
- * Commands that only read must not create an empty data folder for a mistyped name. Throws CONFIG_INVALID. The distributed shape needs no
- * data folder.
+ * Commands that only read must not create an empty data folder for a mistyped name. Throws CONFIG_INVALID. In the
+ * distributed shape, these commands do not read the data folder.
  */
 export function requireDataFolder({ stores }: Config): void {
   if (stores.redis === undefined) requireFolder(stores.data)
 }
 
-/** For the journals, which the distributed shape has in its data folder. Throws CONFIG_INVALID. */
+/** For commands about journals, which the distributed shape too keeps in the data folder. Throws CONFIG_INVALID in both shapes. */
 export function requireFolder(data: string): void {
   if (existsSync(data) && statSync(data).isDirectory()) return
   const reason = existsSync(data) ? 'is not a folder' : 'does not exist'

@@ -29,8 +29,9 @@ export type ReporterOptions = {
   /** Another device has a newer position. The player may offer to continue there. */
   onStale?: (id: string, progress: Progress) => void
   /**
-   * The server refused a report or a call, or cannot be reached for now (`OFFLINE`). A report with a mistake, such as `ID_INVALID`, is dropped.
-   * All others stay in the queue and are sent again: soon if `extensions.retryable` is true, and after about a minute if it is not.
+   * The server refused a report or a call, or cannot be reached for now (`OFFLINE`). A report with a mistake, such as `ID_INVALID`, is
+   * dropped. All others stay in the queue. The next attempt is soon after `OFFLINE`, `QUOTA_EXCEEDED` and errors with
+   * `extensions.retryable`, and after about a minute otherwise.
    * `STORAGE_UNAVAILABLE`, once: the storage is full or denied. Reports then wait in memory, and a closed tab loses them.
    */
   onTrouble?: (code: string, message: string) => void
@@ -347,7 +348,7 @@ function makeQueue(entries: Entries, prefix: string) {
   }
 }
 
-/** `retryable`: false if the server says that the same call would fail again. */
+/** `retryable`: false unless the server's error says that it is retryable. Undefined if there is no such error, as after a timeout. */
 type CallError = Error & { code?: unknown; retryable?: boolean; retryAfterMs?: number }
 type Body<T> = { data?: T; errors?: { message: string; extensions?: { code?: string; retryable?: boolean; retryAfterMs?: number } }[] }
 

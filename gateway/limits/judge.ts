@@ -107,7 +107,11 @@ export function makeJudge(limits: JudgeLimits): Judge {
       refusals.push(refuse(`nests ${figure(size.nesting)} selections, fragments included: nest at most ${NESTING_MAX}`))
     const literalLevels = Math.max(size.literalDepth, ...defaultValues(operation).map(literalDepth))
     if (literalLevels > LITERAL_DEPTH_MAX)
-      refusals.push(refuse(`has a literal of ${literalLevels} levels: write at most ${LITERAL_DEPTH_MAX}, or use a variable`))
+      refusals.push(
+        refuse(
+          `has a literal of ${literalLevels} levels: write at most ${LITERAL_DEPTH_MAX}, or send the value in the variables of the request`,
+        ),
+      )
     const conditions = conditionVariables(operation, fragmentsOf(document)).size
     if (conditions > CONDITION_VARIABLES_MAX) {
       refusals.push(

@@ -1,6 +1,7 @@
 /**
- * A validation rule: a number in the text must fit a double. graphql-js reads `1e999` as Infinity, which JSON cannot carry, and the
- * planner cannot read it. graphql-js itself reports a number where neither a Float nor a custom scalar is expected.
+ * A validation rule: a number in the text must fit a double. graphql-js reads `1e999` as Infinity, which JSON cannot carry, and the planner
+ * cannot read it. The other types need no check: graphql-js limits an Int to 32 bits, takes an ID as its digits, and reports a number for
+ * any other type.
  */
 import { GraphQLError, getNamedType, isScalarType, isSpecifiedScalarType } from 'graphql'
 import type { ASTVisitor, FloatValueNode, IntValueNode, ValidationContext } from 'graphql'
@@ -13,7 +14,7 @@ export function finiteNumbersRule(context: ValidationContext): ASTVisitor {
     if (Number.isFinite(Number(node.value)) || !isScalarType(type)) return
     if (isSpecifiedScalarType(type) && type.name !== 'Float') return
     const shown = node.value.length > SHOWN_MAX ? `${node.value.slice(0, SHOWN_MAX)}…` : node.value
-    const sentence = `The number ${shown} is too large for the type ${type.name}: send a number between -1.7976931348623157e308 and 1.7976931348623157e308.`
+    const sentence = `The number ${shown} is out of range for the type ${type.name}: send a number between -1.7976931348623157e308 and 1.7976931348623157e308.`
     context.reportError(new GraphQLError(sentence, { nodes: [node] }))
   }
   return { FloatValue: check, IntValue: check }

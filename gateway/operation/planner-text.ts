@@ -24,17 +24,20 @@ function ordinaryString(node: StringValueNode): StringValueNode | undefined {
   return node.block === true ? { ...node, block: false } : undefined
 }
 
-/** Encodes all characters but those of ASCII that print, and the percent sign. */
+/** Percent-encodes the percent sign, and every character that is not printable ASCII. */
 export function encodeTexts(supergraph: DocumentNode): DocumentNode {
   return changeTexts(supergraph, (text) => text.replaceAll(/[^ -$&-~]/gu, encodeURIComponent))
 }
 
-/** Texts that `encodeTexts` did not encode have no percent sign. The planner's own descriptions have none either. */
+/** Decoding also leaves the planner's own descriptions unchanged, because they have no percent sign. */
 export function decodeTexts(schema: DocumentNode): DocumentNode {
   return changeTexts(schema, decodeURIComponent)
 }
 
-/** Of all applied directives, only @deprecated has a text for clients. The planner reads strings of the others, such as sets of fields. */
+/**
+ * Only the directive @deprecated has a text for clients. The planner uses the strings of other directives, such as field sets, so they stay
+ * unchanged.
+ */
 function changeTexts(document: DocumentNode, change: (text: string) => string): DocumentNode {
   return visit(document, {
     Directive: ({ name }) => (name.value === 'deprecated' ? undefined : false),

@@ -1,7 +1,8 @@
 /**
  * Ids arrive exactly as the client sent them. `JSON.parse` rounds a number beyond 2^53 - 1, and a write would then go to another subject.
  * Such a number is therefore refused where a variable must be an ID. Integers in the text of an operation are digits, and exact. The
- * planner reads them as 64-bit numbers, and -0 as 0. So such integers become strings first, or floats where a Float is expected.
+ * planner reads them as 64-bit numbers, and -0 as 0. Integers therefore become strings where an ID is expected. Beyond 64 bits, they become
+ * floats where a Float is expected.
  *
  * Variables are checked by type, and only where graphql-js coerces them anyway; see plain-variables.ts.
  */
@@ -96,8 +97,8 @@ const INEXACT_INTEGER = /\d{16}|-0\b/
 const [INTEGER_MIN, INTEGER_MAX] = [-(2n ** 63n), 2n ** 63n - 1n]
 
 /**
- * Returns the document with integers as strings where an ID is expected. Returns an error if an integer for a custom scalar exceeds 64
- * bits. The document must be valid.
+ * Returns the document with integers as strings where an ID is expected. An integer beyond 64 bits becomes a float for a Float, and an
+ * error for a custom scalar. The document must be valid.
  */
 export function withExactLiterals(schema: GraphQLSchema, document: DocumentNode, text: string): DocumentNode | GraphQLError {
   if (!INEXACT_INTEGER.test(text)) return document

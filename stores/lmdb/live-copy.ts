@@ -34,7 +34,7 @@ export async function copyLivePages(file: string, copy: string): Promise<void> {
 /** LMDB needs to write its lock file, also for a copy. */
 function openFile(file: string): RootDatabase {
   try {
-    // Whoever opens a file first decides on the number of readers of all processes.
+    // The process that opens a file first sets the number of readers for all processes.
     return open({ path: file, maxReaders: READERS_MAX, encoding: 'binary', keyEncoding: 'binary' })
   } catch (error) {
     throw openFailure(dirname(file), error)

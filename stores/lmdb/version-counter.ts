@@ -24,7 +24,7 @@ export function nextVersion(counter: VersionCounter, now: number, above: number)
   return counter.last
 }
 
-/** All later versions are above this one, which another store has. */
+/** Makes all later versions higher than this one, which came from another store. */
 export function passVersion(counter: VersionCounter, version: number): void {
   if (version <= lastVersion(counter)) return
   counter.last = version

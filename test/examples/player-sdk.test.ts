@@ -114,7 +114,7 @@ test('a damaged entry of the storage is dropped, and does not stop the others', 
   expect(troubles).toEqual([])
 })
 
-test('a batch that is refused as a whole is reported to the player', async () => {
+test('a batch that is refused as a whole is reported to the player, and its reports stay in the queue', async () => {
   const mistake = { code: 'INPUTS_TOO_MANY', message: 'too many' }
   const troubles: string[] = []
   const { reporter } = await reporterOf(

@@ -149,13 +149,14 @@ export interface HotStore {
   /**
    * Takes over rows of the record store, tombstones included, while no other process writes. Each is merged into the held record
    * (`mergeProgress`), unless a clearing covers it. They keep their versions, from which retention counts, and later versions are higher.
-   * Nothing becomes dirty, no pause applies, and followers are not notified. The timelines are then trimmed. Atomic per region.
+   * Nothing becomes dirty, no pause applies, and followers are not notified. The timelines are then trimmed. An adapter may split the rows
+   * of a region into several atomic steps, and trims after each step.
    */
   fillProgress(rows: readonly ProgressRow[], options: PutOptions): Promise<void>
   /**
    * Takes over settings of the record store, while no other process writes. A clearing that is later than the held one removes the entries
-   * up to its moment, and leaves newer ones. Pause and version come from the newer settings, or from the row if the held ones are not dirty.
-   * Nothing becomes dirty, and followers are not notified. Atomic per viewer.
+   * up to its moment, and leaves newer ones. The pause is that of the row, unless the held settings are dirty and at least as new. The
+   * version is the higher of the two. Nothing becomes dirty, and followers are not notified. Atomic per viewer.
    */
   fillSettings(rows: readonly SettingsRow[], now: number): Promise<void>
   /** Removes dirty marks without content, such as those that remain after a loss of data. */

@@ -1,4 +1,4 @@
-/** Imports into stores that know the viewer already: newer states stay, and what the record store has is also on pages. */
+/** Imports into stores that know the viewer already: newer states stay, and pages show every row of the record store. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { exportData } from '../../../cli/move/export.ts'
 import { importData } from '../../../cli/move/import.ts'

@@ -21,7 +21,7 @@ export function fillsContract({ store }: HotStoreSubject): void {
   const listed = async (viewer: string) => (await store().listTimeline(viewer, [1], undefined, 1_000)).entries.map(({ oid }) => oid)
   const recordOf = async (viewer: string, oid: string) => (await store().readDirtyProgress([keyOf(viewer, oid)]))[0]?.record
 
-  it('a row is there as it is, with its version, and is not dirty', async () => {
+  it('a fill stores a row unchanged, with its version, and leaves no dirty mark', async () => {
     const viewer = freshViewer()
     const dirtyBefore = await store().countDirty()
     const at = later()
@@ -38,7 +38,7 @@ export function fillsContract({ store }: HotStoreSubject): void {
     expect(await store().countDirty()).toBe(dirtyBefore)
   })
 
-  it('later versions are above that of a row', async () => {
+  it('a write after a fill gets a higher version than the row', async () => {
     const viewer = freshViewer()
     const now = later()
     const version = (now + 60_000) * 1_024
@@ -47,7 +47,7 @@ export function fillsContract({ store }: HotStoreSubject): void {
     expect(writtenRecord(outcome).version).toBeGreaterThan(version)
   })
 
-  it('of a row and a held record the newer one stays, and a dirty one stays dirty', async () => {
+  it('the newer of a row and a held record stays, and a dirty record stays dirty', async () => {
     const viewer = freshViewer()
     const now = later(10_000)
     await store().putProgress([write(viewer, '1', report(now)), write(viewer, '2', report(now))], { now, timelineCap })
@@ -73,7 +73,7 @@ export function fillsContract({ store }: HotStoreSubject): void {
     expect(outcomes.map(({ status }) => status)).toEqual(['stale', 'stale', 'written'])
   })
 
-  it('rows of a viewer who paused are there, and reports are still dropped', async () => {
+  it('a fill stores rows of a paused viewer, and reports are still dropped', async () => {
     const viewer = freshViewer()
     await store().setPaused(viewer, true, later())
     const now = later()
@@ -89,7 +89,7 @@ export function fillsContract({ store }: HotStoreSubject): void {
     expect(await listed(viewer)).toEqual(['2'])
   })
 
-  it('timelines are trimmed, and lookups of trimmed rows ask the record store', async () => {
+  it('a fill trims the timeline, and a lookup of a trimmed row points to the record store', async () => {
     const viewer = freshViewer()
     const at = later()
     await fill(viewer, Object.fromEntries(numbered(5).map((oid) => [oid, report(at + Number(oid), { version: Number(oid) })])), 3)
@@ -151,7 +151,7 @@ export function fillsContract({ store }: HotStoreSubject): void {
     expect(await listed(other)).toEqual(['1'])
   })
 
-  it('the pause of a row replaces a persisted one, and a newer one that is not persisted yet', async () => {
+  it('the pause of a row replaces a persisted pause, and replaces an unpersisted pause only if the row is newer', async () => {
     const viewer = freshViewer()
     const dirtyBefore = await store().countDirty()
     const set = (paused: boolean, version: number) =>

@@ -139,10 +139,14 @@ describe('the judge protects parsers and validation: it refuses', () => {
   it('a literal of many levels', () => {
     const literal = (levels: number) => `{ a(x: ${'[{ y: '.repeat(levels / 2)}1${' }]'.repeat(levels / 2)}) }`
     expect(judged(literal(20))).toEqual([])
-    expect(judged(literal(22))).toEqual(['the operation has a literal of 22 levels: write at most 20, or use a variable'])
+    expect(judged(literal(22))).toEqual([
+      'the operation has a literal of 22 levels: write at most 20, or send the value in the variables of the request',
+    ])
     const withDefault = (levels: number) => `query ($x: X, $y: Y = ${'['.repeat(levels)}${']'.repeat(levels)}) { a(x: $x, y: $y) }`
     expect(judged(withDefault(20))).toEqual([])
-    expect(judged(withDefault(21))).toEqual(['the operation has a literal of 21 levels: write at most 20, or use a variable'])
+    expect(judged(withDefault(21))).toEqual([
+      'the operation has a literal of 21 levels: write at most 20, or send the value in the variables of the request',
+    ])
   })
 
   it('one key that is selected many times in one place, through fragments of any kind', () => {

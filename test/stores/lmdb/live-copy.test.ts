@@ -1,4 +1,4 @@
-/** A copy of a data file: what its caller learns of a folder that LMDB cannot use. */
+/** A copy of a data file: the error for a folder that LMDB cannot use. */
 import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

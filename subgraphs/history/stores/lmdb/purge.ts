@@ -1,7 +1,6 @@
 /**
- * Retention in the hot store: removes clean records and tombstones last written before a moment, and days that were claimed for all
- * businesses. The table is scanned in steps outside the
- * write lock; the transaction that removes the records examines them again.
+ * Retention in the hot store: removes clean records and tombstones last written before a moment, and counts and claimed days that nothing
+ * needs any more. The table is scanned in steps outside the write lock. The transaction that removes the records examines them again.
  *
  * There is no index by time of writing: every write would move an entry, while a purge runs once an hour.
  */
@@ -57,7 +56,7 @@ function removeExpired(work: HotWork, keys: readonly Buffer[], writtenBefore: nu
   return removed
 }
 
-/** Removes the counts of a viewer who is gone, or they would stay for ever. */
+/** Removes the counts of an expired timeline. Otherwise they would stay for ever. */
 function dropStats(work: HotWork, shelf: ShelfWork, writtenBefore: number): void {
   if (!isOver(shelf.stats, writtenBefore)) return
   void work.tables.viewers.remove(plainKey(shelf, STATS))

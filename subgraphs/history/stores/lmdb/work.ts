@@ -105,7 +105,7 @@ export function storeRecord(
   replaceRecord(work, shelf, oid, held, { dirtySince: isDirty ? held.dirtySince : now, content: record })
 }
 
-/** Keeps the timeline in step. */
+/** Stores a record in place of `held`, with the given `dirtySince`, and updates the timeline. It writes no dirty mark. */
 export function replaceRecord(
   work: HotWork,
   shelf: ShelfWork,

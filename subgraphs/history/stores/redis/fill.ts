@@ -1,4 +1,7 @@
-/** Takes over rows and settings of the record store, one script per region or viewer. A repetition changes nothing. */
+/**
+ * Takes over rows and settings of the record store. A script has at most 200 rows of one region, or the settings of one viewer. A repetition
+ * changes nothing.
+ */
 import type { ProgressRow } from '../../../../core/domain.ts'
 import { settingsKey } from '../../../../core/progress-key.ts'
 import { PACKED_ID_BYTES_MAX, packId } from '../../../../core/keys.ts'

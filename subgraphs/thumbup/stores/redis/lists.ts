@@ -19,7 +19,7 @@ export function makeMarkLists(connection: Connection, layout: MarkLayout) {
       const list = layout.likes(region, viewer, business)
       const marks = layout.marks(region, viewer, business)
       const entries: MarkEntry[] = []
-      /** As for point lookups (`read.ts`), the state counts before and after each read. */
+      /** False if the viewer was unknown before or after any read. A fill may then have changed the list in between; see `read.ts`. */
       let isKnown = true
       /** Everything after the moment of `upTo` has been read. */
       let upTo: Argument = before?.markedAt ?? '+inf'

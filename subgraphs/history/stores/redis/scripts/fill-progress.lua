@@ -1,5 +1,5 @@
 #!lua
--- fill-progress: takes over rows of the record store, tombstones included. They keep their versions, and become no dirty marks.
+-- fill-progress: takes over rows of the record store, tombstones included. They keep their versions and do not become dirty.
 -- KEYS[1] last version (string)  KEYS[2] dirty marks (zset)  KEYS[3] tombstones (zset)
 -- KEYS[4..] per viewer and business: contents (hash), timeline (zset), settings (hash)   all with the region's hash tag
 -- ARGV[1] now (ms)  ARGV[2] timeline cap  ARGV[3] expiry of idle viewers (ms; 0 never)

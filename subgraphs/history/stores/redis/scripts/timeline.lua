@@ -41,7 +41,7 @@ local function trim(group, dirtyKey, cap, lastVersion)
   end
 end
 
--- Opens a timeline for writing. Settings never expire, but contents do: a clearing in them must outlive the state.
+-- Opens a timeline for writing. Contents expire and settings do not, so a later clearing in the settings replaces that of the state.
 local function openTimeline(prefix, contents, timeline, clearedAt)
   local group = { prefix = prefix, contents = contents, timeline = timeline, changed = false }
   group.state = unpackState(redis.call('HGET', contents, ''))

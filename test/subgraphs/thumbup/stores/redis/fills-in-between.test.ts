@@ -31,7 +31,7 @@ describe.skipIf(!(await redisIsHere()))('a fill of another process between the c
     await servers.stop()
   })
 
-  /** Each command waits for the one before. After so many, the other process acts. */
+  /** Sends one command at a time, and calls `act` after `count` commands. */
   function withActAfter(count: number, act: () => Promise<void>): Connection {
     let sent = 0
     const sendInOrder = async (units: Parameters<Connection['sendInOrder']>[0]): Promise<unknown[][]> => {
