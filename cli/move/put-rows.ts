@@ -18,7 +18,7 @@ import { headKey, inboxKey } from '../../subgraphs/feed/model/cache-keys.ts'
 import { recipientsOf, type Post } from '../../subgraphs/feed/model/post.ts'
 import { slotOf } from '../../subgraphs/feed-existence/model/time-ring.ts'
 import type { SettingsRow } from '../../subgraphs/history/stores/record-store.ts'
-import type { MarkOutcome, MarkPutOptions, MarkStore, MarkWrite } from '../../subgraphs/thumbup/stores/hot-store.ts'
+import type { MarkPutOptions, MarkStore } from '../../subgraphs/thumbup/stores/hot-store.ts'
 import type { MarkRow } from '../../subgraphs/thumbup/stores/record-store.ts'
 import type { FeedStores } from '../stores/feed.ts'
 import type { OpenStores } from '../stores/history.ts'
@@ -156,17 +156,13 @@ async function putMarkRows(target: Target, business: BusinessNumber, rows: reado
   if (known.length > 0) await putHotMarks(hot, known, { now: target.clock.now(), cap: capOf(target, business) })
 }
 
-/** Takes over rows of the record store for viewers that the hot store knows, because it answers for these viewers without the record store. */
+/**
+ * Takes over rows of the record store for viewers that the hot store knows, because it answers for these viewers without the record store.
+ * The base is null. The true base is this row, but the hot store does not store a mark that equals its base.
+ */
 async function putHotMarks(hot: MarkStore, rows: readonly MarkRow[], options: MarkPutOptions): Promise<void> {
-  const writes = rows.map(({ key, record }) => ({ ...key, mark: record.mark, markedAt: record.markedAt }))
+  const writes = rows.map(({ key, record }) => ({ ...key, mark: record.mark, markedAt: record.markedAt, base: null }))
   const outcomes = await hot.putMarks(writes, options)
-  const asked = [...outcomes.entries()].flatMap(([at, outcome]) =>
-    outcome.status === 'needs-base' ? [{ at, baseAsOf: outcome.asOf }] : [],
-  )
-  // The base is null. The true base is this row, but the hot store does not store a mark that equals its base.
-  const again = asked.map(({ at, baseAsOf }) => ({ ...(writes[at] as MarkWrite), base: null, baseAsOf }))
-  const answers = await hot.putMarks(again, options)
-  for (const [index, { at }] of asked.entries()) outcomes[at] = answers[index] as MarkOutcome
   const persisted = rows.flatMap(({ key, record }, at) => {
     const outcome = outcomes[at]
     return outcome?.status === 'written' ? [{ key, version: outcome.record.version, record }] : []

@@ -10,11 +10,12 @@ const SHOWN_MAX = 40
 
 export function finiteNumbersRule(context: ValidationContext): ASTVisitor {
   function check(node: FloatValueNode | IntValueNode): void {
+    if (Number.isFinite(Number(node.value))) return
+    // Within a literal of a custom scalar there is no type.
     const type = getNamedType(context.getInputType())
-    if (Number.isFinite(Number(node.value)) || !isScalarType(type)) return
-    if (isSpecifiedScalarType(type) && type.name !== 'Float') return
+    if (type !== undefined && type.name !== 'Float' && (!isScalarType(type) || isSpecifiedScalarType(type))) return
     const shown = node.value.length > SHOWN_MAX ? `${node.value.slice(0, SHOWN_MAX)}…` : node.value
-    const sentence = `The number ${shown} is out of range for the type ${type.name}: send a number between -1.7976931348623157e308 and 1.7976931348623157e308.`
+    const sentence = `The number ${shown} is out of range: send a number between -1.7976931348623157e308 and 1.7976931348623157e308.`
     context.reportError(new GraphQLError(sentence, { nodes: [node] }))
   }
   return { FloatValue: check, IntValue: check }

@@ -3,7 +3,7 @@
  * core/errors.ts. Nothing is thrown.
  */
 import { createHash } from 'node:crypto'
-import { GraphQLError, Kind, parse, specifiedRules, validate } from 'graphql'
+import { GraphQLError, Kind, SingleFieldSubscriptionsRule, parse, specifiedRules, validate } from 'graphql'
 import type { DocumentNode, GraphQLSchema, OperationDefinitionNode, ValidationRule } from 'graphql'
 import type { ErrorCode } from '../../core/errors.ts'
 import { withExactLiterals } from '../request/exact-ids.ts'
@@ -81,12 +81,16 @@ export function* readOperation(
 }
 
 function mistakesOf(schema: GraphQLSchema, document: DocumentNode, mayHint: boolean): readonly GraphQLError[] {
+  const rules = mayHint ? OPEN_RULES : CLOSED_RULES
+  const validateBy = (some: readonly ValidationRule[]) => validate(schema, document, some, { hideSuggestions: !mayHint })
   try {
-    return validate(schema, document, mayHint ? OPEN_RULES : CLOSED_RULES, { hideSuggestions: !mayHint })
+    return validateBy(rules)
   } catch (error) {
-    // A rule of graphql-js applies @skip and @include at the root of a subscription, and throws because it has no variables.
+    // This rule applies @skip and @include at the root of a subscription, and throws because it has no variables.
     if (!(error instanceof GraphQLError)) throw error
+    const others = validateBy(rules.filter((rule) => rule !== SingleFieldSubscriptionsRule))
     const { nodes = null } = error
+    if (others.length > 0) return others
     return [
       new GraphQLError('The root field of a subscription cannot have @skip or @include with a variable: remove the directive.', { nodes }),
     ]

@@ -83,8 +83,10 @@ export function fillRow(model: HotModel, { key, record }: ProgressRow): void {
   const state = stateOf(model, key.viewer)
   const timeline = timelineOf(state, key.business)
   const held = timeline.records.get(key.oid)
-  const merged = record.viewedAt <= clearedAtOf(state, key.business) ? held : mergeProgress(held, record)
-  if (merged === undefined || merged === held) return
+  const clearedAt = clearedAtOf(state, key.business)
+  if (record.viewedAt <= clearedAt) return
+  const merged = mergeProgress(held !== undefined && held.viewedAt <= clearedAt ? undefined : held, record)
+  if (merged === held) return
   passVersion(state.region, merged.version)
   store(timeline, key.oid, merged)
 }

@@ -148,4 +148,36 @@ describe('marks', () => {
       }
     })
   })
+
+  test('likes of one import are all shown, although the first ones trim the list', async () => {
+    const flags = freshFlags()
+    await withStores(flags, async (stores) => {
+      const { hot, records } = stores.marks
+      const likesCap = readSettings(flags, {}).businesses.find(({ number }) => number === 1)?.thumbup.likesCap as number
+      await fill(hot, '9')
+      const oids = Array.from({ length: likesCap }, (_, at) => String(at + 10))
+      const likes = oids.map((oid, at) => markOf('9', oid, 'LIKE', NOW + at))
+      const outcomes = await hot.putMarks([...likes, markOf('9', '7', 'LIKE', NOW + 8_000)], { now: NOW, cap: likesCap })
+      await records.applyMarks(
+        outcomes.slice(0, -1).map((outcome, at) => ({ key: keyOf('9', oids[at] as string), record: written(outcome).record })),
+        [],
+      )
+      await putMark(hot, markOf('9', '7', 'NONE', NOW + 9_000), likesCap)
+      await persist(
+        hot,
+        [...oids, '7'].map((oid) => keyOf('9', oid)),
+        likesCap,
+      )
+      await purgeAll(
+        hot,
+        Array.from({ length: REGIONS }, (_, region) => region),
+        NOW * 2,
+      )
+
+      await importTo(flags, stores, [likeRow('above', NOW + 9_500), likeRow('below', NOW + 8_500)])
+      const { entries } = await hot.listLikes('9', 1, undefined, 3)
+      expect(entries.map(({ id }) => id)).toEqual(['above', 'below', oids.at(-1)])
+      expect(await hot.countDirtyMarks()).toBe(0)
+    })
+  })
 })

@@ -1,7 +1,7 @@
 /** Hot store contract: rows and settings of the record store that are taken over. */
 import { expect, it } from 'vitest'
 import type { ProgressRecord } from '../../../core/domain.ts'
-import { fillClean, freshViewer, keyOf, later, numbered, report, write, writtenRecord } from '../reports.ts'
+import { fillClean, freshViewer, glance, keyOf, later, numbered, report, write, writtenRecord } from '../reports.ts'
 import type { HotStoreSubject } from './hot-store-subject.ts'
 
 const timelineCap = 100
@@ -87,6 +87,17 @@ export function fillsContract({ store }: HotStoreSubject): void {
     const clearedAt = await store().clearProgress(viewer, 1, later())
     await fill(viewer, { 1: report(clearedAt, { version: 1 }), 2: report(clearedAt + 1, { version: 2 }) })
     expect(await listed(viewer)).toEqual(['2'])
+  })
+
+  it('a cleared record that is still dirty is not merged into a row', async () => {
+    const viewer = freshViewer()
+    const now = later(1_000)
+    await store().putProgress([write(viewer, '1', report(now))], { now, timelineCap })
+    const clearedAt = await store().clearProgress(viewer, 1, later())
+    const row = glance(clearedAt + 5, { version: 1 })
+    await fill(viewer, { 1: row })
+    expect(await recordOf(viewer, '1')).toEqual(row)
+    expect(await listed(viewer)).toEqual(['1'])
   })
 
   it('a fill trims the timeline, and a lookup of a trimmed row points to the record store', async () => {

@@ -84,6 +84,17 @@ describe('subscriptions', () => {
     })
   })
 
+  test('a wrong condition on the root field is named', () => {
+    for (const [directive, sentence] of [
+      ['@include', 'is required'],
+      ['@skip(if: 5)', 'Boolean cannot represent'],
+    ] as const) {
+      expect(engine.prepare(`subscription { added(count: 1) ${directive} { title } }`)).toMatchObject({
+        errors: [{ message: expect.stringContaining(sentence) as string, extensions: { code: 'GRAPHQL_VALIDATION_FAILED' } }],
+      })
+    }
+  })
+
   test('a query cannot be subscribed to, and a subscription cannot be executed', async () => {
     expect(await open('{ numbers }', {})).toMatchObject({ errors: [{ extensions: { code: 'BAD_REQUEST' } }] })
     const operation = engine.prepare(QUERY)

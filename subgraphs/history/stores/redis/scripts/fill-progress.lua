@@ -22,6 +22,8 @@ local function fill(group, oid, row)
   if row.viewedAt <= group.state.clearedAt then return end
   local value = redis.call('HGET', group.contents, oid)
   local held = value and unpackRecord(value) or nil
+  -- A cleared record stays until it is persisted.
+  if held and held.viewedAt <= group.state.clearedAt then held = nil end
   local merged = merge(held, row)
   if merged == held then return end
   lastVersion = math.max(lastVersion, merged.version)
