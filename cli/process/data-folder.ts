@@ -1,12 +1,12 @@
 /** The data folders of a configuration, before anything opens them. */
-import { existsSync, statSync } from 'node:fs'
+import { statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type { Config } from '../../config/config.ts'
 import { TidemarkError } from '../../core/errors.ts'
 
 /**
- * Commands that only read must not create an empty data folder for a mistyped name. Throws CONFIG_INVALID. In the
- * distributed shape, these commands do not read the data folder.
+ * Commands that only read must not create an empty data folder for a mistyped name. Throws CONFIG_INVALID. In the distributed
+ * shape, these commands do not read the data folder.
  */
 export function requireDataFolder({ stores }: Config): void {
   if (stores.redis === undefined) requireFolder(stores.data)
@@ -14,8 +14,9 @@ export function requireDataFolder({ stores }: Config): void {
 
 /** For commands about journals, which the distributed shape too keeps in the data folder. Throws CONFIG_INVALID in both shapes. */
 export function requireFolder(data: string): void {
-  if (existsSync(data) && statSync(data).isDirectory()) return
-  const reason = existsSync(data) ? 'is not a folder' : 'does not exist'
+  const found = statSync(data, { throwIfNoEntry: false })
+  if (found?.isDirectory() === true) return
+  const reason = found === undefined ? 'does not exist' : 'is not a folder'
   throw new TidemarkError('CONFIG_INVALID', `${data} ${reason}: name the data folder of a service with --data or TIDEMARK_DATA`)
 }
 

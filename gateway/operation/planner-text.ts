@@ -36,11 +36,11 @@ export function decodeTexts(schema: DocumentNode): DocumentNode {
 
 /**
  * Only the directive @deprecated has a text for clients. The planner uses the strings of other directives, such as field sets, so they stay
- * unchanged.
+ * unchanged. Block strings become ordinary ones here, so that `plannerText` prints a supergraph once.
  */
 function changeTexts(document: DocumentNode, change: (text: string) => string): DocumentNode {
   return visit(document, {
     Directive: ({ name }) => (name.value === 'deprecated' ? undefined : false),
-    StringValue: (node) => ({ ...node, value: change(node.value) }),
+    StringValue: (node) => ({ ...node, value: change(node.value), block: false }),
   })
 }

@@ -12,6 +12,7 @@ import { keyOf, report } from '../../contracts/reports.ts'
 import { fill, likeClean, persist, written, putMark, markOf, purgeAll } from '../../contracts/thumbup/marks.ts'
 import { NOW, REGIONS, makeTestFolder, withStores, type TestFolder } from './stored.ts'
 
+const ALL_REGIONS = Array.from({ length: REGIONS }, (_, region) => region)
 let here: TestFolder
 let folders = 0
 beforeAll(() => {
@@ -132,13 +133,7 @@ describe('marks', () => {
         written(await putMark(hot, markOf('9', '7', mark, NOW + (mark === 'NONE' ? 1 : 0))))
         await persist(hot, [keyOf('9', '7')])
       }
-      expect(
-        await purgeAll(
-          hot,
-          Array.from({ length: REGIONS }, (_, region) => region),
-          NOW * 2,
-        ),
-      ).toBe(1)
+      expect(await purgeAll(hot, ALL_REGIONS, NOW * 2)).toBe(1)
       await importTo(flags, stores, [likeRow('8', NOW - 1_000)])
       for (let time = 0; time < 2; time++) {
         expect((await records.getCountsMany([{ business: 1, oid: '8' }]))[0]?.likes).toBe(1)
@@ -168,11 +163,7 @@ describe('marks', () => {
         [...oids, '7'].map((oid) => keyOf('9', oid)),
         likesCap,
       )
-      await purgeAll(
-        hot,
-        Array.from({ length: REGIONS }, (_, region) => region),
-        NOW * 2,
-      )
+      await purgeAll(hot, ALL_REGIONS, NOW * 2)
 
       await importTo(flags, stores, [likeRow('above', NOW + 9_500), likeRow('below', NOW + 8_500)])
       const { entries } = await hot.listLikes('9', 1, undefined, 3)

@@ -4,7 +4,7 @@ import { passVersion } from '../../../../stores/lmdb/version-counter.ts'
 import { mergeProgress } from '../../model/merge.ts'
 import type { SettingsRow } from '../record-store.ts'
 import { removeUntil } from './put.ts'
-import { trimTimeline } from './read.ts'
+import { trimTimelines } from './read.ts'
 import { clearedAtOf, readHeld, replaceRecord, shelfWork, viewerWork, writeSettings, type HotWork, type ShelfWork } from './work.ts'
 
 export function fillProgress(work: HotWork, rows: readonly ProgressRow[], timelineCap: number): void {
@@ -19,9 +19,7 @@ export function fillProgress(work: HotWork, rows: readonly ProgressRow[], timeli
     replaceRecord(work, shelf, key.oid, held, { dirtySince: held?.dirtySince ?? 0, content: merged })
     filled.add(shelf)
   }
-  for (const shelf of filled) {
-    if (shelf.stats.entries > timelineCap) trimTimeline(work, shelf, timelineCap)
-  }
+  trimTimelines(work, filled, timelineCap)
 }
 
 export function fillSettings(work: HotWork, { viewer, settings: row }: SettingsRow): void {

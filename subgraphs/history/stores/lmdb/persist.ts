@@ -4,7 +4,7 @@ import { isSettingsKey } from '../../../../core/progress-key.ts'
 import type { DirtyProgress } from '../hot-store.ts'
 import { dirtyMark } from '../../../../stores/lmdb/dirty-marks.ts'
 import { countEntries } from '../../../../stores/lmdb/scan.ts'
-import { trimTimeline } from './read.ts'
+import { trimTimelines } from './read.ts'
 import { cleanSettings, readHeld, shelfWork, viewerWork } from './work.ts'
 import type { HotTables, HotWork, ShelfWork } from './work.ts'
 import { encodeHeldProgress } from './values.ts'
@@ -31,9 +31,7 @@ export function clearDirty(work: HotWork, marks: readonly { key: ProgressKey; ve
     void work.tables.viewers.put(recordKey(shelf, key.oid), encodeHeldProgress(0, held.content))
     touched.add(shelf)
   }
-  for (const shelf of touched) {
-    if (shelf.stats.entries > timelineCap) trimTimeline(work, shelf, timelineCap)
-  }
+  trimTimelines(work, touched, timelineCap)
 }
 
 export function countDirty(tables: HotTables): number {

@@ -9,7 +9,7 @@ import { clearedAtOf, isVisible, readHeld, removeRecord, shelfWork, storeRecord,
 import type { HotWork, ShelfWork } from './work.ts'
 import { nextVersion } from '../../../../stores/lmdb/version-counter.ts'
 import { rewardKey, REWARD_TIME_BYTES } from '../../../../writeback/stores/lmdb/pending-rewards.ts'
-import { allPlaces, newestEntry, trimTimeline } from './read.ts'
+import { allPlaces, newestEntry, trimTimelines } from './read.ts'
 
 const PAUSED: PutOutcome = { status: 'paused' }
 const claimedAtScratch = Buffer.allocUnsafeSlow(REWARD_TIME_BYTES)
@@ -17,9 +17,7 @@ const claimedAtScratch = Buffer.allocUnsafeSlow(REWARD_TIME_BYTES)
 export function putProgress(work: HotWork, writes: readonly ProgressWrite[], options: PutOptions): PutOutcome[] {
   const grown = new Set<ShelfWork>()
   const outcomes = writes.map((write) => putOne(work, write, options, grown))
-  for (const shelf of grown) {
-    if (shelf.stats.entries > options.timelineCap) trimTimeline(work, shelf, options.timelineCap)
-  }
+  trimTimelines(work, grown, options.timelineCap)
   return outcomes
 }
 

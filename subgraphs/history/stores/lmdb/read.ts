@@ -72,9 +72,14 @@ export function allPlaces(work: HotWork, shelf: ShelfWork): Place[] {
   return listPlaces(work, shelf, undefined, shelf.stats.entries)
 }
 
-/** Removes clean entries from the oldest end until `cap` are left. */
-export function trimTimeline(work: HotWork, shelf: ShelfWork, cap: number): void {
-  const excess = shelf.stats.entries - cap
+/** Removes clean entries from the oldest ends until `cap` are left in each timeline. */
+export function trimTimelines(work: HotWork, shelves: Iterable<ShelfWork>, cap: number): void {
+  for (const shelf of shelves) {
+    if (shelf.stats.entries > cap) trimTimeline(work, shelf, shelf.stats.entries - cap)
+  }
+}
+
+function trimTimeline(work: HotWork, shelf: ShelfWork, excess: number): void {
   for (const place of oldestPlaces(work, shelf, excess)) {
     const held = readHeld(work, shelf, place.oid)
     if (held === undefined || held.dirtySince > 0) return

@@ -12,11 +12,9 @@ if given then return given end
 
 local now, expireMs, prefix = tonumber(ARGV[1]), tonumber(ARGV[2]), ARGV[3]
 local business = struct.unpack('>H', prefix, #prefix - 1)
-local group = { prefix = prefix, contents = KEYS[3], timeline = KEYS[4], changed = true }
-group.state = unpackState(redis.call('HGET', KEYS[3], ''))
-
-local newest = redis.call('ZRANGE', KEYS[4], 0, 0, 'WITHSCORES')
 local before = tonumber(redis.call('HGET', KEYS[5], 'c' .. business) or '0')
+local group = openTimeline(prefix, KEYS[3], KEYS[4], before)
+local newest = redis.call('ZRANGE', KEYS[4], 0, 0, 'WITHSCORES')
 -- Trimmed entries may lie ahead of the clock, up to the floor.
 local clearedAt = math.max(now, before, group.state.floorAt, newest[2] and -tonumber(newest[2]) or 0)
 
