@@ -34,7 +34,7 @@ export function feedStoreContract(name: string, open: () => Promise<OpenedFeedSt
   })
 }
 
-/** The first answer of a new region may be partial. So no test is the first one of its region. */
+/** The first answer of a new region may be partial, so each region gets a change before the tests. */
 async function beginClocks(store: FeedHotStore, regions: number): Promise<void> {
   for (let region = 0; region < regions; region++) {
     const viewer = freshViewerIn(region, regions)
