@@ -237,6 +237,26 @@ describe('a data file', () => {
   })
 })
 
+describe('the walk through a data file', () => {
+  const folder = makeFolder()
+  afterAll(() => folder.remove())
+
+  it('reads from the end to the start, so that the kernel does not read ahead', async () => {
+    await fill(folder.path)
+    const descriptor = openSync(join(folder.path, FILE), 'r')
+    const large: number[] = []
+    const readAt: ReadAt = (position, bytes) => {
+      if (bytes > 64 * PAGE) large.push(position)
+      const buffer = Buffer.alloc(bytes)
+      return buffer.subarray(0, readSync(descriptor, buffer, 0, bytes, position))
+    }
+    expect(walkTrees(readAt, readSnapshot(readAt), () => false)).toBe(true)
+    closeSync(descriptor)
+    expect(large.length).toBeGreaterThan(1)
+    expect(large).toEqual(large.toSorted((a, b) => b - a))
+  })
+})
+
 describe('a data file in use', () => {
   const folder = makeFolder()
   const file = join(folder.path, FILE)
