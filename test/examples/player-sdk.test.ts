@@ -188,7 +188,7 @@ test('a request without an answer is given up after the timeout and sent again',
   const troubles: string[] = []
   const { reporter, requests, reports } = await reporterOf(
     { answer: (request) => (hangs && request.variables.reports !== undefined ? undefined : accept(request)) },
-    { timeoutMs: 300, onTrouble: (code) => troubles.push(code) },
+    { timeoutMs: 1_000, onTrouble: (code) => troubles.push(code) },
   )
   reporter.watch('1').stop(1_000)
   await reporter.flush()

@@ -77,8 +77,9 @@ test('the event stream of docs/start/web.md shows the event of the documented re
   expect(stream.status).toBe(200)
   const reporting = setInterval(() => void send(), 200)
   try {
-    const { value } = await stream.body!.pipeThrough(new TextDecoderStream()).getReader().read()
-    expect(withoutTimes(value as string)).toBe(withoutTimes(`${shown}\n`))
+    let text = ''
+    for await (const part of stream.body!.pipeThrough(new TextDecoderStream())) if ((text += part).includes('\n\n')) break
+    expect(withoutTimes(text.slice(0, text.indexOf('\n\n') + 2))).toBe(withoutTimes(`${shown}\n`))
   } finally {
     clearInterval(reporting)
     leaving.abort()

@@ -175,7 +175,7 @@ async function openSubscriptions(server: TestServer): Promise<number> {
 it('a stream ends with an error when its token expires', async () => {
   const secret = 'a secret of at least thirty-two bytes'
   const server = await startServer({ mode: 'production', auth: { secret } })
-  const token = await new SignJWT({ sub: '42', exp: Math.floor(Date.now() / 1_000) + 2 })
+  const token = await new SignJWT({ sub: '42', exp: Math.floor(Date.now() / 1_000) + 4 })
     .setProtectedHeader({ alg: 'HS256' })
     .sign(new TextEncoder().encode(secret))
   const { all } = await openStream(server.url, 'subscription { changes }', { headers: { authorization: `Bearer ${token}` } })

@@ -260,12 +260,12 @@ describe.skipIf(redisUrl === undefined)('limits in Redis', () => {
   const { port: redisPort } = new URL(redisUrl ?? 'redis://localhost:1')
   const clients: Redis[] = []
   const prefix = `tm-test-${process.pid}-${Date.now()}`
-  const connect = (port = Number(redisPort)) => {
+  const connect = (port = Number(redisPort), commandTimeout = 5_000) => {
     const client = new Redis({
       port,
       enableOfflineQueue: false,
       maxRetriesPerRequest: 0,
-      commandTimeout: 250,
+      commandTimeout,
       retryStrategy: () => 25,
       lazyConnect: true,
     })
@@ -295,7 +295,7 @@ describe.skipIf(redisUrl === undefined)('limits in Redis', () => {
 
   it('are counted by the process itself while Redis is down or silent, in time, and together again afterwards', async () => {
     const proxy = await makeTcpProxy(Number(redisPort))
-    const client = connect(proxy.port)
+    const client = connect(proxy.port, 250)
     await client.connect()
     const { spend } = limits({ viewer: { points: 3, perSeconds: 60 } }, { client, prefix })
     expect(await spend(viewer('down'), 3)).toBeUndefined()

@@ -1,5 +1,5 @@
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { pino } from 'pino'
 import { makeClientMemory } from '../../../gateway/memory/client-memory.ts'
 import { makeRecorder } from '../../../gateway/persisted/recorder.ts'
@@ -7,6 +7,7 @@ import { readManifest } from '../../../gateway/persisted/manifest.ts'
 import { post, startServer } from '../../support/front-schema.ts'
 import { apollo, makeManifestFolder, sha } from '../../../harness/samples/manifests.ts'
 import { makeSteppedClock } from '../../../harness/stepped-clock.ts'
+import { eventually } from '../../../harness/until.ts'
 
 const KNOWN = 'query Known { hello }'
 const OTHER = 'query Other { hello(name: "other") }'
@@ -106,11 +107,11 @@ describe('the file of unknown operations', () => {
     const recording = make(file)
     note(recording, OTHER)
     recording.clock.advance(1_000)
-    await vi.waitFor(() => expect(recording.clock.pending()).toBe(1))
+    await eventually(() => expect(recording.clock.pending()).toBe(1))
     expect(existsSync(file)).toBe(false)
     rmSync(`${file}.lock`)
     recording.clock.advance(1_000)
-    await vi.waitFor(() => expect(readReport(file)[0]?.count).toBe(1))
+    await eventually(() => expect(readReport(file)[0]?.count).toBe(1))
     await recording.recorder.close()
   })
 

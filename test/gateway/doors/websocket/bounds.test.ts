@@ -92,13 +92,13 @@ describe('the limits of a socket', () => {
 })
 
 it('a socket that answers no ping is terminated', async () => {
-  const server = await startServer({ pingEveryMs: 40 })
+  const server = await startServer({ pingEveryMs: 400 })
   const { socket, send, closed } = await bare(server)
   send({ type: 'connection_init' })
   socket.pong = () => {}
   expect((await closed).code).toBe(1006)
   const alive = await bare(server)
-  await new Promise((resolve) => setTimeout(resolve, 200))
+  await new Promise((resolve) => setTimeout(resolve, 1_000))
   expect(alive.socket.readyState).toBe(WebSocket.OPEN)
   alive.socket.terminate()
   await server.close()

@@ -12,6 +12,7 @@ import { draftOf, inboxOf, optionsAt, outboxOf, publishOne } from '../../../../c
 import { freshViewerIn } from '../../../../contracts/reports.ts'
 import { mastersOf, moveSlot, replicaOf, serves, type Member } from '../../../../../harness/deployment/cluster-operator.ts'
 import { redisIsHere, startCluster, type TestServers } from '../../../../../harness/deployment/redis-servers.ts'
+import { until } from '../../../../../harness/until.ts'
 
 const regions = 12
 const tags = regionTags(regions)
@@ -45,7 +46,7 @@ describe.skipIf(!(await redisIsHere()))('the feed on a Cluster', () => {
         if (posts.length % 5 === 0) await store.delete(post, optionsAt())
       }
     })()
-    await vi.waitUntil(() => posts.length > 20)
+    await until('it publishes', () => posts.length > 20)
     await moveSlot(nodes, tags[0] as string)
     moved = true
     await publishing
