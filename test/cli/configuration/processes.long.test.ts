@@ -10,7 +10,7 @@ import { runCommand, type Ended } from '../../../harness/deployment/command.ts'
 import { startDeployment, type Deployment } from '../../../harness/deployment/deployment.ts'
 import { ask, makeServiceFolder, startService, type Service } from '../../../harness/deployment/service.ts'
 import { service } from '../../../harness/deployment/services.ts'
-import { eventually, until } from '../../../harness/until.ts'
+import { until } from '../../../harness/until.ts'
 
 const servers = [await service('redis'), await service('kafka'), await service('mariadb')]
 const PAGE = '{ viewerHistory(first: 5) { edges { node { id } } } }'
@@ -276,12 +276,11 @@ describe.skipIf(servers.includes(undefined))('the distributed shape', () => {
 
   test('the metrics name the version, and doctor finds it valid', async () => {
     const version = versionOf(await shape.run('get'))
+    await untilAllRun(shape, version)
     for (const role of deployment.roles) {
-      await eventually(async () => {
-        const text = await (await fetch(role.metricsUrl)).text()
-        expect(text).toMatch(new RegExp(`^tidemark_config_version\\{hash="[0-9a-f]{8}"\\} ${version}$`, 'm'))
-        expect(text).toMatch(/^tidemark_config_refused 0$/m)
-      })
+      const text = await (await fetch(role.metricsUrl)).text()
+      expect(text).toMatch(new RegExp(`^tidemark_config_version\\{hash="[0-9a-f]{8}"\\} ${version}$`, 'm'))
+      expect(text).toMatch(/^tidemark_config_refused 0$/m)
     }
     const { out } = await runCommand(deployment.servers.folder, ['doctor', '--config', join('gateway-1', 'tidemark.yaml')])
     expect(out).toMatch(new RegExp(`^good +config +live version ${version} is valid$`, 'm'))

@@ -241,11 +241,12 @@ describe('the walk through a data file', () => {
   const folder = makeFolder()
   afterAll(() => folder.remove())
 
-  it('reads from the end to the start, so that the kernel does not read ahead', async () => {
+  it('reads the leaves of a table from the end to the start, at most a megabyte at once', async () => {
     await fill(folder.path)
     const descriptor = openSync(join(folder.path, FILE), 'r')
     const large: number[] = []
     const readAt: ReadAt = (position, bytes) => {
+      expect(bytes).toBeLessThanOrEqual(2 ** 20)
       if (bytes > 64 * PAGE) large.push(position)
       const buffer = Buffer.alloc(bytes)
       return buffer.subarray(0, readSync(descriptor, buffer, 0, bytes, position))

@@ -98,7 +98,8 @@ it('a socket that answers no ping is terminated', async () => {
   socket.pong = () => {}
   expect((await closed).code).toBe(1006)
   const alive = await bare(server)
-  await new Promise((resolve) => setTimeout(resolve, 1_000))
+  alive.send({ type: 'connection_init' })
+  await new Promise((resolve) => setTimeout(resolve, 2_000))
   expect(alive.socket.readyState).toBe(WebSocket.OPEN)
   alive.socket.terminate()
   await server.close()
