@@ -6,7 +6,7 @@
  *     npm run bench -- growth [--quick] [--only embedded|distributed] [--json]
  *
  * 10 thousand to 10 million viewers; with --quick, 2,000 and 10,000. Before the calls, the embedded file is in the page cache in small
- * pieces, which is the cheapest state.
+ * folios, into which writes are cheap.
  */
 import { execFileSync } from 'node:child_process'
 import { closeSync, existsSync, fstatSync, openSync, readFileSync, readSync } from 'node:fs'
@@ -30,6 +30,8 @@ const SIZES = { quick: [2_000, 10_000], full: [10_000, 100_000, 1_000_000, 10_00
 /** With the warm-up round, each viewer of the smallest size makes one call of each kind. */
 const CALLS = { quick: 1_000, full: 2_500 }
 const ROUNDS = { quick: 1, full: 3 }
+/** Pages of history before the first round, of other viewers if there are enough. */
+const WARM_UP = { quick: 2_000, full: 40_000 }
 const CONNECTIONS = 8
 /** Relative to the cost at the smallest size. */
 const GROWTH_MAX = 1.2
@@ -101,6 +103,8 @@ async function measureShape(shape: Shape, size: 'quick' | 'full', progress: (tex
     filled = viewers
     const service = await shape.start()
     try {
+      // A process maps its file while calls touch it. Without these calls, the measured ones would do so, and longer for a large file.
+      await costOf(service, 'page', viewerAt, (ROUNDS[size] + 1) * CALLS[size], WARM_UP[size])
       for (const name of Object.keys(CALLS_BY_NAME) as CallName[]) {
         const rounds: Cost[] = []
         // The first round is the warm-up.
@@ -197,9 +201,9 @@ async function fill({ hot, records, marks }: OpenStores, from: number, to: numbe
 }
 
 /**
- * The page cache keeps what was written at once in large pieces (folios of Linux 6.16 and later). Each later write of a page costs time for
- * the whole piece. The groups of a service are smaller than those of a fill. So the file leaves the page cache and comes back in small
- * pieces: without reading ahead, from its end to its start.
+ * The kernel caches the data of one large write in large folios (ext4 from Linux 6.16 on). Each later write of a page into such a folio
+ * takes several times as much CPU. A service writes smaller groups than the fill. So the file is dropped from the page cache and read
+ * backwards, which avoids read-ahead.
  */
 function renewInPageCache(file: string): void {
   execFileSync('dd', [`of=${file}`, 'if=/dev/null', 'count=0', 'oflag=nocache', 'conv=notrunc,fdatasync', 'status=none'])
@@ -213,7 +217,7 @@ function renewInPageCache(file: string): void {
   if (bytesFromDisk() - before < size / 2) throw new Error(`${file} stays in the page cache: set TMPDIR to a folder on a disk`)
 }
 
-/** proc(5): what this process has read from disks. */
+/** The bytes that this process has read from disks (proc(5)). */
 function bytesFromDisk(): number {
   return Number(/^read_bytes: (\d+)$/m.exec(readFileSync('/proc/self/io', 'utf8'))?.[1])
 }

@@ -58,7 +58,7 @@ test('heartbeats store the position of a running player about every second, and 
   await expect.poll(async () => (await stored('beat'))?.position).toBe(1_000)
   await page.evaluate(`watch.stop(4321)`)
   await expect.poll(async () => (await stored('beat'))?.position).toBe(4_321)
-  // The position is readable before its answer has reached the page: until then the report waits.
+  // The store has the position before the page gets the answer. The report waits until then.
   await expect.poll(() => page.evaluate(`reporter.waiting()`)).toBe(0)
   expect(await page.evaluate(`troubles`)).toEqual([])
   expect(await page.evaluate(`reporter.resume('1').then(({ position, device }) => [position, device])`)).toEqual([4_321, 'web'])

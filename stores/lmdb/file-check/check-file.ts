@@ -3,7 +3,7 @@
  * page end the process by SIGSEGV or SIGBUS, and no message could be printed then.
  *
  * There are three checks, from cheap to expensive: the size and the meta pages; the mark of the last clean close (closed-mark.ts); a walk
- * over all trees (walk.ts), 0.7 s per GB in the page cache. The walk ends after `WALK_MAX_MS`, or sooner if the file is unchanged since a
+ * over all trees (walk.ts), 0.5 s per GB in the page cache. The walk ends after `WALK_MAX_MS`, or sooner if the file is unchanged since a
  * clean close.
  *
  * A process that is killed at any moment leaves a sound file: a commit writes new pages only, and then one meta page. A crash of Tidemark

@@ -2,11 +2,11 @@
  * Walks the trees of the last commit, from the roots to the leaves, without LMDB: LMDB maps the file and trusts it, so that a damaged page
  * ends the process by a signal.
  *
- * The pages below `BRANCHES_AT_ONCE` branch pages are read by their place in the file, neighbours together. The file is therefore read once,
- * in large reads. Memory use does not grow with the file, except for one bit per page.
+ * The pages below `BRANCHES_AT_ONCE` branch pages are sorted by their place in the file and read neighbours together. The file is therefore
+ * read once, in large reads. Memory use does not grow with the file, except for one bit per page.
  *
- * Each batch is read from its end to its start. For ascending reads, the kernel reads ahead and keeps what it has read in pieces of up to
- * 2 MB (large folios, Linux 6.16 and later on ext4). Each later write of a page into such a piece takes several times as much CPU.
+ * Each batch is read from its end to its start. With ascending reads, the kernel reads ahead and caches the data in large folios (ext4 from
+ * Linux 6.16 on). Each later write of a page into such a folio takes several times as much CPU.
  */
 import { Damage, viewOf, type ReadAt, type Snapshot, type Tree } from './meta-pages.ts'
 import { checkOverflow, checkPage, overflowPages, type Found } from './tree-pages.ts'

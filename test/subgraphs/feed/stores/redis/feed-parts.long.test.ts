@@ -46,7 +46,7 @@ describe.skipIf(!(await redisIsHere()))('the feed on a Cluster', () => {
         if (posts.length % 5 === 0) await store.delete(post, optionsAt())
       }
     })()
-    await until('it publishes', () => posts.length > 20)
+    await until('more than 20 posts are published', () => posts.length > 20)
     await moveSlot(nodes, tags[0] as string)
     moved = true
     await publishing
