@@ -103,7 +103,7 @@ async function measureShape(shape: Shape, size: 'quick' | 'full', progress: (tex
     filled = viewers
     const service = await shape.start()
     try {
-      // A process maps its file while calls touch it. Without these calls, the measured ones would do so, and longer for a large file.
+      // The first call that touches a part of the file maps it. These calls do most of that before the measured ones.
       await costOf(service, 'page', viewerAt, (ROUNDS[size] + 1) * CALLS[size], WARM_UP[size])
       for (const name of Object.keys(CALLS_BY_NAME) as CallName[]) {
         const rounds: Cost[] = []
@@ -202,22 +202,21 @@ async function fill({ hot, records, marks }: OpenStores, from: number, to: numbe
 
 /**
  * The kernel caches the data of one large write in large folios (ext4 from Linux 6.16 on). Each later write of a page into such a folio
- * takes several times as much CPU. A service writes smaller groups than the fill. So the file is dropped from the page cache and read
- * backwards, which avoids read-ahead.
+ * takes several times as much CPU. A service writes smaller groups than the fill. This function therefore drops the file from the page
+ * cache, and reads it backwards. The kernel does not read ahead of such reads.
  */
 function renewInPageCache(file: string): void {
   execFileSync('dd', [`of=${file}`, 'if=/dev/null', 'count=0', 'oflag=nocache', 'conv=notrunc,fdatasync', 'status=none'])
   const before = bytesFromDisk()
   const descriptor = openSync(file, 'r')
-  const block = Buffer.allocUnsafe(READ_BYTES)
-  for (let at = fstatSync(descriptor).size; at > 0; at -= READ_BYTES)
-    readSync(descriptor, block, 0, READ_BYTES, Math.max(0, at - READ_BYTES))
   const { size } = fstatSync(descriptor)
+  const block = Buffer.allocUnsafe(READ_BYTES)
+  for (let end = size; end > 0; end -= READ_BYTES) readSync(descriptor, block, 0, READ_BYTES, Math.max(0, end - READ_BYTES))
   closeSync(descriptor)
   if (bytesFromDisk() - before < size / 2) throw new Error(`${file} stays in the page cache: set TMPDIR to a folder on a disk`)
 }
 
-/** The bytes that this process has read from disks (proc(5)). */
+/** Bytes read from disks by this process (proc(5)). */
 function bytesFromDisk(): number {
   return Number(/^read_bytes: (\d+)$/m.exec(readFileSync('/proc/self/io', 'utf8'))?.[1])
 }

@@ -5,7 +5,7 @@
  * The pages below `BRANCHES_AT_ONCE` branch pages are sorted by their place in the file and read neighbours together. The file is therefore
  * read once, in large reads. Memory use does not grow with the file, except for one bit per page.
  *
- * Each batch is read from its end to its start. With ascending reads, the kernel reads ahead and caches the data in large folios (ext4 from
+ * The reads of a batch descend through the file. With ascending reads, the kernel reads ahead and caches the data in large folios (ext4 from
  * Linux 6.16 on). Each later write of a page into such a folio takes several times as much CPU.
  */
 import { Damage, viewOf, type ReadAt, type Snapshot, type Tree } from './meta-pages.ts'
