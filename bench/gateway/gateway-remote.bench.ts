@@ -8,16 +8,17 @@
  * be reused for another. `apart` is the same with answers that repeat. Without `apart`, identical calls in flight are shared, which is
  * cheap if 50 clients send the same query. The floor is the least work in JavaScript (bench/gateway/remote/floor.ts).
  *
- * Ours and the floor have the Node options of `npm start`. Other gateways run if they are installed: Hive Router's binary
+ * Ours and the floor have the Node options and the memory limits of `npm start`. Other gateways run if they are installed: Hive Router's binary
  * (`--hive-router`, or `hive_router` on the PATH), and the gateways of bench/gateway/peers after `npm ci` there. The figures are
  * from a second start, with a warm compile cache: see "Memory" in docs/operating/deploy.md.
  *
  * All processes share the machine, so requests per second are not reliable. The gateways are loaded in turn, in rounds. The
  * median of CPU per request counts, which waiting does not change.
  */
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
+import { SHIPPED_ENVIRONMENT, SHIPPED_OPTIONS } from '../../harness/deployment/role.ts'
 import { runLoad } from '../support/load.ts'
 import { QUERY, remoteSupergraph } from './remote/graph.ts'
 import { freePort, startProcess } from './remote/process.ts'
@@ -86,7 +87,7 @@ export async function bench({ quick, hiveRouter, progress }: BenchOptions): Prom
 
 function peers(hiveRouter: string | undefined, folder: string, progress: (text: string) => void): Peer[] {
   // As in the start script: Node keeps its compiled code, so a restarted process does not compile TypeScript again.
-  const env = { NODE_OPTIONS: shippedOptions(), NODE_COMPILE_CACHE: join(folder, 'compiled') }
+  const env = { ...SHIPPED_ENVIRONMENT, NODE_OPTIONS: SHIPPED_OPTIONS.join(' '), NODE_COMPILE_CACHE: join(folder, 'compiled') }
   const own = OWN.map((kind): Peer => {
     const changing = kind.endsWith('-changing')
     return { kind, changing, command: (supergraph, port) => ({ ...node(NODE_GATEWAY, kind, supergraph, port), env }) }
@@ -104,17 +105,6 @@ function peers(hiveRouter: string | undefined, folder: string, progress: (text: 
     ...routers,
     ...others.map((kind): Peer => ({ kind, command: (supergraph, port) => ({ ...node(serve, kind, supergraph, port), cwd: OTHERS }) })),
   ]
-}
-
-/** The Node options of the start script. */
-function shippedOptions(): string {
-  const { scripts } = JSON.parse(readFileSync(join(import.meta.dirname, '..', '..', 'package.json'), 'utf8')) as {
-    scripts: { start: string }
-  }
-  const [, options] = /NODE_OPTIONS="([^"$]*)/.exec(scripts.start) ?? []
-  if (options === undefined)
-    throw new Error('the start script of package.json sets no NODE_OPTIONS: this benchmark needs them to start our gateway')
-  return options.trim()
 }
 
 function node(script: string, kind: string, supergraph: string, port: number): Command {

@@ -24,6 +24,7 @@ export type RoleOptions = {
 
 /** As in package.json, the Dockerfile and the unit files. */
 export const SHIPPED_OPTIONS = ['--max-semi-space-size=16']
+export const SHIPPED_ENVIRONMENT = { MALLOC_ARENA_MAX: '2' }
 
 export type Role = {
   name: string
@@ -71,7 +72,11 @@ export function makeRole({ name, command, port, folder, settings, checkout = CHE
       '--config',
       config,
     ]
-    const launched = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'pipe'], cwd: folder })
+    const launched = spawn(process.execPath, args, {
+      stdio: ['ignore', 'pipe', 'pipe'],
+      cwd: folder,
+      env: { ...process.env, ...SHIPPED_ENVIRONMENT },
+    })
     launched.stderr.pipe(createWriteStream(output, { flags: 'a' }))
     const killAtExit = () => void launched.kill('SIGKILL')
     process.once('exit', killAtExit)
