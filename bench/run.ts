@@ -12,7 +12,7 @@
  *   `upgrade`.
  * - `--hive-router PATH` and `--bloom-module PATH` are binaries to compare with.
  *
- * The process has the memory limits of all our processes (cli/process/heap.ts; the script in package.json limits the young generation).
+ * The heap of this process has the limits of all our processes (cli/process/heap.ts; the script in package.json limits the young generation).
  */
 import { readdirSync } from 'node:fs'
 import { loadavg } from 'node:os'

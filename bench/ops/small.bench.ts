@@ -183,6 +183,6 @@ async function installed(args: string[], which: string, target: number, progress
 
 /** The settings of the benchmark's own process are not passed on. */
 function run(command: string, args: readonly string[], environment: NodeJS.ProcessEnv): ChildProcess {
-  const { NODE_OPTIONS: _, ...inherited } = process.env
+  const { NODE_OPTIONS: _options, MALLOC_ARENA_MAX: _arenas, ...inherited } = process.env
   return spawn(command, args, { cwd: ROOT, stdio: 'ignore', env: { ...inherited, ...environment } })
 }

@@ -22,7 +22,7 @@ export type RoleOptions = {
   nodeOptions?: readonly string[]
 }
 
-/** As in package.json, the Dockerfile and the unit files. */
+/** As in package.json, the Dockerfile and the unit files. A variable of the caller overrides the environment. */
 export const SHIPPED_OPTIONS = ['--max-semi-space-size=16']
 export const SHIPPED_ENVIRONMENT = { MALLOC_ARENA_MAX: '2' }
 
@@ -75,7 +75,7 @@ export function makeRole({ name, command, port, folder, settings, checkout = CHE
     const launched = spawn(process.execPath, args, {
       stdio: ['ignore', 'pipe', 'pipe'],
       cwd: folder,
-      env: { ...process.env, ...SHIPPED_ENVIRONMENT },
+      env: { ...SHIPPED_ENVIRONMENT, ...process.env },
     })
     launched.stderr.pipe(createWriteStream(output, { flags: 'a' }))
     const killAtExit = () => void launched.kill('SIGKILL')

@@ -1,9 +1,10 @@
-/** Runs the real `tidemark start` in its own process, on a free port and in its own folder. */
+/** Runs the real `tidemark start` in its own process, with the limits of `npm start`, on a free port and in its own folder. */
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { SHIPPED_ENVIRONMENT, SHIPPED_OPTIONS } from './role.ts'
 
 const COMMAND = join(import.meta.dirname, '..', '..', 'cli', 'tidemark.ts')
 
@@ -46,8 +47,22 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   const config = join(folder, 'tidemark.yaml')
   writeFileSync(config, JSON.stringify(settings))
   const flags = command[0] === 'start' ? ['--workers', String(workers)] : []
-  const args = [program, ...command, '--port', String(port), '--data', join(folder, 'data'), '--config', config, ...flags]
-  const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, ...environment } })
+  const args = [
+    ...SHIPPED_OPTIONS,
+    program,
+    ...command,
+    '--port',
+    String(port),
+    '--data',
+    join(folder, 'data'),
+    '--config',
+    config,
+    ...flags,
+  ]
+  const child = spawn(process.execPath, args, {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { ...SHIPPED_ENVIRONMENT, ...process.env, ...environment },
+  })
   let log = ''
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
     log += text

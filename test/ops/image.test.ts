@@ -27,9 +27,4 @@ describe('the image', () => {
     expect(image.user).toBe('node')
     expect(image.environment).toMatchObject({ NODE_ENV: 'production', TIDEMARK_MODE: 'production', TIDEMARK_DATA: '/data' })
   })
-
-  it('has the memory limit of `npm start`', () => {
-    const { scripts } = JSON.parse(readFileSync(join(CHECKOUT, 'package.json'), 'utf8')) as { scripts: { start: string } }
-    expect(scripts.start).toContain(image.environment['NODE_OPTIONS'])
-  })
 })

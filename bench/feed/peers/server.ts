@@ -6,7 +6,7 @@ import { fork } from 'node:child_process'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { pathToFileURL } from 'node:url'
-import { SHIPPED_OPTIONS } from '../../../harness/deployment/role.ts'
+import { SHIPPED_ENVIRONMENT, SHIPPED_OPTIONS } from '../../../harness/deployment/role.ts'
 import { makeFanOutReader } from './fan-out.ts'
 import { makeSqlReader } from './sql.ts'
 
@@ -17,7 +17,10 @@ export type PeerServer = { url: string; pid: number; stop(): void }
 
 /** `store`: the address of its MariaDB or Redis. */
 export async function startPeer(name: PeerName, store: string): Promise<PeerServer> {
-  const child = fork(import.meta.filename, [name, store], { execArgv: SHIPPED_OPTIONS })
+  const child = fork(import.meta.filename, [name, store], {
+    execArgv: SHIPPED_OPTIONS,
+    env: { ...SHIPPED_ENVIRONMENT, ...process.env },
+  })
   const url = await new Promise<string>((resolve, reject) => {
     child.once('message', (address) => resolve(address as string))
     child.once('exit', () => reject(new Error(`the peer ${name} ended`)))

@@ -1,9 +1,7 @@
 import { spawnSync } from 'node:child_process'
-import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { collectAtRest } from '../../../cli/process/heap.ts'
-import { SHIPPED_ENVIRONMENT, SHIPPED_OPTIONS } from '../../../harness/deployment/role.ts'
 import { makeSteppedClock } from '../../../harness/stepped-clock.ts'
 
 const ROOT = join(import.meta.dirname, '..', '..', '..')
@@ -91,24 +89,3 @@ test('a process collects at rest, not under load, and again after its heap has g
   expect(collected).toBe(2)
   expect(kept).toHaveLength(3_000_000)
 })
-
-test('npm start, npm run tidemark, the image, the unit files and the harness have the same limits, and the environment overrides them', () => {
-  const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { scripts: Record<string, string> }
-  const image = limitsOf(readFileSync(join(ROOT, 'Dockerfile'), 'utf8'), 'ENV ')
-  expect(image).toEqual({
-    NODE_OPTIONS: expect.stringMatching(/^--max-semi-space-size=\d+$/),
-    MALLOC_ARENA_MAX: expect.stringMatching(/^\d+$/),
-  })
-  for (const name of ['start', 'tidemark']) {
-    expect(scripts[name]).toContain(` NODE_OPTIONS="${image.NODE_OPTIONS} $NODE_OPTIONS" `)
-    expect(scripts[name]).toContain(` MALLOC_ARENA_MAX="\${MALLOC_ARENA_MAX:-${image.MALLOC_ARENA_MAX}}" `)
-  }
-  expect(limitsOf(readFileSync(join(ROOT, 'ops', 'systemd', 'etc', 'environment'), 'utf8'))).toEqual(image)
-  expect({ NODE_OPTIONS: SHIPPED_OPTIONS.join(' '), ...SHIPPED_ENVIRONMENT }).toEqual(image)
-})
-
-/** The variables of a file with one assignment per line. */
-function limitsOf(text: string, prefix = ''): Record<'NODE_OPTIONS' | 'MALLOC_ARENA_MAX', string | undefined> {
-  const valueOf = (name: string): string | undefined => new RegExp(`^${prefix}${name}=(.*)$`, 'm').exec(text)?.[1]
-  return { NODE_OPTIONS: valueOf('NODE_OPTIONS'), MALLOC_ARENA_MAX: valueOf('MALLOC_ARENA_MAX') }
-}
