@@ -10,7 +10,7 @@ LABEL org.opencontainers.image.title="Tidemark" \
 
 # Production: tokens only. In development anybody who reaches the port could claim to be any viewer.
 ENV NODE_ENV=production TIDEMARK_MODE=production HOST=0.0.0.0 PORT=4000 TIDEMARK_DATA=/data
-# The limits are those of `npm start`: see "Memory" in docs/operating/deploy.md.
+# The values are those of `npm start`: see "Memory" in docs/operating/deploy.md.
 ENV NODE_OPTIONS=--max-semi-space-size=16
 ENV MALLOC_ARENA_MAX=2
 ENV NODE_COMPILE_CACHE=/app/compile-cache

@@ -10,6 +10,7 @@
 import { fork } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
 import { isDeepStrictEqual } from 'node:util'
+import { SHIPPED_ENVIRONMENT, SHIPPED_OPTIONS } from '../../harness/deployment/role.ts'
 import type { FeedServerKind, FeedServerMessage } from './feed-child.ts'
 import { FEED_QUERY } from './feed-graph.ts'
 import { runLoad } from '../support/load.ts'
@@ -64,8 +65,8 @@ async function startAll(kinds: readonly FeedServerKind[]): Promise<Server[]> {
 async function startServer(kind: FeedServerKind): Promise<Server> {
   const isOurs = kind === 'ceiling' || kind === 'engine' || kind === 'gateway'
   const child = fork(new URL(isOurs ? 'feed-server.ts' : 'peers/feed.mjs', import.meta.url), [kind], {
-    env: { ...process.env, NODE_ENV: 'production' },
-    execArgv: [],
+    env: { ...(isOurs ? SHIPPED_ENVIRONMENT : {}), ...process.env, NODE_ENV: 'production' },
+    execArgv: isOurs ? SHIPPED_OPTIONS : [],
   })
   const url = await nextMessage(child, 'listening')
   const usage = async (): Promise<number> => {

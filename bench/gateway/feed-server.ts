@@ -8,7 +8,8 @@ import type { AddressInfo } from 'node:net'
 import { parse } from 'graphql'
 import { compileQuery, isCompiledQuery } from 'graphql-jit'
 import type { CompiledQuery } from 'graphql-jit'
-import { makeAllYoung } from '../../cli/process/heap.ts'
+import { boundGarbage, makeAllYoung } from '../../cli/process/heap.ts'
+import { makeConfig } from '../../config/config.ts'
 import { makeEngine } from '../../gateway/operation/engine.ts'
 import type { Engine } from '../../gateway/operation/engine.ts'
 import { localTransport } from '../../gateway/transports/local-transport.ts'
@@ -83,5 +84,6 @@ async function startGateway(): Promise<string> {
 
 const kind = process.argv[2]
 // `tidemark start` does this; for a fair comparison the ceiling does it too.
+boundGarbage(makeConfig([]).server.garbagePercent)
 makeAllYoung()
 if (kind === 'ceiling' || kind === 'engine' || kind === 'gateway') reportToParent(await start(kind))
