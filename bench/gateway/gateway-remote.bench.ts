@@ -8,8 +8,8 @@
  * be reused for another. `apart` is the same with answers that repeat. Without `apart`, identical calls in flight are shared, which is
  * cheap if 50 clients send the same query. The floor is the least work in JavaScript (bench/gateway/remote/floor.ts).
  *
- * Ours and the floor have `NODE_OPTIONS` and `MALLOC_ARENA_MAX` of `npm start`. Other gateways run if they are installed: Hive Router's binary
- * (`--hive-router`, or `hive_router` on the PATH), and the gateways of bench/gateway/peers after `npm ci` there. The figures are
+ * Ours and the floor have `NODE_OPTIONS` and `MALLOC_ARENA_MAX` of `npm start`. Hive Router runs if its binary is
+ * there (`--hive-router`, or `hive_router` on the PATH). The gateways of bench/gateway/peers run after `npm ci` there. The figures are
  * from a second start, with a warm compile cache: see "Memory" in docs/operating/deploy.md.
  *
  * All processes share the machine, so requests per second are not reliable. The gateways are loaded in turn, in rounds. The

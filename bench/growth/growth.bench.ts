@@ -103,7 +103,7 @@ async function measureShape(shape: Shape, size: 'quick' | 'full', progress: (tex
     filled = viewers
     const service = await shape.start()
     try {
-      // The first call that touches a part of the file maps it. These calls do most of that before the measured ones.
+      // The first call that touches a part of the file maps it. After these calls, most of the file is mapped.
       await costOf(service, 'page', viewerAt, (ROUNDS[size] + 1) * CALLS[size], WARM_UP[size])
       for (const name of Object.keys(CALLS_BY_NAME) as CallName[]) {
         const rounds: Cost[] = []

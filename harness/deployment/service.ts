@@ -1,4 +1,4 @@
-/** Runs the real `tidemark start` in its own process, with the limits of `npm start`, on a free port and in its own folder. */
+/** Runs the real `tidemark start` in its own process and folder, on a free port. It has the memory limits of `npm start`. */
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'

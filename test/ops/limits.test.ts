@@ -2,7 +2,7 @@
 import { spawnSync } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { CHECKOUT, readImage } from '../../harness/containers/image.ts'
 import { containerOfUnit, SYSTEMD } from '../../harness/containers/units.ts'
 import { makeRole, SHIPPED_ENVIRONMENT, SHIPPED_OPTIONS } from '../../harness/deployment/role.ts'
@@ -11,7 +11,7 @@ import { makeServiceFolder, startService } from '../../harness/deployment/servic
 const LIMITS = { NODE_OPTIONS: '--max-semi-space-size=16', MALLOC_ARENA_MAX: '2' }
 const SCRIPTS = ['start', 'tidemark']
 
-/** The environment that a script of package.json gives to Tidemark, if the caller has these variables. */
+/** What a script of package.json gives to Tidemark. `caller`: the variables of its caller. */
 function environmentOf(script: string, caller: Record<string, string>): Record<string, string> {
   const { scripts } = JSON.parse(readFileSync(join(CHECKOUT, 'package.json'), 'utf8')) as { scripts: Record<string, string> }
   const command = (scripts[script] ?? '').replace(/ node cli\/tidemark\.ts.*$/, ' env')
@@ -42,6 +42,8 @@ test('the image and every unit set them', () => {
 
 test('the processes of tests and benchmarks have them', async () => {
   expect({ NODE_OPTIONS: SHIPPED_OPTIONS.join(' '), ...SHIPPED_ENVIRONMENT }).toEqual(LIMITS)
+  vi.stubEnv('MALLOC_ARENA_MAX', undefined)
+  onTestFinished(() => void vi.unstubAllEnvs())
   const { folder, remove } = makeServiceFolder()
   onTestFinished(remove)
   const service = await startService({ folder })
