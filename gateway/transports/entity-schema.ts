@@ -18,11 +18,12 @@
  */
 import { GraphQLList, GraphQLObjectType, GraphQLSchema, Kind, isObjectType, visit } from 'graphql'
 import type { DocumentNode, FieldNode, GraphQLFieldConfigMap, GraphQLResolveInfo, OperationDefinitionNode, SelectionNode } from 'graphql'
+import { toError } from './entity-fields.ts'
 
-type Representation = Record<string, unknown>
+export type Representation = Record<string, unknown>
 type ResolveReference = (representation: Representation, context: object, info: GraphQLResolveInfo) => unknown
 
-const LIST_PREFIX = 'list_'
+export const LIST_PREFIX = 'list_'
 
 export type EntityDocument = { readonly document: DocumentNode; readonly lists: readonly EntityLists[] }
 
@@ -53,13 +54,19 @@ export function makeEntitySchema(schema: GraphQLSchema): EntitySchema | undefine
 }
 
 function listResolver(type: GraphQLObjectType) {
+  const entitiesOf = referenceResolver(type)
+  return (root: Record<string, readonly Representation[]>, _: unknown, context: object, info: GraphQLResolveInfo): readonly unknown[] =>
+    entitiesOf(root[info.path.key] ?? [], context, info)
+}
+
+/** The entities of representations, which may be promises. */
+export function referenceResolver(type: GraphQLObjectType) {
   const { apollo } = type.extensions as { apollo?: { subgraph?: { resolveReference?: ResolveReference } } }
   const resolveReference = apollo?.subgraph?.resolveReference
-  return (root: Record<string, readonly Representation[]>, _: unknown, context: object, info: GraphQLResolveInfo): readonly unknown[] => {
-    const representations = root[info.path.key] ?? []
-    if (resolveReference === undefined) return representations
-    return representations.map((representation) => referenceOrError(resolveReference, representation, context, info))
-  }
+  return (representations: readonly Representation[], context: object, info: GraphQLResolveInfo): readonly unknown[] =>
+    resolveReference === undefined
+      ? representations
+      : representations.map((representation) => referenceOrError(resolveReference, representation, context, info))
 }
 
 /** A resolver that throws fails its own entity, not the list. */
@@ -67,7 +74,7 @@ function referenceOrError(resolve: ResolveReference, representation: Representat
   try {
     return resolve(representation, context, info)
   } catch (error) {
-    return error instanceof Error ? error : new Error(String(error), { cause: error })
+    return toError(error)
   }
 }
 

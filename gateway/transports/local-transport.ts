@@ -1,6 +1,6 @@
 /**
- * The local transport runs a subgraph in this process: a schema built by `@apollo/subgraph`. graphql-jit compiles each fetch that runs
- * often. graphql-js runs the fetches that jit does not support:
+ * The local transport runs a subgraph in this process: a schema built by `@apollo/subgraph`. A fetch that runs often is compiled: a fetch
+ * of entities by entity-calls.ts if it can, other fetches by graphql-jit. graphql-js runs the fetches that jit does not support:
  *
  * - jit names resolvers by type and field without a separator: `A.bC` and `Ab.C` would share one;
  * - jit does not wait for types that are resolved asynchronously;
@@ -16,6 +16,7 @@ import type { ClientMemory, Holding } from '../memory/client-memory.ts'
 import { compileCostMs, countNodes, jitBytes } from '../memory/estimates.ts'
 import { NOTHING_HELD } from '../memory/family.ts'
 import { runLists } from './entity-lists.ts'
+import { makeEntityCalls } from './entity-calls.ts'
 import { makeEntitySchema } from './entity-schema.ts'
 import { makeSharedFetches, type SharedFetch } from './shared-fetches.ts'
 import type { FetchOperation, FetchResult, FetchVariables, Transport } from './transport.ts'
@@ -25,6 +26,8 @@ const RUNS_MIN = 2
 const CHARACTERS_PER_RUN = 500
 
 type Execute = (root: unknown, context: object, variables: FetchVariables) => FetchResult | Promise<FetchResult>
+
+type Compiled = { readonly run: Execute; readonly release: () => void }
 
 /** The compiled code of a fetch, if any. */
 type Code = { execute: Execute | undefined; holding: Holding; runs: number }
@@ -39,6 +42,7 @@ export type LocalOptions = {
 
 export function localTransport(schema: GraphQLSchema, { memory }: LocalOptions = {}): Transport {
   const entities = makeEntitySchema(schema)
+  const callsOf = makeEntityCalls(schema)
   const byJit = isFitForJit(schema)
   const shared = makeSharedFetches()
 
@@ -46,7 +50,12 @@ export function localTransport(schema: GraphQLSchema, { memory }: LocalOptions =
     const { document } = operation
     const lists = entities?.rewrite(document)
     if (entities !== undefined && lists !== undefined) {
-      const { run, release } = compileExecute(entities.schema, lists.document, operation.text.length)
+      const { run, release } = compileExecute(
+        entities.schema,
+        lists.document,
+        operation.text.length,
+        () => callsOf(lists) as Execute | undefined,
+      )
       const whole = (variables: FetchVariables, contextValue: object) =>
         execute({ schema, document, contextValue, variableValues: variables })
       return {
@@ -76,12 +85,13 @@ export function localTransport(schema: GraphQLSchema, { memory }: LocalOptions =
     }
   }
 
-  function compileExecute(own: GraphQLSchema, document: DocumentNode, characters: number): { run: Execute; release: () => void } {
+  /** `direct` compiles the document without jit, if it can. */
+  function compileExecute(own: GraphQLSchema, document: DocumentNode, characters: number, direct?: () => Execute | undefined): Compiled {
     const interpret: Execute = (rootValue, contextValue, variableValues) =>
       execute({ schema: own, document, rootValue, contextValue, variableValues })
-    if (!byJit) return { run: interpret, release() {} }
-    if (memory === undefined) return { run: compileOrUndefined(own, document) ?? interpret, release() {} }
-    return compileLater(own, document, characters, interpret, memory)
+    const make = () => direct?.() ?? (byJit ? compileOrUndefined(own, document) : undefined) ?? interpret
+    if (memory === undefined) return { run: make(), release() {} }
+    return compileLater(document, characters, interpret, make, memory)
   }
 
   return {
@@ -90,7 +100,7 @@ export function localTransport(schema: GraphQLSchema, { memory }: LocalOptions =
   }
 }
 
-function compileLater(schema: GraphQLSchema, document: DocumentNode, characters: number, interpret: Execute, memory: ClientMemory) {
+function compileLater(document: DocumentNode, characters: number, interpret: Execute, make: () => Execute, memory: ClientMemory): Compiled {
   const code: Code = { execute: undefined, holding: NOTHING_HELD, runs: 0 }
   const runsMin = RUNS_MIN + characters / CHARACTERS_PER_RUN
   const evicted = () => {
@@ -104,7 +114,7 @@ function compileLater(schema: GraphQLSchema, document: DocumentNode, characters:
     }
     code.runs += 1
     if (code.runs > runsMin) {
-      code.execute = compileOrUndefined(schema, document) ?? interpret
+      code.execute = make()
       const bytes = jitBytes(countNodes(document))
       code.holding = memory.hold('fetch', bytes, compileCostMs(bytes), evicted)
     }
