@@ -2,8 +2,8 @@
  * Calls the resolvers of the fields of entities. The result is one plain object per entity, with the values of all fields. If a resolver
  * fails, its error takes the place of the value.
  *
- * The function is generated per fetch, so that V8 can inline the resolvers. graphql-jit makes five functions for each call of a resolver;
- * this makes two, if the resolver returned a promise.
+ * The functions are generated per fetch, so that V8 can inline the resolvers. graphql-jit makes five functions for each call of a resolver;
+ * here none is made, and one `Promise.all` waits for the promises of all resolvers.
  */
 import { inspect } from 'node:util'
 import type { FieldNode, GraphQLField, GraphQLObjectType, GraphQLResolveInfo, GraphQLSchema, OperationDefinitionNode } from 'graphql'
@@ -15,11 +15,11 @@ import type { FetchVariables } from './transport.ts'
 type Entities = readonly unknown[]
 type Path = GraphQLResolveInfo['path']
 
-/** The promises that have not settled. */
-type Waiting = { count: number; done: () => void }
-
 export type ResolveFields = (entities: Entities, context: object, variables: FetchVariables) => unknown[] | Promise<unknown[]>
-type ResolveAll = (entities: Entities, context: object, variables: FetchVariables, waiting: Waiting) => unknown[]
+/** Adds the promises of the resolvers to `promises`. */
+type CallAll = (entities: Entities, context: object, variables: FetchVariables, promises: Promise<unknown>[]) => unknown[]
+/** Replaces the promises by their values, which have the same order. */
+type Settle = (items: readonly unknown[], values: readonly unknown[]) => void
 
 export type FieldsSource = {
   readonly schema: GraphQLSchema
@@ -31,16 +31,30 @@ export type FieldsSource = {
 }
 
 export function compileFields(source: FieldsSource): ResolveFields {
-  const resolveAll = compileAll(source)
+  const names = source.fields.map(({ name }) => name.value)
+  const callAll = compileCalls(source)
+  const settle = compileSettle(names.filter((name) => source.type.getFields()[name]?.resolve !== undefined))
   return (entities, context, variables) => {
-    const waiting: Waiting = { count: 0, done() {} }
-    const items = resolveAll(entities, context, variables, waiting)
-    return waiting.count === 0 ? items : new Promise((resolve) => (waiting.done = () => resolve(items)))
+    const promises: Promise<unknown>[] = []
+    const items = callAll(entities, context, variables, promises)
+    if (promises.length === 0) return items
+    return valuesOf(promises).then((values) => {
+      settle(items, values)
+      return items
+    })
   }
 }
 
-function compileAll(source: FieldsSource): ResolveAll {
-  const bindings: Record<string, unknown> = { isPromise, toError, settle }
+/** The values of promises, with errors in place of rejections. */
+function valuesOf(promises: readonly Promise<unknown>[]): Promise<unknown[]> {
+  return Promise.all(promises).catch(async () => {
+    const settled = await Promise.allSettled(promises)
+    return settled.map((each) => (each.status === 'fulfilled' ? each.value : toError(each.reason)))
+  })
+}
+
+function compileCalls(source: FieldsSource): CallAll {
+  const bindings: Record<string, unknown> = { isPromise, toError }
   const literal: string[] = []
   const calls: string[] = []
   for (const [index, node] of source.fields.entries()) {
@@ -63,15 +77,26 @@ function compileAll(source: FieldsSource): ResolveAll {
       ${calls.join('\n')}
     }
     return items`
-  return makeFunction<ResolveAll>(['entities', 'context', 'variables', 'waiting'], body, bindings)
+  return makeFunction<CallAll>(['entities', 'context', 'variables', 'promises'], body, bindings)
 }
 
 function callSource(index: number, target: string): string {
   return `try { value = resolve${index}(entity, {}, context, infoOf${index}(at, variables)) } catch (error) { value = toError(error) }
-    if (isPromise(value)) {
-      waiting.count += 1;
-      Promise.resolve(value).then((result) => { ${target} = result; settle(waiting) }, (error) => { ${target} = toError(error); settle(waiting) });
-    } else ${target} = value;`
+    if (isPromise(value)) promises.push(Promise.resolve(value));
+    ${target} = value;`
+}
+
+function compileSettle(names: readonly string[]): Settle {
+  const takes = names.map((name) => {
+    const target = `item[${JSON.stringify(name)}]`
+    return `if (isPromise(${target})) ${target} = values[next++];`
+  })
+  const body = `let next = 0;
+    for (const item of items) {
+      if (item === null || item === undefined || item instanceof Error) continue;
+      ${takes.join('\n')}
+    }`
+  return makeFunction<Settle>(['items', 'values'], body, { isPromise })
 }
 
 function makeInfoOf(source: FieldsSource, node: FieldNode, field: GraphQLField<unknown, unknown>) {
@@ -83,11 +108,6 @@ function makeInfoOf(source: FieldsSource, node: FieldNode, field: GraphQLField<u
     const path = { key: fieldName, prev: { key, prev: list, typename: undefined }, typename: parentType.name }
     return { fieldName, fieldNodes, returnType, parentType, path, schema, fragments, rootValue: undefined, operation, variableValues }
   }
-}
-
-function settle(waiting: Waiting): void {
-  waiting.count -= 1
-  if (waiting.count === 0) waiting.done()
 }
 
 export function toError(thrown: unknown): Error {

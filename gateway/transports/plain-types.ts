@@ -65,7 +65,7 @@ export function plainSelection(type: GraphQLObjectType, selections: readonly Sel
 function isPlainField(type: GraphQLObjectType, node: FieldNode): boolean {
   const { name, alias, directives = [], arguments: given = [], selectionSet } = node
   if (alias !== undefined || directives.length > 0 || given.length > 0) return false
-  if (name.value === '__typename') return true
+  if (name.value.startsWith('__')) return name.value === '__typename'
   const field = type.getFields()[name.value]
   if (field === undefined || field.args.some(({ defaultValue }) => defaultValue !== undefined)) return false
   const of = getNamedType(field.type)
