@@ -37,6 +37,11 @@ export function jitBytes(nodes: number): number {
   return 8_000 + nodes * 1_140
 }
 
+/** A fetch of entities compiled by transports/entity-calls.ts and in use. */
+export function entityCallsBytes(nodes: number): number {
+  return nodes * 800
+}
+
 /** A tree of plain objects with this many characters of JSON. */
 export function treeBytes(characters: number): number {
   return characters * 8

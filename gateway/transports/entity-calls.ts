@@ -3,86 +3,115 @@
  * the values. jit runs the documents that have more than plain fields; see plain-types.ts.
  */
 import { GraphQLList, GraphQLObjectType, GraphQLSchema, Kind, defaultFieldResolver, execute, isObjectType } from 'graphql'
-import type { FieldNode, GraphQLFieldResolver, GraphQLResolveInfo, OperationDefinitionNode } from 'graphql'
+import type { DocumentNode, FieldNode, GraphQLFieldResolver, GraphQLOutputType, GraphQLResolveInfo, OperationDefinitionNode } from 'graphql'
 import { isPromise } from '../execution/run.ts'
-import { compileFields, toError } from './entity-fields.ts'
-import { LIST_PREFIX, referenceResolver, type EntityDocument, type Representation } from './entity-schema.ts'
-import { compileComplete } from './entity-values.ts'
-import { plainSelection, plainTypes } from './plain-types.ts'
-import type { FetchResult, FetchVariables } from './transport.ts'
+import { valuesOf } from './entity-errors.ts'
+import { compileFields } from './entity-fields.ts'
+import { LIST_PREFIX, referenceResolver, type Representation } from './entity-schema.ts'
+import { compileComplete, type Complete } from './entity-values.ts'
+import { plainSelection, plainTypes, type PlainSelection } from './plain-types.ts'
+import type { FetchError, FetchResult, FetchVariables } from './transport.ts'
 
 type Root = Readonly<Record<string, readonly Representation[]>>
-export type RunLists = (root: Root, context: object, variables: FetchVariables) => Promise<FetchResult>
+/** `root`: the representations of each list, by its key. */
+export type RunLists = (root: unknown, context: object, variables: FetchVariables) => FetchResult | Promise<FetchResult>
 
-type List = { readonly key: string; readonly node: FieldNode; readonly type: GraphQLObjectType; readonly fields: readonly FieldNode[] }
+type List = { readonly key: string; readonly node: FieldNode; readonly selection: PlainSelection }
+type Lists = Record<string, unknown[]>
 
-/** `schema`: of the subgraph. The result is undefined for documents that jit has to run. */
-export function makeEntityCalls(schema: GraphQLSchema): (document: EntityDocument) => RunLists | undefined {
-  const types = [...plainTypes(schema)].map(
-    ([name, type]) => [LIST_PREFIX + name, { type: new GraphQLList(type), resolve: itemsOf }] as const,
-  )
-  const query = new GraphQLObjectType({ name: 'EntityLists_', fields: Object.fromEntries(types) })
-  const plain = new GraphQLSchema({ query, assumeValid: true })
-
-  return ({ document }) => {
-    const [operation, ...others] = document.definitions
-    if (operation?.kind !== Kind.OPERATION_DEFINITION || others.length > 0) return undefined
-    const lists = operation.selectionSet.selections.map((node) => (node.kind === Kind.FIELD ? listOf(schema, node) : undefined))
-    if (!lists.every((list) => list !== undefined)) return undefined
-    const compiled = lists.map((list) => {
-      const { key, type, fields } = list
-      return { key, resolve: compileList(schema, operation, list), complete: compileComplete(type, fields) }
-    })
-    return async (root, context, variables) => {
-      const values: Record<string, unknown[]> = {}
-      const data: Record<string, unknown[] | undefined> = {}
-      await Promise.all(
-        compiled.map(async ({ key, resolve, complete }) => {
-          values[key] = await resolve(root[key] ?? [], context, variables)
-          data[key] = complete(values[key])
-        }),
-      )
-      const isComplete = Object.values(data).every((list) => list !== undefined)
-      return isComplete ? { data } : execute({ schema: plain, document, rootValue: values, fieldResolver: valueOf })
+/** `schema`: of the subgraph. Undefined for documents that jit has to run. */
+export function compileEntityCalls(schema: GraphQLSchema, document: DocumentNode): RunLists | undefined {
+  const [operation, ...others] = document.definitions
+  if (operation?.kind !== Kind.OPERATION_DEFINITION || others.length > 0) return undefined
+  const lists = operation.selectionSet.selections.map((node) => (node.kind === Kind.FIELD ? listOf(schema, node) : undefined))
+  if (!lists.every((list) => list !== undefined) || new Set(lists.map(({ key }) => key)).size < lists.length) return undefined
+  const compiled = lists.map((list) => ({
+    key: list.key,
+    resolve: compileResolve(schema, operation, list),
+    complete: compileComplete(list.key, list.selection),
+  }))
+  return (root, context, variables) => {
+    const complete = (values: readonly unknown[][]): FetchResult | Promise<FetchResult> => {
+      const resolved: Lists = Object.fromEntries(compiled.map(({ key }, at) => [key, values[at] ?? []]))
+      return completed(compiled, resolved) ?? completeSlowly(schema, document, resolved, context, variables)
     }
+    const representations = root as Root
+    const values = compiled.map(({ key, resolve }) => resolve(representations[key] ?? [], context, variables))
+    return values.some(isPromise)
+      ? Promise.all(values.map((each) => Promise.resolve(each))).then(complete)
+      : complete(values as unknown[][])
   }
 }
 
-function itemsOf(root: Record<string, unknown[]>, _: unknown, __: unknown, info: GraphQLResolveInfo): unknown {
-  return root[info.path.key]
+function listOf(schema: GraphQLSchema, node: FieldNode): List | undefined {
+  const type = schema.getType(node.name.value.slice(LIST_PREFIX.length))
+  const selection = isObjectType(type) ? plainSelection(type, node.selectionSet?.selections ?? []) : undefined
+  return selection && { key: (node.alias ?? node.name).value, node, selection }
+}
+
+function compileResolve(schema: GraphQLSchema, operation: OperationDefinitionNode, { key, node, selection }: List) {
+  const { type } = selection
+  const query = schema.getQueryType() ?? type
+  const listPath = { key, prev: undefined, typename: query.name }
+  const info = (parentType: GraphQLObjectType, field: FieldNode, returnType: GraphQLOutputType) => {
+    const fixed = { fieldName: field.name.value, fieldNodes: [field], returnType, parentType, schema, fragments: {}, operation }
+    return (path: GraphQLResolveInfo['path'], variableValues: FetchVariables): GraphQLResolveInfo => {
+      const { fieldName, fieldNodes, fragments } = fixed
+      return { fieldName, fieldNodes, returnType, parentType, path, schema, fragments, rootValue: undefined, operation, variableValues }
+    }
+  }
+  const listInfo = info(query, node, new GraphQLList(type))
+  const resolveFields = compileFields(selection, ({ name, node: each, field }) => {
+    const ofField = info(type, each, field?.type ?? type)
+    return (place, variables) =>
+      ofField({ key: name, prev: { key: place, prev: listPath, typename: undefined }, typename: type.name }, variables)
+  })
+  const entitiesOf = referenceResolver(type)
+  return (representations: readonly Representation[], context: object, variables: FetchVariables) => {
+    const entities = entitiesOf(representations, context, listInfo(listPath, variables))
+    if (!entities.some(isPromise)) return resolveFields(entities, context, variables)
+    return valuesOf(entities).then((known) => resolveFields(known, context, variables))
+  }
+}
+
+/** Undefined if a list needs graphql-js. */
+function completed(lists: readonly { readonly key: string; readonly complete: Complete }[], values: Lists): FetchResult | undefined {
+  const errors: FetchError[] = []
+  const data: Lists = {}
+  for (const { key, complete } of lists) {
+    const entities = complete(values[key] ?? [], errors)
+    if (entities === undefined) return undefined
+    data[key] = entities
+  }
+  return errors.length === 0 ? { data } : { data, errors }
+}
+
+const plainSchemas = new WeakMap<GraphQLSchema, GraphQLSchema>()
+
+/** By graphql-js: it converts, and reports errors and nulls. */
+function completeSlowly(
+  schema: GraphQLSchema,
+  document: DocumentNode,
+  rootValue: Lists,
+  contextValue: object,
+  variableValues: FetchVariables,
+): FetchResult | Promise<FetchResult> {
+  let plain = plainSchemas.get(schema)
+  if (plain === undefined) plainSchemas.set(schema, (plain = plainSchema(schema)))
+  return execute({ schema: plain, document, rootValue, contextValue, variableValues, fieldResolver: valueOf })
+}
+
+function plainSchema(schema: GraphQLSchema): GraphQLSchema {
+  const resolve = (root: Lists, _: unknown, __: unknown, info: GraphQLResolveInfo) => root[info.path.key]
+  const fields = [...plainTypes(schema)].map(([name, type]) => [LIST_PREFIX + name, { type: new GraphQLList(type), resolve }] as const)
+  return new GraphQLSchema({
+    query: new GraphQLObjectType({ name: 'EntityLists_', fields: Object.fromEntries(fields) }),
+    assumeValid: true,
+  })
 }
 
 /** graphql-js calls a property that is a function. The value of a resolver is not called. */
 const valueOf: GraphQLFieldResolver<Record<string, unknown>, unknown> = (source, args, context, info) => {
   const isOfEntity = info.path.prev?.prev?.prev === undefined
   return isOfEntity ? source[info.fieldName] : defaultFieldResolver(source, args, context, info)
-}
-
-function listOf(schema: GraphQLSchema, node: FieldNode): List | undefined {
-  const type = schema.getType(node.name.value.slice(LIST_PREFIX.length))
-  const fields = isObjectType(type) ? plainSelection(type, node.selectionSet?.selections ?? []) : undefined
-  if (!isObjectType(type) || fields === undefined) return undefined
-  return { key: (node.alias ?? node.name).value, node, type, fields }
-}
-
-function compileList(schema: GraphQLSchema, operation: OperationDefinitionNode, { key, node, type, fields }: List) {
-  const path = { key, prev: undefined, typename: undefined }
-  const resolveFields = compileFields({ schema, operation, type, fields, path })
-  const entitiesOf = referenceResolver(type)
-  const listInfo = {
-    fieldName: node.name.value,
-    fieldNodes: [node],
-    returnType: new GraphQLList(type),
-    parentType: schema.getQueryType() ?? type,
-    path,
-    schema,
-    fragments: {},
-    rootValue: undefined,
-    operation,
-  }
-  return async (representations: readonly Representation[], context: object, variables: FetchVariables): Promise<unknown[]> => {
-    const entities = entitiesOf(representations, context, { ...listInfo, variableValues: variables })
-    const known = entities.some(isPromise) ? await Promise.all(entities.map((each) => Promise.resolve(each).catch(toError))) : entities
-    return resolveFields(known, context, variables)
-  }
 }

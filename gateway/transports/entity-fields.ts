@@ -5,15 +5,16 @@
  * The functions are generated per fetch, so that V8 can inline the resolvers. graphql-jit makes five functions for each call of a resolver;
  * here none is made, and one `Promise.all` waits for the promises of all resolvers.
  */
-import { inspect } from 'node:util'
-import type { FieldNode, GraphQLField, GraphQLObjectType, GraphQLResolveInfo, GraphQLSchema, OperationDefinitionNode } from 'graphql'
+import { getNullableType, isListType } from 'graphql'
+import type { GraphQLResolveInfo } from 'graphql'
 import { entry, makeFunction, read } from '../execution/codegen.ts'
 import { isPromise } from '../execution/run.ts'
+import { toError, valuesOf } from './entity-errors.ts'
+import type { PlainField, PlainSelection } from './plain-types.ts'
 import type { FetchVariables } from './transport.ts'
 
 /** An entity or its error, or null, in the order of the representations. */
 type Entities = readonly unknown[]
-type Path = GraphQLResolveInfo['path']
 
 export type ResolveFields = (entities: Entities, context: object, variables: FetchVariables) => unknown[] | Promise<unknown[]>
 /** Adds the promises of the resolvers to `promises`. */
@@ -21,19 +22,12 @@ type CallAll = (entities: Entities, context: object, variables: FetchVariables, 
 /** Replaces the promises by their values, which have the same order. */
 type Settle = (items: readonly unknown[], values: readonly unknown[]) => void
 
-export type FieldsSource = {
-  readonly schema: GraphQLSchema
-  readonly operation: OperationDefinitionNode
-  readonly type: GraphQLObjectType
-  readonly fields: readonly FieldNode[]
-  /** The path of the list. */
-  readonly path: Path
-}
+/** The info of a field of the entity at this place of its list. */
+export type InfoOf = (field: PlainField) => (place: number, variables: FetchVariables) => GraphQLResolveInfo
 
-export function compileFields(source: FieldsSource): ResolveFields {
-  const names = source.fields.map(({ name }) => name.value)
-  const callAll = compileCalls(source)
-  const settle = compileSettle(names.filter((name) => source.type.getFields()[name]?.resolve !== undefined))
+export function compileFields({ fields }: PlainSelection, infoOf: InfoOf): ResolveFields {
+  const callAll = compileCalls(fields, infoOf)
+  const settle = compileSettle(fields.filter(({ field }) => field?.resolve !== undefined))
   return (entities, context, variables) => {
     const promises: Promise<unknown>[] = []
     const items = callAll(entities, context, variables, promises)
@@ -45,33 +39,26 @@ export function compileFields(source: FieldsSource): ResolveFields {
   }
 }
 
-/** The values of promises, with errors in place of rejections. */
-function valuesOf(promises: readonly Promise<unknown>[]): Promise<unknown[]> {
-  return Promise.all(promises).catch(async () => {
-    const settled = await Promise.allSettled(promises)
-    return settled.map((each) => (each.status === 'fulfilled' ? each.value : toError(each.reason)))
-  })
-}
-
-function compileCalls(source: FieldsSource): CallAll {
-  const bindings: Record<string, unknown> = { isPromise, toError }
+function compileCalls(fields: readonly PlainField[], infoOf: InfoOf): CallAll {
+  const bindings: Record<string, unknown> = { isPromise, toError, held, itemOf, names: fields.map(({ name }) => name) }
   const literal: string[] = []
   const calls: string[] = []
-  for (const [index, node] of source.fields.entries()) {
-    const field = source.type.getFields()[node.name.value]
+  for (const [index, plain] of fields.entries()) {
+    const { field, name } = plain
     // `__typename` needs no value.
     if (field === undefined) continue
-    literal.push(entry(field.name, field.resolve === undefined ? read('entity', field.name) : 'undefined'))
+    literal.push(entry(name, field.resolve === undefined ? read('entity', name) : 'undefined'))
     if (field.resolve === undefined) continue
     bindings[`resolve${index}`] = field.resolve
-    bindings[`infoOf${index}`] = makeInfoOf(source, node, field)
-    calls.push(callSource(index, `item[${JSON.stringify(field.name)}]`))
+    bindings[`info${index}`] = infoOf(plain)
+    calls.push(callSource(index, plain))
   }
   const body = `const items = [];
     for (let at = 0; at < entities.length; at++) {
       const entity = entities[at];
       if (entity === null || entity === undefined || entity instanceof Error) { items.push(entity); continue }
-      const item = { ${literal.join(', ')} };
+      let item;
+      try { item = { ${literal.join(', ')} } } catch { item = itemOf(entity, names) }
       items.push(item);
       let value;
       ${calls.join('\n')}
@@ -80,36 +67,46 @@ function compileCalls(source: FieldsSource): CallAll {
   return makeFunction<CallAll>(['entities', 'context', 'variables', 'promises'], body, bindings)
 }
 
-function callSource(index: number, target: string): string {
-  return `try { value = resolve${index}(entity, {}, context, infoOf${index}(at, variables)) } catch (error) { value = toError(error) }
-    if (isPromise(value)) promises.push(Promise.resolve(value));
-    ${target} = value;`
+/** A value is taken as a promise once: some values are none any more when they are read again. */
+function callSource(index: number, { name, field }: PlainField): string {
+  const isList = field !== undefined && isListType(getNullableType(field.type))
+  const promise = isList ? 'Promise.resolve(value).then(held)' : 'Promise.resolve(value)'
+  return `try {
+      value = resolve${index}(entity, {}, context, info${index}(at, variables));
+      if (isPromise(value)) promises.push(value = ${promise});
+      ${isList ? 'else held(value);' : ''}
+    } catch (error) { value = toError(error) }
+    item[${JSON.stringify(name)}] = value;`
 }
 
-function compileSettle(names: readonly string[]): Settle {
-  const takes = names.map((name) => {
-    const target = `item[${JSON.stringify(name)}]`
-    return `if (isPromise(${target})) ${target} = values[next++];`
-  })
-  const body = `let next = 0;
+function compileSettle(fields: readonly PlainField[]): Settle {
+  const takes = fields.map(
+    ({ name }) => `value = item[${JSON.stringify(name)}]; if (value instanceof Promise) item[${JSON.stringify(name)}] = values[next++];`,
+  )
+  const body = `let next = 0, value;
     for (const item of items) {
       if (item === null || item === undefined || item instanceof Error) continue;
       ${takes.join('\n')}
     }`
-  return makeFunction<Settle>(['items', 'values'], body, { isPromise })
+  return makeFunction<Settle>(['items', 'values'], body, {})
 }
 
-function makeInfoOf(source: FieldsSource, node: FieldNode, field: GraphQLField<unknown, unknown>) {
-  const { schema, operation, type: parentType, path: list } = source
-  const { name: fieldName, type: returnType } = field
-  const fieldNodes = [node]
-  const fragments = {}
-  return (key: number, variableValues: FetchVariables): GraphQLResolveInfo => {
-    const path = { key: fieldName, prev: { key, prev: list, typename: undefined }, typename: parentType.name }
-    return { fieldName, fieldNodes, returnType, parentType, path, schema, fragments, rootValue: undefined, operation, variableValues }
+/** For an entity with a property that throws. */
+function itemOf(entity: Record<string, unknown>, names: readonly string[]): Record<string, unknown> {
+  const item: Record<string, unknown> = {}
+  for (const name of names) {
+    try {
+      item[name] = entity[name]
+    } catch (error) {
+      item[name] = toError(error)
+    }
   }
+  return item
 }
 
-export function toError(thrown: unknown): Error {
-  return thrown instanceof Error ? thrown : new Error(`Unexpected error value: ${inspect(thrown)}`, { cause: thrown })
+/** graphql-js takes the promises within a list only after the fields of all entities. A rejection before must not count as unhandled. */
+function held(value: unknown): unknown {
+  if (Array.isArray(value)) value.forEach(held)
+  else if (isPromise(value)) Promise.resolve(value).catch(() => {})
+  return value
 }

@@ -18,7 +18,7 @@
  */
 import { GraphQLList, GraphQLObjectType, GraphQLSchema, Kind, isObjectType, visit } from 'graphql'
 import type { DocumentNode, FieldNode, GraphQLFieldConfigMap, GraphQLResolveInfo, OperationDefinitionNode, SelectionNode } from 'graphql'
-import { toError } from './entity-fields.ts'
+import { toError } from './entity-errors.ts'
 
 export type Representation = Record<string, unknown>
 type ResolveReference = (representation: Representation, context: object, info: GraphQLResolveInfo) => unknown

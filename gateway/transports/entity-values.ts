@@ -1,76 +1,100 @@
 /**
  * Completes the values of entities: makes the objects of an answer from the values that the resolvers gave. The generated function handles
- * valid values only. It throws at the first other one, and graphql-js completes all values instead: it converts, and reports errors and nulls.
+ * what is frequent: valid values, and errors of entities and of their nullable fields. It throws at the first other value, and graphql-js
+ * completes all values instead.
  */
-import { isEnumType, isLeafType, isListType, isNonNullType, isObjectType, isSpecifiedScalarType } from 'graphql'
-import type { FieldNode, GraphQLLeafType, GraphQLObjectType, GraphQLOutputType } from 'graphql'
+import { isEnumType, isLeafType, isListType, isNonNullType, isObjectType, isSpecifiedScalarType, locatedError } from 'graphql'
+import type { GraphQLLeafType, GraphQLOutputType } from 'graphql'
 import { entry, makeBind, makeFunction, read } from '../execution/codegen.ts'
 import { giveUp } from '../execution/json-projection.ts'
 import { leafTest } from '../execution/leaf-values.ts'
 import { isPromise } from '../execution/run.ts'
-import { plainSelection } from './plain-types.ts'
+import type { PlainField, PlainSelection } from './plain-types.ts'
+import type { FetchError } from './transport.ts'
 
-/** Undefined if graphql-js has to complete the values. The values themselves stay unchanged. */
-export type Complete = (items: readonly unknown[]) => unknown[] | undefined
+/** Adds to `errors`. Undefined if graphql-js has to complete the values. The values themselves stay unchanged. */
+export type Complete = (items: readonly unknown[], errors: FetchError[]) => unknown[] | undefined
 
-export function compileComplete(type: GraphQLObjectType, fields: readonly FieldNode[]): Complete {
-  const complete = compileList((bind) => `(v === null || v === undefined ? null : ${bind(compileObject(type, fields))}(v))`)
-  return (items) => {
+type Bind = (value: unknown) => string
+/** Notes an error, and is the null in its place. */
+type Fail = (errors: FetchError[], error: Error, place: number, name?: string) => null
+
+/** `key`: the response key of the list. */
+export function compileComplete(key: string, selection: PlainSelection): Complete {
+  const nodes = new Map(selection.fields.map(({ name, node }) => [name, node]))
+  const fail: Fail = (errors, error, place, name) => {
+    const node = name === undefined ? undefined : nodes.get(name)
+    errors.push(locatedError(error, node, name === undefined ? [key, place] : [key, place, name]))
+    return null
+  }
+  const bindings: Record<string, unknown> = { fail, isPromise, giveUp }
+  const source = objectSource(
+    selection,
+    makeBind(bindings),
+    ({ name }) => `v instanceof Error ? fail(errors, v, at, ${JSON.stringify(name)}) : `,
+  )
+  const body = `const entities = []; let v;
+    for (let at = 0; at < items.length; at++) {
+      const object = items[at];
+      entities.push(object === null || object === undefined ? null : object instanceof Error ? fail(errors, object, at) : ${source});
+    }
+    return entities`
+  const complete = makeFunction<(items: readonly unknown[], errors: FetchError[]) => unknown[]>(['items', 'errors'], body, bindings)
+  return (items, errors) => {
     try {
-      return complete(items)
+      return complete(items, errors)
     } catch {
+      // Besides giving up: a property of a value throws.
       return undefined
     }
   }
 }
 
-type Bind = (value: unknown) => string
+/** The source of an expression that completes `object`. `whenError`: the source before that of a nullable field, for a value that is an error. */
+function objectSource({ type, fields }: PlainSelection, bind: Bind, whenError: (field: PlainField) => string): string {
+  const entries = fields.map((plain) => {
+    const { name, field, of } = plain
+    if (field === undefined) return entry(name, JSON.stringify(type.name))
+    const error = isNonNullType(field.type) ? '' : whenError(plain)
+    return entry(name, `(v = ${read('object', name)}, ${error}${valueSource(field.type, of, bind)})`)
+  })
+  return `{ ${entries.join(', ')} }`
+}
 
-function compileList(item: (bind: Bind) => string): (list: unknown) => unknown[] {
+function compileObject(of: PlainSelection): (value: unknown) => Record<string, unknown> {
+  const bindings: Record<string, unknown> = { giveUp, isPromise }
+  const source = objectSource(of, makeBind(bindings), () => '')
+  const body = `if (typeof object !== 'object' || object instanceof Error || isPromise(object)) giveUp(); let v; return ${source}`
+  return makeFunction(['object'], body, bindings)
+}
+
+function compileList(type: GraphQLOutputType, of: PlainSelection | undefined): (list: unknown) => unknown[] {
   const bindings: Record<string, unknown> = { giveUp }
-  const source = item(makeBind(bindings))
+  const source = valueSource(type, of, makeBind(bindings))
   const body = `if (!Array.isArray(list)) giveUp(); const items = []; for (let at = 0; at < list.length; at++) { const v = list[at]; items.push(${source}) } return items`
   return makeFunction(['list'], body, bindings)
 }
 
-function compileObject(type: GraphQLObjectType, fields: readonly FieldNode[]): (value: object) => Record<string, unknown> {
-  const bindings: Record<string, unknown> = { giveUp, isPromise }
-  const bind = makeBind(bindings)
-  const entries = fields.map((node) => {
-    const { value: name } = node.name
-    const field = type.getFields()[name]
-    return entry(
-      name,
-      field === undefined ? JSON.stringify(type.name) : `(v = ${read('object', name)}, ${valueSource(field.type, node, bind)})`,
-    )
-  })
-  const body = `if (typeof object !== 'object' || object instanceof Error || isPromise(object)) giveUp(); let v; return { ${entries.join(', ')} }`
-  return makeFunction(['object'], body, bindings)
+/** The source of an expression that completes `v`. `of`: the selection of its object type, if it has one. */
+function valueSource(type: GraphQLOutputType, of: PlainSelection | undefined, bind: Bind): string {
+  const inner = isNonNullType(type) ? type.ofType : type
+  return `(v === null || v === undefined ? ${inner === type ? 'null' : 'giveUp()'} : ${presentSource(inner, of, bind)})`
 }
 
-/** The source of an expression that completes `v`. */
-function valueSource(type: GraphQLOutputType, node: FieldNode, bind: Bind): string {
-  const of = isNonNullType(type) ? type.ofType : type
-  return `(v === null || v === undefined ? ${of === type ? 'null' : 'giveUp()'} : ${presentSource(of, node, bind)})`
-}
-
-function presentSource(type: GraphQLOutputType, node: FieldNode, bind: Bind): string {
+function presentSource(type: GraphQLOutputType, of: PlainSelection | undefined, bind: Bind): string {
   if (isLeafType(type)) return leafSource(type, bind)
-  if (isListType(type)) return `${bind(compileList((inner) => valueSource(type.ofType, node, inner)))}(v)`
-  if (!isObjectType(type)) throw new Error(`the type ${String(type)} has no plain values`)
-  return `${bind(compileObject(type, plainSelection(type, node.selectionSet?.selections ?? []) ?? []))}(v)`
+  if (isListType(type)) return `${bind(compileList(type.ofType, of))}(v)`
+  if (!isObjectType(type) || of === undefined) throw new Error(`a selection on ${String(type)} is not plain`)
+  return `${bind(compileObject(of))}(v)`
 }
 
 function leafSource(type: GraphQLLeafType, bind: Bind): string {
   const isUnchanged = isEnumType(type) ? type.getValues().every(({ name, value }) => name === value) : isSpecifiedScalarType(type)
-  return isUnchanged ? `(${leafTest(type, bind)} ? v : giveUp())` : `${bind(serialize)}(${bind(type)}, v)`
+  if (!isUnchanged) return `${bind(serialize)}(${bind(type)}, v)`
+  const other = type.name === 'ID' ? '(v | 0) === v ? String(v) : giveUp()' : 'giveUp()'
+  return `(${leafTest(type, bind)} ? v : ${other})`
 }
 
 function serialize(type: GraphQLLeafType, value: unknown): unknown {
-  if (value instanceof Error || isPromise(value)) return giveUp()
-  try {
-    return type.serialize(value) ?? giveUp()
-  } catch {
-    return giveUp()
-  }
+  return value instanceof Error || isPromise(value) ? giveUp() : (type.serialize(value) ?? giveUp())
 }

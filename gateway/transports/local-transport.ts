@@ -12,11 +12,11 @@
 import { createSourceEventStream, execute, isAbstractType, isObjectType } from 'graphql'
 import type { DocumentNode, GraphQLSchema } from 'graphql'
 import { compileQuery, isCompiledQuery } from 'graphql-jit'
-import type { ClientMemory, Holding } from '../memory/client-memory.ts'
-import { compileCostMs, countNodes, jitBytes } from '../memory/estimates.ts'
+import type { ClientMemory } from '../memory/client-memory.ts'
+import { compileCostMs, countNodes, entityCallsBytes, jitBytes } from '../memory/estimates.ts'
 import { NOTHING_HELD } from '../memory/family.ts'
 import { runLists } from './entity-lists.ts'
-import { makeEntityCalls } from './entity-calls.ts'
+import { compileEntityCalls } from './entity-calls.ts'
 import { makeEntitySchema } from './entity-schema.ts'
 import { makeSharedFetches, type SharedFetch } from './shared-fetches.ts'
 import type { FetchOperation, FetchResult, FetchVariables, Transport } from './transport.ts'
@@ -29,8 +29,8 @@ type Execute = (root: unknown, context: object, variables: FetchVariables) => Fe
 
 type Compiled = { readonly run: Execute; readonly release: () => void }
 
-/** The compiled code of a fetch, if any. */
-type Code = { execute: Execute | undefined; holding: Holding; runs: number }
+/** The compiled code of a fetch, and its estimated size. */
+type Code = { readonly run: Execute; readonly bytes: number }
 
 export type LocalOptions = {
   /**
@@ -42,7 +42,6 @@ export type LocalOptions = {
 
 export function localTransport(schema: GraphQLSchema, { memory }: LocalOptions = {}): Transport {
   const entities = makeEntitySchema(schema)
-  const callsOf = makeEntityCalls(schema)
   const byJit = isFitForJit(schema)
   const shared = makeSharedFetches()
 
@@ -50,12 +49,7 @@ export function localTransport(schema: GraphQLSchema, { memory }: LocalOptions =
     const { document } = operation
     const lists = entities?.rewrite(document)
     if (entities !== undefined && lists !== undefined) {
-      const { run, release } = compileExecute(
-        entities.schema,
-        lists.document,
-        operation.text.length,
-        () => callsOf(lists) as Execute | undefined,
-      )
+      const { run, release } = compileExecute(entities.schema, lists.document, operation.text.length)
       const whole = (variables: FetchVariables, contextValue: object) =>
         execute({ schema, document, contextValue, variableValues: variables })
       return {
@@ -85,13 +79,17 @@ export function localTransport(schema: GraphQLSchema, { memory }: LocalOptions =
     }
   }
 
-  /** `direct` compiles the document without jit, if it can. */
-  function compileExecute(own: GraphQLSchema, document: DocumentNode, characters: number, direct?: () => Execute | undefined): Compiled {
+  function compileExecute(own: GraphQLSchema, document: DocumentNode, characters: number): Compiled {
     const interpret: Execute = (rootValue, contextValue, variableValues) =>
       execute({ schema: own, document, rootValue, contextValue, variableValues })
-    const make = () => direct?.() ?? (byJit ? compileOrUndefined(own, document) : undefined) ?? interpret
-    if (memory === undefined) return { run: make(), release() {} }
-    return compileLater(document, characters, interpret, make, memory)
+    const compileNow = (): Code => {
+      const nodes = countNodes(document)
+      const calls = own === schema ? undefined : compileEntityCalls(schema, document)
+      if (calls !== undefined) return { run: calls, bytes: entityCallsBytes(nodes) }
+      return { run: (byJit ? compileByJit(own, document) : undefined) ?? interpret, bytes: jitBytes(nodes) }
+    }
+    if (memory === undefined) return { run: compileNow().run, release() {} }
+    return compileLater(characters, interpret, compileNow, memory)
   }
 
   return {
@@ -100,30 +98,30 @@ export function localTransport(schema: GraphQLSchema, { memory }: LocalOptions =
   }
 }
 
-function compileLater(document: DocumentNode, characters: number, interpret: Execute, make: () => Execute, memory: ClientMemory): Compiled {
-  const code: Code = { execute: undefined, holding: NOTHING_HELD, runs: 0 }
+function compileLater(characters: number, interpret: Execute, compileNow: () => Code, memory: ClientMemory): Compiled {
+  let code: Code | undefined
+  let holding = NOTHING_HELD
+  let runs = 0
   const runsMin = RUNS_MIN + characters / CHARACTERS_PER_RUN
   const evicted = () => {
-    code.execute = undefined
-    code.runs = 0
+    code = undefined
+    runs = 0
   }
   const run: Execute = (root, context, variables) => {
-    if (code.execute !== undefined) {
-      code.holding.touch()
-      return code.execute(root, context, variables)
+    if (code !== undefined) {
+      holding.touch()
+      return code.run(root, context, variables)
     }
-    code.runs += 1
-    if (code.runs > runsMin) {
-      code.execute = make()
-      const bytes = jitBytes(countNodes(document))
-      code.holding = memory.hold('fetch', bytes, compileCostMs(bytes), evicted)
-    }
-    return (code.execute ?? interpret)(root, context, variables)
+    runs += 1
+    if (runs <= runsMin) return interpret(root, context, variables)
+    code = compileNow()
+    holding = memory.hold('fetch', code.bytes, compileCostMs(code.bytes), evicted)
+    return (code?.run ?? interpret)(root, context, variables)
   }
-  return { run, release: () => code.holding.release() }
+  return { run, release: () => holding.release() }
 }
 
-function compileOrUndefined(schema: GraphQLSchema, document: DocumentNode): Execute | undefined {
+function compileByJit(schema: GraphQLSchema, document: DocumentNode): Execute | undefined {
   const compiled = compileQuery(schema, document, undefined, { disablingCapturingStackErrors: true })
   return isCompiledQuery(compiled) ? (compiled.query as Execute) : undefined
 }

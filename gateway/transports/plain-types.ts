@@ -1,6 +1,6 @@
 /**
- * Object types without resolvers. graphql-js completes values that are resolved already with them: it checks and converts leaf values, and
- * reports errors and nulls under the names of the types.
+ * Object types without resolvers. graphql-js completes values that are resolved already with them: it converts leaf values, and reports
+ * errors and nulls under the names of the types.
  */
 import {
   GraphQLList,
@@ -13,21 +13,21 @@ import {
   isNonNullType,
   isObjectType,
 } from 'graphql'
-import type { FieldNode, GraphQLNullableType, GraphQLOutputType, GraphQLSchema, SelectionNode } from 'graphql'
+import type { FieldNode, GraphQLField, GraphQLNullableType, GraphQLOutputType, GraphQLSchema, SelectionNode } from 'graphql'
 
-export type ObjectTypes = ReadonlyMap<string, GraphQLObjectType>
+type ObjectTypes = ReadonlyMap<string, GraphQLObjectType>
 
 /** The object types of a schema by name, without resolvers and arguments. Fields of abstract types are left out. */
 export function plainTypes(schema: GraphQLSchema): ObjectTypes {
   const types = new Map<string, GraphQLObjectType>()
   for (const type of Object.values(schema.getTypeMap())) {
     if (!isObjectType(type) || type.name.startsWith('__')) continue
-    types.set(type.name, new GraphQLObjectType({ name: type.name, fields: () => plainFields(type, types) }))
+    types.set(type.name, new GraphQLObjectType({ name: type.name, fields: () => fieldsOf(type, types) }))
   }
   return types
 }
 
-function plainFields(type: GraphQLObjectType, types: ObjectTypes): Record<string, { type: GraphQLOutputType }> {
+function fieldsOf(type: GraphQLObjectType, types: ObjectTypes): Record<string, { type: GraphQLOutputType }> {
   const fields: Record<string, { type: GraphQLOutputType }> = {}
   for (const field of Object.values(type.getFields())) {
     const plain = plainType(field.type, types)
@@ -45,31 +45,40 @@ function plainType(type: GraphQLOutputType, types: ObjectTypes): GraphQLOutputTy
   return isListType(type) ? new GraphQLList(inner) : new GraphQLNonNull(inner as GraphQLNullableType & GraphQLOutputType)
 }
 
+/** A selected field. `field` is undefined for `__typename`. `of`: its object type and selection, if it has one. */
+export type PlainField = {
+  readonly name: string
+  readonly node: FieldNode
+  readonly field: GraphQLField<unknown, unknown> | undefined
+  readonly of: PlainSelection | undefined
+}
+export type PlainSelection = { readonly type: GraphQLObjectType; readonly fields: readonly PlainField[] }
+
 /**
- * The fields that `selections` ask of an object of `type`, in conditions on the type too. Undefined if plain types cannot have them: a field
- * with an alias, an argument or a directive, of an abstract type, twice, or with a resolver below.
+ * The fields that `selections` ask of an object of `type`, also within fragments on the type. Undefined if there is more to them: an alias,
+ * an argument, a directive, an abstract type, a field twice, or a resolver below the first level.
  */
-export function plainSelection(type: GraphQLObjectType, selections: readonly SelectionNode[]): FieldNode[] | undefined {
+export function plainSelection(type: GraphQLObjectType, selections: readonly SelectionNode[]): PlainSelection | undefined {
   if (type.isTypeOf != null) return undefined
   const nodes = selections.flatMap((node) =>
-    node.kind === Kind.INLINE_FRAGMENT && node.typeCondition?.name.value === type.name ? node.selectionSet.selections : [node],
+    node.kind === Kind.INLINE_FRAGMENT && node.typeCondition?.name.value === type.name && (node.directives ?? []).length === 0
+      ? node.selectionSet.selections
+      : [node],
   )
-  const fields = nodes.filter((node) => node.kind === Kind.FIELD)
-  const isPlain =
-    fields.length === nodes.length &&
-    new Set(fields.map(({ name }) => name.value)).size === fields.length &&
-    fields.every((node) => isPlainField(type, node))
-  return isPlain ? fields : undefined
+  const fields = nodes.map((node) => (node.kind === Kind.FIELD ? plainField(type, node) : undefined))
+  if (!fields.every((field) => field !== undefined)) return undefined
+  return new Set(fields.map(({ name }) => name)).size === fields.length ? { type, fields } : undefined
 }
 
-function isPlainField(type: GraphQLObjectType, node: FieldNode): boolean {
-  const { name, alias, directives = [], arguments: given = [], selectionSet } = node
-  if (alias !== undefined || directives.length > 0 || given.length > 0) return false
-  if (name.value.startsWith('__')) return name.value === '__typename'
-  const field = type.getFields()[name.value]
-  if (field === undefined || field.args.some(({ defaultValue }) => defaultValue !== undefined)) return false
-  const of = getNamedType(field.type)
-  if (!isObjectType(of)) return isLeafType(of)
-  const inner = plainSelection(of, selectionSet?.selections ?? [])
-  return inner !== undefined && inner.every((each) => of.getFields()[each.name.value]?.resolve === undefined)
+function plainField(type: GraphQLObjectType, node: FieldNode): PlainField | undefined {
+  const { alias, directives = [], arguments: given = [], selectionSet } = node
+  if (alias !== undefined || directives.length > 0 || given.length > 0) return undefined
+  const { value: name } = node.name
+  if (name === '__typename') return { name, node, field: undefined, of: undefined }
+  const field = type.getFields()[name]
+  if (field === undefined || name.startsWith('__') || field.args.some(({ defaultValue }) => defaultValue !== undefined)) return undefined
+  const named = getNamedType(field.type)
+  if (isLeafType(named)) return { name, node, field, of: undefined }
+  const of = isObjectType(named) ? plainSelection(named, selectionSet?.selections ?? []) : undefined
+  return of === undefined || of.fields.some((inner) => inner.field?.resolve !== undefined) ? undefined : { name, node, field, of }
 }

@@ -17,6 +17,7 @@ const CASES = [
   { kind: 'entities', count: 5, what: 'an operation of 1,000 fields below entities' },
   { kind: 'variants', count: 2, what: '16 variants of a large operation' },
   { kind: 'fetches', count: 3, what: 'a large operation whose fetch is compiled' },
+  { kind: 'calls', count: 200, what: 'a compiled fetch of entities' },
 ]
 
 describe('estimated bytes', () => {

@@ -11,6 +11,7 @@ import { composeSupergraph } from '../../../gateway/supergraph/compose.ts'
 import { makeEngine } from '../../../gateway/operation/engine.ts'
 import { makeClientMemory } from '../../../gateway/memory/client-memory.ts'
 import { localTransport } from '../../../gateway/transports/local-transport.ts'
+import type { Transport } from '../../../gateway/transports/transport.ts'
 import { existenceSdl } from '../../../subgraphs/feed-existence/schema.ts'
 import { historySdl } from '../../../subgraphs/history/schema.ts'
 import { thumbupSdl } from '../../../subgraphs/thumbup/schema.ts'
@@ -47,9 +48,32 @@ function publicText(index: number, conditions = false): string {
   return `query N${index}${conditions ? `(${variables})` : ''} { ${range(90, (at) => `t${index}_${at}: subjects(business: "video", ids: ["${at}"]) ${condition(at)} { ${fields} }`)} }`
 }
 
+const FIELDS = 24
+const fieldNames = (start: number, count: number) => range(count, (at) => `f${(start * 7 + at * 5) % FIELDS}`)
+
+/** A fetch of entities alone, of different fields each. It is kept: the memory has only a weak reference to it. */
+function useEntityCalls(transport: Transport): (index: number) => Promise<void> {
+  const kept: unknown[] = []
+  return async (index) => {
+    const text = `query C${index}($r: [_Any!]!) { _entities(representations: $r) { ... on Thing { ${fieldNames(index, 12)} of { ${fieldNames(index + 1, 12)} } } } }`
+    const fetch = transport.compile({ kind: 'query', name: undefined, text, document: parse(text, { noLocation: true }) })
+    const representations = [1, 2, 3].map((id) => ({ __typename: 'Thing', id, of: {} }))
+    for (let run = 0; run < 40; run += 1) await fetch.run({ r: representations }, {})
+    kept.push(fetch)
+  }
+}
+
+function thingSchema() {
+  const fields = range(FIELDS, (at) => `f${at}: Int`)
+  const typeDefs = parse(`extend schema @link(url: "https://specs.apollo.dev/federation/v2.9", import: ["@key"])
+    type Query { a: Int } type Thing @key(fields: "id") { id: ID! of: Part ${fields} } type Part { ${fields} }`)
+  const resolvers = Object.fromEntries(Array.from({ length: FIELDS }, (_, at) => [`f${at}`, () => Promise.resolve(at)]))
+  return buildSubgraphSchema([{ typeDefs, resolvers: { Thing: resolvers } as never }])
+}
+
 const [name = '', given = ''] = process.argv.slice(2)
 const kind = KINDS[name]
-if (kind === undefined) throw new Error(`there is no kind "${name}"`)
+if (kind === undefined && name !== 'calls') throw new Error(`there is no kind "${name}"`)
 const { businesses } = makeConfig([])
 const sdls = [
   { name: 'history', sdl: historySdl(businesses) },
@@ -79,10 +103,11 @@ async function heapBytes(): Promise<number> {
   return getHeapStatistics().used_heap_size + process.memoryUsage().external
 }
 
-for (let index = 0; index < 3; index += 1) await use(1_000_000 + index, kind)
+const useOne = kind === undefined ? useEntityCalls(localTransport(thingSchema(), { memory })) : (index: number) => use(index, kind)
+for (let index = 0; index < 3; index += 1) await useOne(1_000_000 + index)
 const count = Number(given)
 const before = { heap: await heapBytes(), estimated: memory.figures().bytes }
-for (let index = 0; index < count; index += 1) await use(index, kind)
+for (let index = 0; index < count; index += 1) await useOne(index)
 const after = { heap: await heapBytes(), estimated: memory.figures().bytes }
 console.log(
   JSON.stringify({
