@@ -1,6 +1,6 @@
 /**
  * Runs a document of entity lists (entity-schema.ts) without graphql-jit: resolve the references, call the resolvers of the fields, complete
- * the values. jit runs the documents that have more than plain fields; see plain-types.ts.
+ * the values. Only documents with plain fields (plain-types.ts) run here.
  */
 import { GraphQLList, GraphQLObjectType, GraphQLSchema, Kind, defaultFieldResolver, execute, isObjectType } from 'graphql'
 import type { DocumentNode, FieldNode, GraphQLFieldResolver, GraphQLOutputType, GraphQLResolveInfo, OperationDefinitionNode } from 'graphql'
@@ -19,7 +19,7 @@ export type RunLists = (root: unknown, context: object, variables: FetchVariable
 type List = { readonly key: string; readonly node: FieldNode; readonly selection: PlainSelection }
 type Lists = Record<string, unknown[]>
 
-/** `schema`: of the subgraph. Undefined for documents that jit has to run. */
+/** `schema` is the schema of the subgraph. Returns undefined for a document with other than plain fields. */
 export function compileEntityCalls(schema: GraphQLSchema, document: DocumentNode): RunLists | undefined {
   const [operation, ...others] = document.definitions
   if (operation?.kind !== Kind.OPERATION_DEFINITION || others.length > 0) return undefined
@@ -54,9 +54,10 @@ function compileResolve(schema: GraphQLSchema, operation: OperationDefinitionNod
   const query = schema.getQueryType() ?? type
   const listPath = { key, prev: undefined, typename: query.name }
   const info = (parentType: GraphQLObjectType, field: FieldNode, returnType: GraphQLOutputType) => {
-    const fixed = { fieldName: field.name.value, fieldNodes: [field], returnType, parentType, schema, fragments: {}, operation }
+    const { value: fieldName } = field.name
+    const fieldNodes = [field]
+    const fragments = {}
     return (path: GraphQLResolveInfo['path'], variableValues: FetchVariables): GraphQLResolveInfo => {
-      const { fieldName, fieldNodes, fragments } = fixed
       return { fieldName, fieldNodes, returnType, parentType, path, schema, fragments, rootValue: undefined, operation, variableValues }
     }
   }
@@ -70,7 +71,7 @@ function compileResolve(schema: GraphQLSchema, operation: OperationDefinitionNod
   return (representations: readonly Representation[], context: object, variables: FetchVariables) => {
     const entities = entitiesOf(representations, context, listInfo(listPath, variables))
     if (!entities.some(isPromise)) return resolveFields(entities, context, variables)
-    return valuesOf(entities).then((known) => resolveFields(known, context, variables))
+    return valuesOf(entities.map((entity) => Promise.resolve(entity))).then((known) => resolveFields(known, context, variables))
   }
 }
 
@@ -88,7 +89,7 @@ function completed(lists: readonly { readonly key: string; readonly complete: Co
 
 const plainSchemas = new WeakMap<GraphQLSchema, GraphQLSchema>()
 
-/** By graphql-js: it converts, and reports errors and nulls. */
+/** Completes the values with graphql-js, which converts leaf values and reports errors and nulls. */
 function completeSlowly(
   schema: GraphQLSchema,
   document: DocumentNode,
@@ -110,7 +111,7 @@ function plainSchema(schema: GraphQLSchema): GraphQLSchema {
   })
 }
 
-/** graphql-js calls a property that is a function. The value of a resolver is not called. */
+/** The default resolver calls a property that is a function. The fields of an entity have their values already, so a function there is not called. */
 const valueOf: GraphQLFieldResolver<Record<string, unknown>, unknown> = (source, args, context, info) => {
   const isOfEntity = info.path.prev?.prev?.prev === undefined
   return isOfEntity ? source[info.fieldName] : defaultFieldResolver(source, args, context, info)

@@ -2,18 +2,18 @@
  * Calls the resolvers of the fields of entities. The result is one plain object per entity, with the values of all fields. If a resolver
  * fails, its error takes the place of the value.
  *
- * The functions are generated per fetch, so that V8 can inline the resolvers. graphql-jit makes five functions for each call of a resolver;
- * here none is made, and one `Promise.all` waits for the promises of all resolvers.
+ * The functions are generated per fetch, so that V8 can inline the resolvers. graphql-jit creates five functions for each call of a resolver.
+ * The generated code creates none. One `Promise.all` waits for the promises of all resolvers of a list.
  */
 import { getNullableType, isListType } from 'graphql'
-import type { GraphQLResolveInfo } from 'graphql'
+import type { GraphQLField, GraphQLResolveInfo } from 'graphql'
 import { entry, makeFunction, read } from '../execution/codegen.ts'
 import { isPromise } from '../execution/run.ts'
 import { toError, valuesOf } from './entity-errors.ts'
 import type { PlainField, PlainSelection } from './plain-types.ts'
 import type { FetchVariables } from './transport.ts'
 
-/** An entity or its error, or null, in the order of the representations. */
+/** In the order of the representations. An entity may be null or an error. */
 type Entities = readonly unknown[]
 
 export type ResolveFields = (entities: Entities, context: object, variables: FetchVariables) => unknown[] | Promise<unknown[]>
@@ -22,7 +22,7 @@ type CallAll = (entities: Entities, context: object, variables: FetchVariables, 
 /** Replaces the promises by their values, which have the same order. */
 type Settle = (items: readonly unknown[], values: readonly unknown[]) => void
 
-/** The info of a field of the entity at this place of its list. */
+/** Returns the function that makes the `info` of a field. `place` is the position of the entity in its list. */
 export type InfoOf = (field: PlainField) => (place: number, variables: FetchVariables) => GraphQLResolveInfo
 
 export function compileFields({ fields }: PlainSelection, infoOf: InfoOf): ResolveFields {
@@ -40,14 +40,16 @@ export function compileFields({ fields }: PlainSelection, infoOf: InfoOf): Resol
 }
 
 function compileCalls(fields: readonly PlainField[], infoOf: InfoOf): CallAll {
-  const bindings: Record<string, unknown> = { isPromise, toError, held, itemOf, names: fields.map(({ name }) => name) }
+  const names = fields.flatMap(({ name, field }) => (field === undefined || field.resolve !== undefined ? [] : [name]))
+  const bindings: Record<string, unknown> = { isPromise, toError, held, itemOf, names }
   const literal: string[] = []
   const calls: string[] = []
   for (const [index, plain] of fields.entries()) {
     const { field, name } = plain
     // `__typename` needs no value.
     if (field === undefined) continue
-    literal.push(entry(name, field.resolve === undefined ? read('entity', name) : 'undefined'))
+    const own = isList(field) ? `held(${read('entity', name)})` : read('entity', name)
+    literal.push(entry(name, field.resolve === undefined ? own : 'undefined'))
     if (field.resolve === undefined) continue
     bindings[`resolve${index}`] = field.resolve
     bindings[`info${index}`] = infoOf(plain)
@@ -67,14 +69,14 @@ function compileCalls(fields: readonly PlainField[], infoOf: InfoOf): CallAll {
   return makeFunction<CallAll>(['entities', 'context', 'variables', 'promises'], body, bindings)
 }
 
-/** A value is taken as a promise once: some values are none any more when they are read again. */
+/** Tests once whether a value is a promise, and replaces it by a native one: `then` may be a getter that gives something else the next time. */
 function callSource(index: number, { name, field }: PlainField): string {
-  const isList = field !== undefined && isListType(getNullableType(field.type))
-  const promise = isList ? 'Promise.resolve(value).then(held)' : 'Promise.resolve(value)'
+  const ofList = field !== undefined && isList(field)
+  const promise = ofList ? 'Promise.resolve(value).then(held)' : 'Promise.resolve(value)'
   return `try {
       value = resolve${index}(entity, {}, context, info${index}(at, variables));
       if (isPromise(value)) promises.push(value = ${promise});
-      ${isList ? 'else held(value);' : ''}
+      ${ofList ? 'else value = held(value);' : ''}
     } catch (error) { value = toError(error) }
     item[${JSON.stringify(name)}] = value;`
 }
@@ -91,7 +93,7 @@ function compileSettle(fields: readonly PlainField[]): Settle {
   return makeFunction<Settle>(['items', 'values'], body, {})
 }
 
-/** For an entity with a property that throws. */
+/** Reads each property separately, for an entity with a getter that throws. */
 function itemOf(entity: Record<string, unknown>, names: readonly string[]): Record<string, unknown> {
   const item: Record<string, unknown> = {}
   for (const name of names) {
@@ -104,9 +106,18 @@ function itemOf(entity: Record<string, unknown>, names: readonly string[]): Reco
   return item
 }
 
-/** graphql-js takes the promises within a list only after the fields of all entities. A rejection before must not count as unhandled. */
+function isList({ type }: GraphQLField<unknown, unknown>): boolean {
+  return isListType(getNullableType(type))
+}
+
+/**
+ * A list with native promises, whose rejections count as handled: graphql-js takes them only after all fields are resolved. Promises within
+ * objects stay as they are.
+ */
 function held(value: unknown): unknown {
-  if (Array.isArray(value)) value.forEach(held)
-  else if (isPromise(value)) Promise.resolve(value).catch(() => {})
-  return value
+  if (typeof value === 'object' && value !== null && Symbol.iterator in value) return Array.from(value as Iterable<unknown>, held)
+  if (!isPromise(value)) return value
+  const promise = Promise.resolve(value)
+  promise.catch(() => {})
+  return promise
 }

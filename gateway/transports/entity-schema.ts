@@ -59,7 +59,7 @@ function listResolver(type: GraphQLObjectType) {
     entitiesOf(root[info.path.key] ?? [], context, info)
 }
 
-/** The entities of representations, which may be promises. */
+/** The entities of the representations. An entity may be a promise. */
 export function referenceResolver(type: GraphQLObjectType) {
   const { apollo } = type.extensions as { apollo?: { subgraph?: { resolveReference?: ResolveReference } } }
   const resolveReference = apollo?.subgraph?.resolveReference

@@ -1,9 +1,9 @@
 /**
  * Completes the values of entities: makes the objects of an answer from the values that the resolvers gave. The generated function handles
- * what is frequent: valid values, and errors of entities and of their nullable fields. It throws at the first other value, and graphql-js
+ * the frequent cases: valid values, and errors of entities and of their nullable fields. It throws at the first other value, and graphql-js
  * completes all values instead.
  */
-import { isEnumType, isLeafType, isListType, isNonNullType, isObjectType, isSpecifiedScalarType, locatedError } from 'graphql'
+import { GraphQLError, isEnumType, isLeafType, isListType, isNonNullType, isObjectType, isSpecifiedScalarType } from 'graphql'
 import type { GraphQLLeafType, GraphQLOutputType } from 'graphql'
 import { entry, makeBind, makeFunction, read } from '../execution/codegen.ts'
 import { giveUp } from '../execution/json-projection.ts'
@@ -16,18 +16,17 @@ import type { FetchError } from './transport.ts'
 export type Complete = (items: readonly unknown[], errors: FetchError[]) => unknown[] | undefined
 
 type Bind = (value: unknown) => string
-/** Notes an error, and is the null in its place. */
+/** Adds an error to `errors`, and returns the null in its place. */
 type Fail = (errors: FetchError[], error: Error, place: number, name?: string) => null
 
 /** `key`: the response key of the list. */
 export function compileComplete(key: string, selection: PlainSelection): Complete {
-  const nodes = new Map(selection.fields.map(({ name, node }) => [name, node]))
   const fail: Fail = (errors, error, place, name) => {
-    const node = name === undefined ? undefined : nodes.get(name)
-    errors.push(locatedError(error, node, name === undefined ? [key, place] : [key, place, name]))
+    const path = name === undefined ? [key, place] : [key, place, name]
+    errors.push(new GraphQLError(error.message, { path, originalError: error }))
     return null
   }
-  const bindings: Record<string, unknown> = { fail, isPromise, giveUp }
+  const bindings: Record<string, unknown> = { fail, giveUp }
   const source = objectSource(
     selection,
     makeBind(bindings),
@@ -44,13 +43,13 @@ export function compileComplete(key: string, selection: PlainSelection): Complet
     try {
       return complete(items, errors)
     } catch {
-      // Besides giving up: a property of a value throws.
+      // `giveUp` threw, or a getter of a value.
       return undefined
     }
   }
 }
 
-/** The source of an expression that completes `object`. `whenError`: the source before that of a nullable field, for a value that is an error. */
+/** The source of an expression that completes `object`. `whenError` returns the source that handles an error in a nullable field. */
 function objectSource({ type, fields }: PlainSelection, bind: Bind, whenError: (field: PlainField) => string): string {
   const entries = fields.map((plain) => {
     const { name, field, of } = plain

@@ -1,6 +1,7 @@
 /**
- * The local transport runs a subgraph in this process: a schema built by `@apollo/subgraph`. A fetch that runs often is compiled: a fetch
- * of entities by entity-calls.ts if it can, other fetches by graphql-jit. graphql-js runs the fetches that jit does not support:
+ * The local transport runs a subgraph in this process: a schema built by `@apollo/subgraph`. A fetch that runs often is compiled.
+ * entity-calls.ts compiles fetches of entities with plain fields, and graphql-jit other fetches. graphql-js runs what neither supports. jit
+ * does not support these:
  *
  * - jit names resolvers by type and field without a separator: `A.bC` and `Ab.C` would share one;
  * - jit does not wait for types that are resolved asynchronously;
@@ -21,7 +22,7 @@ import { makeEntitySchema } from './entity-schema.ts'
 import { makeSharedFetches, type SharedFetch } from './shared-fetches.ts'
 import type { FetchOperation, FetchResult, FetchVariables, Transport } from './transport.ts'
 
-/** graphql-jit compiles a fetch after this many runs, plus one run per this many characters of its text. */
+/** A fetch is compiled after this many runs, plus one run per this many characters of its text. */
 const RUNS_MIN = 2
 const CHARACTERS_PER_RUN = 500
 

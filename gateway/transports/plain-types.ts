@@ -1,6 +1,6 @@
 /**
- * Object types without resolvers. graphql-js completes values that are resolved already with them: it converts leaf values, and reports
- * errors and nulls under the names of the types.
+ * Object types without resolvers, under the names of the subgraph's types. graphql-js uses them to complete values that resolvers have given.
+ * Also decides which selections are plain.
  */
 import {
   GraphQLList,
@@ -55,8 +55,9 @@ export type PlainField = {
 export type PlainSelection = { readonly type: GraphQLObjectType; readonly fields: readonly PlainField[] }
 
 /**
- * The fields that `selections` ask of an object of `type`, also within fragments on the type. Undefined if there is more to them: an alias,
- * an argument, a directive, an abstract type, a field twice, or a resolver below the first level.
+ * The fields that `selections` select on `type`, also in inline fragments on it. Undefined if a selection is not plain: it has an alias, an
+ * argument, a default value of an argument, a directive, an abstract type, a named fragment, a field twice, or a resolver below the first
+ * level.
  */
 export function plainSelection(type: GraphQLObjectType, selections: readonly SelectionNode[]): PlainSelection | undefined {
   if (type.isTypeOf != null) return undefined

@@ -51,7 +51,7 @@ function publicText(index: number, conditions = false): string {
 const FIELDS = 24
 const fieldNames = (start: number, count: number) => range(count, (at) => `f${(start * 7 + at * 5) % FIELDS}`)
 
-/** A fetch of entities alone, of different fields each. It is kept: the memory has only a weak reference to it. */
+/** Each call compiles and runs a fetch of other fields. The fetches are kept, because the transport refers to them weakly. */
 function useEntityCalls(transport: Transport): (index: number) => Promise<void> {
   const kept: unknown[] = []
   return async (index) => {

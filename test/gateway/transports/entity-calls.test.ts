@@ -1,9 +1,10 @@
 import { buildSubgraphSchema } from '@apollo/subgraph'
 import * as fc from 'fast-check'
-import { GraphQLScalarType, execute, parse } from 'graphql'
+import { GraphQLError, GraphQLScalarType, execute, parse } from 'graphql'
 import type { GraphQLResolveInfo } from 'graphql'
 import { describe, expect, test } from 'vitest'
 import { localTransport } from '../../../gateway/transports/local-transport.ts'
+import { anyDeed, perform, type Deed, type Deeds } from './resolver-deeds.ts'
 
 const SDL = `extend schema @link(url: "https://specs.apollo.dev/federation/v2.9", import: ["@key"])
   scalar Loud
@@ -11,9 +12,10 @@ const SDL = `extend schema @link(url: "https://specs.apollo.dev/federation/v2.9"
   type Query { a: Int }
   type Thing @key(fields: "id") {
     id: ID! count: Int must: Int! ratio: Float text: String flag: Boolean level: Level loud: Loud key: ID
-    part: Part parts: [Part!] grid: [[Int!]] own: Int sized(by: Int = 2): Int aged(by: Int): Int
+    part: Part parts: [Part!] inner: Inner grid: [[Int!]] own: Int numbers: [Int] sized(by: Int = 2): Int aged(by: Int): Int
   }
-  type Part { size: Int name: String! of: Part }`
+  type Part { size: Int name: String! of: Part }
+  type Inner { deep: Int }`
 
 const loud = new GraphQLScalarType({
   name: 'Loud',
@@ -22,26 +24,6 @@ const loud = new GraphQLScalarType({
     return value === 'nothing' ? undefined : `${String(value).toUpperCase()}!`
   },
 })
-
-/** What a resolver does: the seeds of a property test. */
-type Deed = { how: 'return' | 'resolve' | 'throw' | 'reject' | 'late'; value: () => unknown }
-type Deeds = Record<string, Deed>
-
-function perform({ how, value }: Deed): unknown {
-  if (how === 'return') return value()
-  if (how === 'resolve') return Promise.resolve(value())
-  if (how === 'late') return new Promise((resolve) => setImmediate(() => resolve(value())))
-  // oxlint-disable-next-line typescript/only-throw-error -- resolvers of others may
-  if (how === 'throw') throw value()
-  return Promise.reject(value())
-}
-
-/** A rejection that nobody needs to handle: graphql-js takes no promise within a value that is of the wrong type or not needed. */
-function rejected(): Promise<never> {
-  const promise = Promise.reject(new Error('late'))
-  promise.catch(() => {})
-  return promise
-}
 
 const FIELDS = ['count', 'must', 'ratio', 'text', 'flag', 'level', 'loud', 'key', 'part', 'parts', 'grid'] as const
 const DOCUMENT = `query ($r: [_Any!]!) { _entities(representations: $r) { ... on Thing { __typename id own
@@ -59,18 +41,21 @@ const schema = buildSubgraphSchema([
     resolvers: {
       Loud: loud,
       Level: { LOW: 1, HIGH: 'high' },
+      Inner: { deep: () => 11 },
       Thing: {
         __resolveReference: (reference: { at: number }) =>
           perform(deeds[reference.at]?.['thing'] ?? { how: 'return', value: () => reference }),
         ...Object.fromEntries(FIELDS.map((name) => [name, resolverOf(name)])),
         sized: (_: unknown, { by }: { by: number }) => by * 10,
         aged: (_: unknown, { by = 7 }: { by?: number }) => by,
+        inner: () => ({ deep: 1 }),
       },
     } as never,
   },
 ])
 
-type Answer = { data: { _entities: unknown[] }; errors?: { message: string; path: (string | number)[] }[] }
+type AnswerError = { message: string; path: (string | number)[]; extensions?: unknown }
+type Answer = { data: { _entities: unknown[] }; errors?: AnswerError[] }
 const plain = (result: unknown) => JSON.parse(JSON.stringify(result)) as Answer
 const things = (count: number, more: object = {}) =>
   Array.from({ length: count }, (_, at) => ({ __typename: 'Thing', id: `t${at}`, at, ...more }))
@@ -96,63 +81,19 @@ async function both(text: string, r: readonly object[], more: object = {}) {
   return [await ours(text, r, more), await reference(text, r, more)] as const
 }
 
-/** graphql-js may leave out errors of an entity that is null for one error; which ones depends on the order of promises. */
+/** If one error makes an entity null, graphql-js may leave out its other errors. Which ones depends on the order of promises. */
 function errorsOf({ data, errors = [] }: Answer): string[] {
-  const isLost = (path: Answer['errors'] & {} extends (infer E)[] ? (E & { path: (string | number)[] })['path'] : never) =>
-    typeof path[1] === 'number' && data._entities[path[1]] === null
-  const lost = errors.flatMap(({ path }) => (isLost(path) ? [path.slice(0, 2).join('.')] : []))
-  const others = errors.flatMap(({ message, path }) =>
-    // Each executor describes a thrown value that is no error in its own way.
-    isLost(path) ? [] : [`${path.join('.')}: ${message.replace(/^(Unexpected error value).*$/su, '$1')}`],
-  )
+  const isLost = ({ path }: AnswerError) => typeof path[1] === 'number' && data._entities[path[1]] === null
+  const lost = errors.filter(isLost).map(({ path }) => path.slice(0, 2).join('.'))
+  const others = errors.flatMap((error) => {
+    const { message, path, extensions } = error
+    // Executors have different messages for a thrown value that is not an `Error`.
+    const text = message.replace(/^(Unexpected error value).*$/su, '$1')
+    return isLost(error) ? [] : [`${path.join('.')}: ${text} ${JSON.stringify(extensions)}`]
+  })
   return [...new Set(lost), ...others].sort()
 }
 
-const leaf = fc.constantFrom<unknown>(
-  null,
-  undefined,
-  0,
-  -0,
-  3,
-  2.5,
-  NaN,
-  Infinity,
-  2 ** 40,
-  '',
-  '7',
-  'text',
-  'nothing',
-  true,
-  false,
-  1,
-  'high',
-  'LOW',
-  {},
-  10n,
-)
-const part = (inner: fc.Arbitrary<unknown>) => fc.record({ size: leaf, name: leaf, of: inner }, { requiredKeys: [] })
-const value: fc.Arbitrary<() => unknown> = fc.oneof(
-  { weight: 4, arbitrary: leaf.map((each) => () => each) },
-  { weight: 2, arbitrary: part(part(leaf)).map((each) => () => each) },
-  {
-    weight: 2,
-    arbitrary: fc.array(fc.oneof(leaf, part(leaf), fc.array(leaf, { maxLength: 3 })), { maxLength: 3 }).map((each) => () => each),
-  },
-  fc.constantFrom<() => unknown>(
-    () => new Error('an error as a value'),
-    () => new Set([1, 2]),
-    () => [[1, 2], [3]],
-    () => ({ size: 1, name: () => 'called' }),
-    () => ({ size: Promise.resolve(4), name: rejected() }),
-    () => [Promise.resolve({ name: 'n' }), { name: 'm', size: 'x' }],
-    () => [{ name: 'm' }, rejected()],
-    () => [[Promise.resolve(1), rejected()], null],
-    () => Object.create({ size: 5, name: 'inherited' }) as unknown,
-    () => new String('boxed'),
-    () => () => 1,
-  ),
-)
-const deed = fc.record({ how: fc.constantFrom('return', 'return', 'resolve', 'late', 'throw', 'reject'), value })
 const valid: Deeds = {
   count: { how: 'resolve', value: () => 1 },
   must: { how: 'return', value: () => 2 },
@@ -167,8 +108,8 @@ const valid: Deeds = {
   grid: { how: 'resolve', value: () => [[1], null, []] },
 }
 
-describe('entities whose fields are called without graphql-jit', () => {
-  test('valid values', async () => {
+describe('fetches of entities without graphql-jit', () => {
+  test('valid values give the answer of graphql-js', async () => {
     deeds = [valid, { ...valid, key: { how: 'return', value: () => 'five' }, part: { how: 'return', value: () => null } }]
     const [mine, theirs] = await both(DOCUMENT, things(2, { own: 9 }))
     expect(mine).toEqual(theirs)
@@ -179,8 +120,8 @@ describe('entities whose fields are called without graphql-jit', () => {
     })
   })
 
-  test('any values, errors and promises: the answer of graphql-js', async () => {
-    const all: fc.Arbitrary<Deeds> = fc.record(Object.fromEntries(FIELDS.map((name) => [name, deed])))
+  test('any values, errors and promises give the answer of graphql-js', async () => {
+    const all: fc.Arbitrary<Deeds> = fc.record(Object.fromEntries(FIELDS.map((name) => [name, anyDeed])))
     const some = fc.tuple(all, fc.subarray([...FIELDS])).map(([each, odd]): Deeds => ({
       ...valid,
       ...Object.fromEntries(Object.entries(each).filter(([name]) => odd.some((one) => one === name))),
@@ -199,6 +140,38 @@ describe('entities whose fields are called without graphql-jit', () => {
     )
   })
 
+  test('valid values, nulls and errors give the answer of graphql-js', async () => {
+    const coded = () => new GraphQLError('refused', { extensions: { code: 'REFUSED' } })
+    const mild = (name: string): fc.Arbitrary<Deed> =>
+      fc.constantFrom<Deed>(
+        { how: 'return', value: () => null },
+        { how: 'late', value: valid[name]?.value ?? coded },
+        // `@apollo/subgraph` loses all entities if a reference throws at once.
+        ...(name === 'thing' ? [] : [{ how: 'throw', value: coded } as const]),
+        { how: 'reject', value: () => new Error('not there') },
+        { how: 'resolve', value: coded },
+        ...(name === 'parts' ? [{ how: 'return', value: () => [{ name: 'p' }, coded()] } as const] : []),
+        ...(name === 'part' ? [{ how: 'return', value: () => ({ name: 'p', size: coded() }) } as const] : []),
+      )
+    const entity = fc.subarray([...FIELDS, 'thing'], { maxLength: 2 }).chain((odd) => {
+      const chosen: fc.Arbitrary<Deeds> = fc.record(Object.fromEntries(odd.map((name) => [name, mild(name)])))
+      return chosen.map((each): Deeds => ({ ...valid, ...each }))
+    })
+    await fc.assert(
+      fc.asyncProperty(fc.array(entity, { minLength: 1, maxLength: 4 }), async (generated) => {
+        deeds = generated
+        const raw = await run(DOCUMENT, { r: things(generated.length) })
+        for (const { message, originalError } of raw.errors ?? [])
+          if (['refused', 'not there'].includes(message)) expect(originalError).toBeInstanceOf(Error)
+        const mine = plain(raw)
+        const theirs = await reference(DOCUMENT, things(generated.length))
+        expect(mine.data).toEqual(theirs.data)
+        expect(errorsOf(mine)).toEqual(errorsOf(theirs))
+      }),
+      { numRuns: 400 },
+    )
+  })
+
   const references: [string, Deed][] = [
     ['null', { how: 'return', value: () => null }],
     ['a promise', { how: 'late', value: () => ({ at: 0 }) }],
@@ -206,15 +179,24 @@ describe('entities whose fields are called without graphql-jit', () => {
     ['a promise that rejects', { how: 'reject', value: () => new Error('not there') }],
     ['an error', { how: 'return', value: () => new Error('not there') }],
   ]
-  test.each(references)('a reference that is %s', async (_name, thing) => {
+  test.each(references)('a reference that is %s gives the answer of graphql-js', async (_name, thing) => {
     deeds = [valid, { ...valid, thing }, valid]
     const [mine, theirs] = await both('query ($r: [_Any!]!) { _entities(representations: $r) { ... on Thing { count } } }', things(3))
     expect(mine.data).toEqual(theirs.data)
     expect(errorsOf(mine)).toEqual(errorsOf(theirs))
   })
 
-  test('arguments, aliases and default values, which graphql-jit runs', async () => {
-    for (const text of ['sized', 'sized(by: 3)', 'aged', 'aged(by: 4)', 'other: count', 'count ...P } } } fragment P on Thing { must }#']) {
+  test('arguments, aliases, default values and resolvers below the first level give the answer of graphql-js', async () => {
+    for (const text of [
+      'sized',
+      'sized(by: 3)',
+      'aged',
+      'aged(by: 4)',
+      'other: count',
+      'inner { deep }',
+      'part { name } part { size }',
+      'count ...P } } } fragment P on Thing { must }#',
+    ]) {
       deeds = [valid]
       const [mine, theirs] = await both(`query ($r: [_Any!]!) { _entities(representations: $r) { ... on Thing { ${text} } } }`, things(1))
       expect(mine).toEqual(theirs)
@@ -222,7 +204,7 @@ describe('entities whose fields are called without graphql-jit', () => {
     }
   })
 
-  test('several lists in one document', async () => {
+  test('an error in one list leaves the other list unchanged', async () => {
     deeds = [valid, { ...valid, must: { how: 'resolve', value: () => null } }]
     const text = `query ($r: [_Any!]!) { x: _entities(representations: $r) { ... on Thing { count must } }
       y: _entities(representations: $r) { ... on Thing { loud } } }`
@@ -242,7 +224,7 @@ describe('entities whose fields are called without graphql-jit', () => {
     expect(thing?.part.of).not.toBe(kept.of)
   })
 
-  test('a list with promises that reject before the other fields are known', async () => {
+  test('a promise in a list that rejects early fails only its item', async () => {
     const grid = { how: 'return', value: () => [[1], Promise.reject(new Error('no row 2'))] } as const
     const late = { how: 'late', value: () => 1 } as const
     for (const how of ['return', 'resolve'] as const) {
@@ -252,12 +234,16 @@ describe('entities whose fields are called without graphql-jit', () => {
       expect(mine.data).toEqual({ _entities: [{ grid: [[1], null], count: 1 }] })
       expect([mine.data, errorsOf(mine)]).toEqual([theirs.data, errorsOf(theirs)])
     }
+    const own = things(1, { own: 5, numbers: [Promise.reject(new Error('no number'))] })
+    deeds = [{ count: late }]
+    const listed = await ours('query ($r: [_Any!]!) { _entities(representations: $r) { ... on Thing { numbers count } } }', own)
+    expect(listed.data).toEqual({ _entities: [{ numbers: [null], count: 1 }] })
     deeds = [{ must: { how: 'return', value: () => null }, grid }]
     const [mine, theirs] = await both('query ($r: [_Any!]!) { _entities(representations: $r) { ... on Thing { must grid } } }', things(1))
     expect(mine).toEqual(theirs)
   })
 
-  test('an entity with a property that throws', async () => {
+  test('a property that throws fails only its field', async () => {
     class Odd {
       get own(): never {
         throw new Error('own is broken')
@@ -272,7 +258,7 @@ describe('entities whose fields are called without graphql-jit', () => {
     expect([mine.data, errorsOf(mine)]).toEqual([theirs.data, errorsOf(theirs)])
   })
 
-  test('a value that is a promise when it is read first alone', async () => {
+  test('a value that is a promise only at its first read leaves other fields unchanged', async () => {
     let isRead = false
     const once = {
       // oxlint-disable-next-line unicorn/no-thenable -- the case of the test
@@ -288,7 +274,33 @@ describe('entities whose fields are called without graphql-jit', () => {
     expect(data._entities[0]).toMatchObject({ count: 1, loud: 'HEY!' })
   })
 
-  test('functions within values get the context, also if a conversion is needed elsewhere', async () => {
+  test('a query that runs when it is awaited runs once, in a list or as a reference', async () => {
+    let runs = 0
+    const query = (value: unknown) => ({
+      // oxlint-disable-next-line unicorn/no-thenable -- the case of the test
+      then(take: (value: unknown) => void) {
+        runs += 1
+        take(value)
+      },
+    })
+    const list = (value: unknown): Deed => ({ how: 'return', value: () => [query(value), query(value)] })
+    deeds = [
+      { thing: { how: 'return', value: () => query({ at: 0 }) }, parts: list({ name: 'p' }) },
+      { thing: { how: 'reject', value: () => new Error('not there') } },
+    ]
+    const text = 'query ($r: [_Any!]!) { _entities(representations: $r) { ... on Thing { parts { name } } } }'
+    const mine = await ours(text, things(2))
+    expect(mine.data).toEqual({ _entities: [{ parts: [{ name: 'p' }, { name: 'p' }] }, null] })
+    expect(runs).toBe(3)
+  })
+
+  test('an error of another place gets the path of its field', async () => {
+    deeds = [valid, { ...valid, text: { how: 'throw', value: () => new GraphQLError('inner', { path: ['inner', 7] }) } }]
+    const { errors } = await ours('query ($r: [_Any!]!) { _entities(representations: $r) { ... on Thing { text } } }', things(2))
+    expect(errors).toMatchObject([{ message: 'inner', path: ['_entities', 1, 'text'] }])
+  })
+
+  test('a function within a value gets the context', async () => {
     deeds = [{ part: { how: 'return', value: () => ({ size: '1', name: (_: unknown, { who }: typeof CONTEXT) => who }) } }]
     const [mine, theirs] = await both(
       'query ($r: [_Any!]!) { _entities(representations: $r) { ... on Thing { part { size name } } } }',
@@ -298,11 +310,16 @@ describe('entities whose fields are called without graphql-jit', () => {
     expect(mine).toEqual(theirs)
   })
 
-  test('conditions on fragments, and a list that is asked for twice', async () => {
-    deeds = [{ ...valid, count: { how: 'return', value: () => '1' } }]
+  test('conditions on fragments and a repeated list give the answer of graphql-js', async () => {
     const conditional = `query ($r: [_Any!]!, $c: Boolean!) { _entities(representations: $r) {
       ... on Thing @include(if: $c) { count } ... on Thing { id } } }`
-    for (const c of [true, false]) {
+    for (const [c, count] of [
+      [true, 1],
+      [false, 1],
+      [true, '1'],
+      [false, '1'],
+    ] as const) {
+      deeds = [{ ...valid, count: { how: 'return', value: () => count } }]
       const [mine, theirs] = await both(conditional, things(1), { c })
       expect(mine).toEqual(theirs)
       expect(mine.data._entities).toEqual([c ? { count: 1, id: 't0' } : { id: 't0' }])
@@ -314,7 +331,7 @@ describe('entities whose fields are called without graphql-jit', () => {
     expect(mine.data._entities).toEqual([{ id: 't0', text: 'x' }])
   })
 
-  test('without a promise, the answer is none', () => {
+  test('the answer is not a promise if no resolver returns one', () => {
     deeds = [{ count: { how: 'return', value: () => 1 } }]
     expect(run('query ($r: [_Any!]!) { _entities(representations: $r) { ... on Thing { count } } }', { r: things(1) })).toEqual({
       data: { _entities: [{ count: 1 }] },

@@ -33,6 +33,9 @@ const schema = buildSubgraphSchema([
 
 const DOCUMENT = `query ($r: [_Any!]!) { _entities(representations: $r) {
   ... on Film { id name minutes } ... on Book { __typename n: name ...B } ... on Game { id } } } fragment B on Book { id }`
+/** The same without an alias and a named fragment. */
+const PLAIN_DOCUMENT = `query ($r: [_Any!]!) { _entities(representations: $r) {
+  ... on Film { id name minutes } ... on Book { __typename name id } ... on Game { id } } }`
 const of = (...representations: string[]) => representations.map((each) => ({ __typename: each.split(' ')[0], id: each.split(' ')[1] }))
 
 const plain = (result: unknown) => JSON.parse(JSON.stringify(result)) as { data?: unknown; errors?: { message: string; path: unknown[] }[] }
@@ -55,10 +58,12 @@ describe('a fetch of entities of several types has the answer of the subgraph it
     ['with a failed reference', of('Book 2', 'Book bad', 'Film 1', 'Book 1')],
     ['with failed fields', of('Film 1', 'Book torn', 'Book 1', 'Film short')],
   ])('%s', async (_name, r) => {
-    const { ours, theirs } = await both(DOCUMENT, { r })
-    expect(ours.data).toEqual(theirs.data)
-    expect(byPath(ours)).toEqual(byPath(theirs))
-    expect(ours.errors?.length).toBe(theirs.errors?.length)
+    for (const document of [DOCUMENT, PLAIN_DOCUMENT]) {
+      const { ours, theirs } = await both(document, { r })
+      expect(ours.data).toEqual(theirs.data)
+      expect(byPath(ours)).toEqual(byPath(theirs))
+      expect(ours.errors?.length).toBe(theirs.errors?.length)
+    }
   })
 
   test('of a type that the document does not name', async () => {
