@@ -85,6 +85,7 @@ export function localTransport(schema: GraphQLSchema, { memory }: LocalOptions =
       execute({ schema: own, document, rootValue, contextValue, variableValues })
     const compileNow = (): Code => {
       const nodes = countNodes(document)
+      // Documents of entity lists have a schema of their own.
       const calls = own === schema ? undefined : compileEntityCalls(schema, document)
       if (calls !== undefined) return { run: calls, bytes: entityCallsBytes(nodes) }
       return { run: (byJit ? compileByJit(own, document) : undefined) ?? interpret, bytes: jitBytes(nodes) }
