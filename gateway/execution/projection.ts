@@ -74,7 +74,7 @@ function valueSource(shape: Shape, bind: (value: unknown) => string): string {
     case 'object':
       return `(v === null || v === undefined ? ${whenNull} : ${bind(compileObject(shape))}(v))`
     case 'list':
-      return `(v === null || v === undefined ? ${whenNull} : ${bind(compileList(shape.of))}(v))`
+      return `(v === null || v === undefined ? ${whenNull} : ${bind(compileItems((inner) => valueSource(shape.of, inner)))}(v))`
     case 'abstract':
       return `(v === null || v === undefined ? ${whenNull} : ${bind(compileAbstract(shape.of, compileObject))}(v))`
     default:
@@ -82,10 +82,10 @@ function valueSource(shape: Shape, bind: (value: unknown) => string): string {
   }
 }
 
-function compileList(of: Shape): (value: unknown) => unknown[] {
+/** Makes a function that takes each item of a list, by the source of an expression of `v`. It gives up if the value is no list. */
+export function compileItems(itemSource: (bind: (value: unknown) => string) => string): (list: unknown) => unknown[] {
   const bindings: Record<string, unknown> = { giveUp }
-  const bind = makeBind(bindings)
-  const item = valueSource(of, bind)
+  const item = itemSource(makeBind(bindings))
   const body = `if (!Array.isArray(list)) giveUp(); let v; const items = []; for (let i = 0; i < list.length; i++) { v = list[i]; items.push(${item}) } return items`
   return makeFunction(['list'], body, bindings)
 }

@@ -69,7 +69,7 @@ function compileCalls(fields: readonly PlainField[], infoOf: InfoOf): CallAll {
   return makeFunction<CallAll>(['entities', 'context', 'variables', 'promises'], body, bindings)
 }
 
-/** Tests once whether a value is a promise, and replaces it by a native one: `then` may be a getter that gives something else the next time. */
+/** A promise is replaced by a native one, and is not tested again: `then` may be a getter with another result the next time. */
 function callSource(index: number, { name, field }: PlainField): string {
   const ofList = field !== undefined && isList(field)
   const promise = ofList ? 'Promise.resolve(value).then(held)' : 'Promise.resolve(value)'
@@ -111,8 +111,8 @@ function isList({ type }: GraphQLField<unknown, unknown>): boolean {
 }
 
 /**
- * A list with native promises, whose rejections count as handled: graphql-js takes them only after all fields are resolved. Promises within
- * objects stay as they are.
+ * Replaces the promises in a list by native ones, and handles their rejections. graphql-js takes them only after all fields are resolved.
+ * Promises within objects stay as they are.
  */
 function held(value: unknown): unknown {
   if (typeof value === 'object' && value !== null && Symbol.iterator in value) return Array.from(value as Iterable<unknown>, held)

@@ -8,6 +8,7 @@ import type { GraphQLLeafType, GraphQLOutputType } from 'graphql'
 import { entry, makeBind, makeFunction, read } from '../execution/codegen.ts'
 import { giveUp } from '../execution/json-projection.ts'
 import { leafTest } from '../execution/leaf-values.ts'
+import { compileItems } from '../execution/projection.ts'
 import { isPromise } from '../execution/run.ts'
 import type { PlainField, PlainSelection } from './plain-types.ts'
 import type { FetchError } from './transport.ts'
@@ -67,14 +68,7 @@ function compileObject(of: PlainSelection): (value: unknown) => Record<string, u
   return makeFunction(['object'], body, bindings)
 }
 
-function compileList(type: GraphQLOutputType, of: PlainSelection | undefined): (list: unknown) => unknown[] {
-  const bindings: Record<string, unknown> = { giveUp }
-  const source = valueSource(type, of, makeBind(bindings))
-  const body = `if (!Array.isArray(list)) giveUp(); const items = []; for (let at = 0; at < list.length; at++) { const v = list[at]; items.push(${source}) } return items`
-  return makeFunction(['list'], body, bindings)
-}
-
-/** The source of an expression that completes `v`. `of`: the selection of its object type, if it has one. */
+/** The source of an expression that completes `v`. `of` is the selection on its object type. A leaf has none. */
 function valueSource(type: GraphQLOutputType, of: PlainSelection | undefined, bind: Bind): string {
   const inner = isNonNullType(type) ? type.ofType : type
   return `(v === null || v === undefined ? ${inner === type ? 'null' : 'giveUp()'} : ${presentSource(inner, of, bind)})`
@@ -82,7 +76,7 @@ function valueSource(type: GraphQLOutputType, of: PlainSelection | undefined, bi
 
 function presentSource(type: GraphQLOutputType, of: PlainSelection | undefined, bind: Bind): string {
   if (isLeafType(type)) return leafSource(type, bind)
-  if (isListType(type)) return `${bind(compileList(type.ofType, of))}(v)`
+  if (isListType(type)) return `${bind(compileItems((inner) => valueSource(type.ofType, of, inner)))}(v)`
   if (!isObjectType(type) || of === undefined) throw new Error(`a selection on ${String(type)} is not plain`)
   return `${bind(compileObject(of))}(v)`
 }

@@ -1,7 +1,6 @@
 /**
- * The local transport runs a subgraph in this process: a schema built by `@apollo/subgraph`. A fetch that runs often is compiled.
- * entity-calls.ts compiles fetches of entities with plain fields, and graphql-jit other fetches. graphql-js runs what neither supports. jit
- * does not support these:
+ * The local transport runs a subgraph in this process: a schema built by `@apollo/subgraph`. A fetch that runs often is compiled:
+ * fetches of entities with plain fields by entity-calls.ts, and others by graphql-jit. graphql-js runs the rest. jit does not support this:
  *
  * - jit names resolvers by type and field without a separator: `A.bC` and `Ab.C` would share one;
  * - jit does not wait for types that are resolved asynchronously;

@@ -45,7 +45,7 @@ function plainType(type: GraphQLOutputType, types: ObjectTypes): GraphQLOutputTy
   return isListType(type) ? new GraphQLList(inner) : new GraphQLNonNull(inner as GraphQLNullableType & GraphQLOutputType)
 }
 
-/** A selected field. `field` is undefined for `__typename`. `of`: its object type and selection, if it has one. */
+/** A selected field. `field` is undefined for `__typename`. `of` is the selection on its object type. A leaf has none. */
 export type PlainField = {
   readonly name: string
   readonly node: FieldNode
@@ -55,9 +55,11 @@ export type PlainField = {
 export type PlainSelection = { readonly type: GraphQLObjectType; readonly fields: readonly PlainField[] }
 
 /**
- * The fields that `selections` select on `type`, also in inline fragments on it. Undefined if a selection is not plain: it has an alias, an
- * argument, a default value of an argument, a directive, an abstract type, a named fragment, a field twice, or a resolver below the first
- * level.
+ * The fields that `selections` select on `type`, also in inline fragments on it. Undefined if the selection is not plain:
+ *
+ * - A field has an alias, an argument, a default value of an argument, a directive or an abstract type.
+ * - A field comes twice, or within a named fragment.
+ * - A field below the first level has a resolver.
  */
 export function plainSelection(type: GraphQLObjectType, selections: readonly SelectionNode[]): PlainSelection | undefined {
   if (type.isTypeOf != null) return undefined

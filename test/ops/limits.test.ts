@@ -11,7 +11,7 @@ import { makeServiceFolder, startService } from '../../harness/deployment/servic
 const LIMITS = { NODE_OPTIONS: '--max-semi-space-size=16', MALLOC_ARENA_MAX: '2' }
 const SCRIPTS = ['start', 'tidemark']
 
-/** What a script of package.json gives to Tidemark. `caller`: the variables of its caller. */
+/** The environment that a script of package.json gives to Tidemark. `caller` is the environment of its caller. */
 function environmentOf(script: string, caller: Record<string, string>): Record<string, string> {
   const { scripts } = JSON.parse(readFileSync(join(CHECKOUT, 'package.json'), 'utf8')) as { scripts: Record<string, string> }
   const command = (scripts[script] ?? '').replace(/ node cli\/tidemark\.ts.*$/, ' env')

@@ -25,9 +25,11 @@ const loud = new GraphQLScalarType({
   },
 })
 
+const asking = (fields: string) => `query ($r: [_Any!]!) { _entities(representations: $r) { ... on Thing { ${fields} } } }`
 const FIELDS = ['count', 'must', 'ratio', 'text', 'flag', 'level', 'loud', 'key', 'part', 'parts', 'grid'] as const
-const DOCUMENT = `query ($r: [_Any!]!) { _entities(representations: $r) { ... on Thing { __typename id own
-  count must ratio text flag level loud key part { size name of { name } } parts { size name __typename } grid } } }`
+const DOCUMENT = asking(
+  '__typename id own count must ratio text flag level loud key part { size name of { name } } parts { size name __typename } grid',
+)
 
 let deeds: readonly Deeds[] = []
 const infos: GraphQLResolveInfo[] = []
@@ -81,7 +83,7 @@ async function both(text: string, r: readonly object[], more: object = {}) {
   return [await ours(text, r, more), await reference(text, r, more)] as const
 }
 
-/** If one error makes an entity null, graphql-js may leave out its other errors. Which ones depends on the order of promises. */
+/** Once an error has made an entity null, graphql-js may leave out its other errors. */
 function errorsOf({ data, errors = [] }: Answer): string[] {
   const isLost = ({ path }: AnswerError) => typeof path[1] === 'number' && data._entities[path[1]] === null
   const lost = errors.filter(isLost).map(({ path }) => path.slice(0, 2).join('.'))
@@ -92,6 +94,11 @@ function errorsOf({ data, errors = [] }: Answer): string[] {
     return isLost(error) ? [] : [`${path.join('.')}: ${text} ${JSON.stringify(extensions)}`]
   })
   return [...new Set(lost), ...others].sort()
+}
+
+function expectSame(mine: Answer, theirs: Answer): void {
+  expect(mine.data).toEqual(theirs.data)
+  expect(errorsOf(mine)).toEqual(errorsOf(theirs))
 }
 
 const valid: Deeds = {
@@ -133,8 +140,7 @@ describe('fetches of entities without graphql-jit', () => {
         const mine = await ours(DOCUMENT, things(generated.length))
         expect(infos).toHaveLength(generated.length * FIELDS.length)
         const theirs = await reference(DOCUMENT, things(generated.length))
-        expect(mine.data).toEqual(theirs.data)
-        expect(errorsOf(mine)).toEqual(errorsOf(theirs))
+        expectSame(mine, theirs)
       }),
       { numRuns: 400 },
     )
@@ -165,8 +171,7 @@ describe('fetches of entities without graphql-jit', () => {
           if (['refused', 'not there'].includes(message)) expect(originalError).toBeInstanceOf(Error)
         const mine = plain(raw)
         const theirs = await reference(DOCUMENT, things(generated.length))
-        expect(mine.data).toEqual(theirs.data)
-        expect(errorsOf(mine)).toEqual(errorsOf(theirs))
+        expectSame(mine, theirs)
       }),
       { numRuns: 400 },
     )
@@ -181,9 +186,8 @@ describe('fetches of entities without graphql-jit', () => {
   ]
   test.each(references)('a reference that is %s gives the answer of graphql-js', async (_name, thing) => {
     deeds = [valid, { ...valid, thing }, valid]
-    const [mine, theirs] = await both('query ($r: [_Any!]!) { _entities(representations: $r) { ... on Thing { count } } }', things(3))
-    expect(mine.data).toEqual(theirs.data)
-    expect(errorsOf(mine)).toEqual(errorsOf(theirs))
+    const [mine, theirs] = await both(asking('count'), things(3))
+    expectSame(mine, theirs)
   })
 
   test('arguments, aliases, default values and resolvers below the first level give the answer of graphql-js', async () => {
@@ -198,7 +202,7 @@ describe('fetches of entities without graphql-jit', () => {
       'count ...P } } } fragment P on Thing { must }#',
     ]) {
       deeds = [valid]
-      const [mine, theirs] = await both(`query ($r: [_Any!]!) { _entities(representations: $r) { ... on Thing { ${text} } } }`, things(1))
+      const [mine, theirs] = await both(asking(text), things(1))
       expect(mine).toEqual(theirs)
       expect(mine.errors).toBeUndefined()
     }
@@ -216,7 +220,7 @@ describe('fetches of entities without graphql-jit', () => {
   test('the answer shares no object with the values of the resolvers', async () => {
     const kept = { name: 'p', of: { name: 'q' } }
     deeds = [{ part: { how: 'return', value: () => kept } }]
-    const text = 'query ($r: [_Any!]!) { _entities(representations: $r) { ... on Thing { part { name of { name } } } } }'
+    const text = asking('part { name of { name } }')
     const { data } = await run(text, { r: things(1) })
     const [thing] = (data as Record<string, { part: typeof kept }[]>)['_entities'] ?? []
     expect(thing?.part).toEqual(kept)
@@ -229,17 +233,17 @@ describe('fetches of entities without graphql-jit', () => {
     const late = { how: 'late', value: () => 1 } as const
     for (const how of ['return', 'resolve'] as const) {
       deeds = [{ grid: { ...grid, how }, count: late }]
-      const text = 'query ($r: [_Any!]!) { _entities(representations: $r) { ... on Thing { grid count } } }'
+      const text = asking('grid count')
       const [mine, theirs] = await both(text, things(1))
       expect(mine.data).toEqual({ _entities: [{ grid: [[1], null], count: 1 }] })
-      expect([mine.data, errorsOf(mine)]).toEqual([theirs.data, errorsOf(theirs)])
+      expectSame(mine, theirs)
     }
     const own = things(1, { own: 5, numbers: [Promise.reject(new Error('no number'))] })
     deeds = [{ count: late }]
-    const listed = await ours('query ($r: [_Any!]!) { _entities(representations: $r) { ... on Thing { numbers count } } }', own)
+    const listed = await ours(asking('numbers count'), own)
     expect(listed.data).toEqual({ _entities: [{ numbers: [null], count: 1 }] })
     deeds = [{ must: { how: 'return', value: () => null }, grid }]
-    const [mine, theirs] = await both('query ($r: [_Any!]!) { _entities(representations: $r) { ... on Thing { must grid } } }', things(1))
+    const [mine, theirs] = await both(asking('must grid'), things(1))
     expect(mine).toEqual(theirs)
   })
 
@@ -250,12 +254,9 @@ describe('fetches of entities without graphql-jit', () => {
       }
     }
     deeds = [valid, { thing: { how: 'return', value: () => new Odd() } }, valid]
-    const [mine, theirs] = await both(
-      'query ($r: [_Any!]!) { _entities(representations: $r) { ... on Thing { own } } }',
-      things(3, { own: 5 }),
-    )
+    const [mine, theirs] = await both(asking('own'), things(3, { own: 5 }))
     expect(mine.data).toEqual({ _entities: [{ own: 5 }, { own: null }, { own: 5 }] })
-    expect([mine.data, errorsOf(mine)]).toEqual([theirs.data, errorsOf(theirs)])
+    expectSame(mine, theirs)
   })
 
   test('a value that is a promise only at its first read leaves other fields unchanged', async () => {
@@ -269,7 +270,7 @@ describe('fetches of entities without graphql-jit', () => {
       },
     }
     deeds = [{ ...valid, text: { how: 'return', value: () => once } }, valid]
-    const { data } = await ours('query ($r: [_Any!]!) { _entities(representations: $r) { ... on Thing { text count loud } } }', things(2))
+    const { data } = await ours(asking('text count loud'), things(2))
     expect(data._entities[1]).toEqual({ text: 'x', count: 1, loud: 'HEY!' })
     expect(data._entities[0]).toMatchObject({ count: 1, loud: 'HEY!' })
   })
@@ -288,7 +289,7 @@ describe('fetches of entities without graphql-jit', () => {
       { thing: { how: 'return', value: () => query({ at: 0 }) }, parts: list({ name: 'p' }) },
       { thing: { how: 'reject', value: () => new Error('not there') } },
     ]
-    const text = 'query ($r: [_Any!]!) { _entities(representations: $r) { ... on Thing { parts { name } } } }'
+    const text = asking('parts { name }')
     const mine = await ours(text, things(2))
     expect(mine.data).toEqual({ _entities: [{ parts: [{ name: 'p' }, { name: 'p' }] }, null] })
     expect(runs).toBe(3)
@@ -296,16 +297,13 @@ describe('fetches of entities without graphql-jit', () => {
 
   test('an error of another place gets the path of its field', async () => {
     deeds = [valid, { ...valid, text: { how: 'throw', value: () => new GraphQLError('inner', { path: ['inner', 7] }) } }]
-    const { errors } = await ours('query ($r: [_Any!]!) { _entities(representations: $r) { ... on Thing { text } } }', things(2))
+    const { errors } = await ours(asking('text'), things(2))
     expect(errors).toMatchObject([{ message: 'inner', path: ['_entities', 1, 'text'] }])
   })
 
   test('a function within a value gets the context', async () => {
     deeds = [{ part: { how: 'return', value: () => ({ size: '1', name: (_: unknown, { who }: typeof CONTEXT) => who }) } }]
-    const [mine, theirs] = await both(
-      'query ($r: [_Any!]!) { _entities(representations: $r) { ... on Thing { part { size name } } } }',
-      things(1),
-    )
+    const [mine, theirs] = await both(asking('part { size name }'), things(1))
     expect(mine.data).toEqual({ _entities: [{ part: { size: 1, name: 'me' } }] })
     expect(mine).toEqual(theirs)
   })
@@ -333,7 +331,7 @@ describe('fetches of entities without graphql-jit', () => {
 
   test('the answer is not a promise if no resolver returns one', () => {
     deeds = [{ count: { how: 'return', value: () => 1 } }]
-    expect(run('query ($r: [_Any!]!) { _entities(representations: $r) { ... on Thing { count } } }', { r: things(1) })).toEqual({
+    expect(run(asking('count'), { r: things(1) })).toEqual({
       data: { _entities: [{ count: 1 }] },
     })
   })
