@@ -42,6 +42,11 @@ export function entityCallsBytes(nodes: number): number {
   return nodes * 800
 }
 
+/** A list of objects of this many types, compiled by transports/root-list.ts and in use. */
+export function rootListBytes(nodes: number, types: number): number {
+  return nodes * (750 + types * 250)
+}
+
 /** A tree of plain objects with this many characters of JSON. */
 export function treeBytes(characters: number): number {
   return characters * 8

@@ -16,18 +16,26 @@ type Root = Readonly<Record<string, readonly Representation[]>>
 /** `root`: the representations of each list, by its key. */
 export type RunLists = (root: unknown, context: object, variables: FetchVariables) => FetchResult | Promise<FetchResult>
 
+type EntitiesOf = typeof referenceResolver
 type List = { readonly key: string; readonly node: FieldNode; readonly selection: PlainSelection }
 type Lists = Record<string, unknown[]>
 
-/** `schema` is the schema of the subgraph. Returns undefined for a document with other than plain fields. */
-export function compileEntityCalls(schema: GraphQLSchema, document: DocumentNode): RunLists | undefined {
+/**
+ * `schema` is the schema of the subgraph. `entitiesOf` returns the function that makes the entities of a type. By default, it resolves
+ * references. Returns undefined for a document with other than plain fields.
+ */
+export function compileEntityCalls(
+  schema: GraphQLSchema,
+  document: DocumentNode,
+  entitiesOf: EntitiesOf = referenceResolver,
+): RunLists | undefined {
   const [operation, ...others] = document.definitions
   if (operation?.kind !== Kind.OPERATION_DEFINITION || others.length > 0) return undefined
   const lists = operation.selectionSet.selections.map((node) => (node.kind === Kind.FIELD ? listOf(schema, node) : undefined))
   if (!lists.every((list) => list !== undefined) || new Set(lists.map(({ key }) => key)).size < lists.length) return undefined
   const compiled = lists.map((list) => ({
     key: list.key,
-    resolve: compileResolve(schema, operation, list),
+    resolve: compileResolve(schema, operation, list, entitiesOf(list.selection.type)),
     complete: compileComplete(list.key, list.selection),
   }))
   return (root, context, variables) => {
@@ -49,7 +57,12 @@ function listOf(schema: GraphQLSchema, node: FieldNode): List | undefined {
   return selection && { key: (node.alias ?? node.name).value, node, selection }
 }
 
-function compileResolve(schema: GraphQLSchema, operation: OperationDefinitionNode, { key, node, selection }: List) {
+function compileResolve(
+  schema: GraphQLSchema,
+  operation: OperationDefinitionNode,
+  { key, node, selection }: List,
+  entitiesOf: ReturnType<EntitiesOf>,
+) {
   const { type } = selection
   const query = schema.getQueryType() ?? type
   const listPath = { key, prev: undefined, typename: query.name }
@@ -67,7 +80,6 @@ function compileResolve(schema: GraphQLSchema, operation: OperationDefinitionNod
     return (place, variables) =>
       ofField({ key: name, prev: { key: place, prev: listPath, typename: undefined }, typename: type.name }, variables)
   })
-  const entitiesOf = referenceResolver(type)
   return (representations: readonly Representation[], context: object, variables: FetchVariables) => {
     const entities = entitiesOf(representations, context, listInfo(listPath, variables))
     if (!entities.some(isPromise)) return resolveFields(entities, context, variables)

@@ -32,16 +32,17 @@ export function runLists(
   return result instanceof Promise ? result.then((each) => inOrder(each, sorted)) : inOrder(result, sorted)
 }
 
-/** Undefined if there is a representation of another type. */
+/** Undefined if there is a representation of another type. Nulls and errors are in the first list. */
 function sortInto(root: Root, representations: readonly unknown[], types: EntityLists['types']): Places | undefined {
   const places = new Map<string, number[]>()
+  const [first] = types.values()
   for (const list of types.values()) {
     root[list] = []
     places.set(list, [])
   }
   for (let place = 0; place < representations.length; place += 1) {
-    const representation = representations[place] as { __typename?: string }
-    const list = types.get(representation.__typename ?? '')
+    const representation = representations[place] as { __typename?: string } | Error | null | undefined
+    const list = representation == null || representation instanceof Error ? first : types.get(representation.__typename ?? '')
     if (list === undefined) return undefined
     ;(root[list] as unknown[]).push(representation)
     places.get(list)?.push(place)

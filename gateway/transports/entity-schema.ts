@@ -97,14 +97,23 @@ function rewriteField(field: FieldNode, isObject: (name: string) => boolean): { 
   const value = field.arguments?.[0]?.value
   if (byType === undefined || byType.size === 0 || ![...byType.keys()].every(isObject) || value?.kind !== Kind.VARIABLE) return undefined
   const key = field.alias?.value ?? field.name.value
-  const types = new Map([...byType.keys()].map((type) => [type, byType.size === 1 ? key : `${key}_${type}`]))
-  const fields = [...byType].map(([type, selections]): FieldNode => ({
+  const types = listKeys(key, [...byType.keys()])
+  const fields = [...byType].map(([type, selections]) => listField(type, types.get(type) ?? key, selections))
+  return { lists: { key, variable: value.name.value, types }, fields }
+}
+
+/** The key of the list of each type, in place of a field with the response key `key`. */
+export function listKeys(key: string, types: readonly string[]): EntityLists['types'] {
+  return new Map(types.map((type) => [type, types.length === 1 ? key : `${key}_${type}`]))
+}
+
+export function listField(type: string, key: string, selections: readonly SelectionNode[]): FieldNode {
+  return {
     kind: Kind.FIELD,
     name: { kind: Kind.NAME, value: LIST_PREFIX + type },
-    alias: { kind: Kind.NAME, value: types.get(type) ?? key },
+    alias: { kind: Kind.NAME, value: key },
     selectionSet: { kind: Kind.SELECTION_SET, selections },
-  }))
-  return { lists: { key, variable: value.name.value, types }, fields }
+  }
 }
 
 /** Undefined if a selection has no condition on a type. */

@@ -1,6 +1,7 @@
 /**
- * The local transport runs a subgraph in this process: a schema built by `@apollo/subgraph`. A fetch that runs often is compiled:
- * fetches of entities with plain fields by entity-calls.ts, and others by graphql-jit. graphql-js runs the rest. jit does not support this:
+ * The local transport runs a subgraph in this process: a schema built by `@apollo/subgraph`. A fetch that runs often is compiled. With plain
+ * fields, fetches of entities are compiled by entity-calls.ts, and those of one list by root-list.ts. graphql-jit compiles others, and
+ * graphql-js runs the rest. jit does not support this:
  *
  * - jit names resolvers by type and field without a separator: `A.bC` and `Ab.C` would share one;
  * - jit does not wait for types that are resolved asynchronously;
@@ -13,11 +14,12 @@ import { createSourceEventStream, execute, isAbstractType, isObjectType } from '
 import type { DocumentNode, GraphQLSchema } from 'graphql'
 import { compileQuery, isCompiledQuery } from 'graphql-jit'
 import type { ClientMemory } from '../memory/client-memory.ts'
-import { compileCostMs, countNodes, entityCallsBytes, jitBytes } from '../memory/estimates.ts'
+import { compileCostMs, countNodes, entityCallsBytes, jitBytes, rootListBytes } from '../memory/estimates.ts'
 import { NOTHING_HELD } from '../memory/family.ts'
 import { runLists } from './entity-lists.ts'
 import { compileEntityCalls } from './entity-calls.ts'
 import { makeEntitySchema } from './entity-schema.ts'
+import { compileRootList } from './root-list.ts'
 import { makeSharedFetches, type SharedFetch } from './shared-fetches.ts'
 import type { FetchOperation, FetchResult, FetchVariables, Transport } from './transport.ts'
 
@@ -85,6 +87,8 @@ export function localTransport(schema: GraphQLSchema, { memory }: LocalOptions =
     const compileNow = (): Code => {
       const nodes = countNodes(document)
       // Documents of entity lists have a schema of their own.
+      const list = own === schema ? compileRootList(schema, document) : undefined
+      if (list !== undefined) return { run: list.run, bytes: rootListBytes(nodes, list.types) }
       const calls = own === schema ? undefined : compileEntityCalls(schema, document)
       if (calls !== undefined) return { run: calls, bytes: entityCallsBytes(nodes) }
       return { run: (byJit ? compileByJit(own, document) : undefined) ?? interpret, bytes: jitBytes(nodes) }

@@ -4,6 +4,7 @@ import { GraphQLError, GraphQLScalarType, execute, parse } from 'graphql'
 import type { GraphQLResolveInfo } from 'graphql'
 import { describe, expect, test } from 'vitest'
 import { localTransport } from '../../../gateway/transports/local-transport.ts'
+import { expectSame, plainAnswer } from './plain-answers.ts'
 import { anyDeed, perform, type Deed, type Deeds } from './resolver-deeds.ts'
 
 const SDL = `extend schema @link(url: "https://specs.apollo.dev/federation/v2.9", import: ["@key"])
@@ -56,9 +57,7 @@ const schema = buildSubgraphSchema([
   },
 ])
 
-type AnswerError = { message: string; path: (string | number)[]; extensions?: unknown }
-type Answer = { data: { _entities: unknown[] }; errors?: AnswerError[] }
-const plain = (result: unknown) => JSON.parse(JSON.stringify(result)) as Answer
+const plain = (result: unknown) => plainAnswer<{ _entities: unknown[] }>(result)
 const things = (count: number, more: object = {}) =>
   Array.from({ length: count }, (_, at) => ({ __typename: 'Thing', id: `t${at}`, at, ...more }))
 
@@ -81,24 +80,6 @@ async function reference(text: string, r: readonly object[], more: object = {}) 
 
 async function both(text: string, r: readonly object[], more: object = {}) {
   return [await ours(text, r, more), await reference(text, r, more)] as const
-}
-
-/** Once an error has made an entity null, graphql-js may leave out its other errors. */
-function errorsOf({ data, errors = [] }: Answer): string[] {
-  const isLost = ({ path }: AnswerError) => typeof path[1] === 'number' && data._entities[path[1]] === null
-  const lost = errors.filter(isLost).map(({ path }) => path.slice(0, 2).join('.'))
-  const others = errors.flatMap((error) => {
-    const { message, path, extensions } = error
-    // Executors have different messages for a thrown value that is not an `Error`.
-    const text = message.replace(/^(Unexpected error value).*$/su, '$1')
-    return isLost(error) ? [] : [`${path.join('.')}: ${text} ${JSON.stringify(extensions)}`]
-  })
-  return [...new Set(lost), ...others].sort()
-}
-
-function expectSame(mine: Answer, theirs: Answer): void {
-  expect(mine.data).toEqual(theirs.data)
-  expect(errorsOf(mine)).toEqual(errorsOf(theirs))
 }
 
 const valid: Deeds = {

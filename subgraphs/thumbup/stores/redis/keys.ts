@@ -49,10 +49,10 @@ export function makeMarkLayout(prefix: string, regions: number, database = 0) {
     (kind: string) =>
     (region: number, viewer: ViewerId, business: BusinessNumber): string =>
       `${prefix}:user:${kind}:{${tags[region]}}:${viewer}:${business}`
-  const subject =
-    (kind: string) =>
-    (region: number, { business, oid }: Subject): string =>
-      `${prefix}:${kind}:{${tags[region]}}:${business}:${oid}`
+  const subject = (kind: string) => {
+    const starts = tags.map((tag) => `${prefix}:${kind}:{${tag}}:`)
+    return (region: number, { business, oid }: Subject): string => `${starts[region]}${business}:${oid}`
+  }
   const tail = (key: string): string => (key.startsWith(prefix) ? key.slice(prefix.length) : '')
 
   return {

@@ -1,0 +1,214 @@
+import { buildSubgraphSchema } from '@apollo/subgraph'
+import * as fc from 'fast-check'
+import { GraphQLError, execute, parse } from 'graphql'
+import type { GraphQLResolveInfo } from 'graphql'
+import { describe, expect, test } from 'vitest'
+import { localTransport } from '../../../gateway/transports/local-transport.ts'
+import { compileRootList } from '../../../gateway/transports/root-list.ts'
+import { expectSame, plainAnswer } from './plain-answers.ts'
+import { perform, type Deed } from './resolver-deeds.ts'
+
+const SDL = `interface Item { id: ID! count: Int must: Int! part: Part }
+  type Film implements Item { id: ID! count: Int must: Int! part: Part length: Int }
+  type Book implements Item { id: ID! count: Int must: Int! part: Part pages: Int }
+  type Part { name: String }
+  enum Order { UP DOWN }
+  type Query {
+    items(ids: [ID!], order: Order = UP, deep: Deep): [Item]
+    films: [Film]
+    needed: [Film!]
+    plainItems: [Item]
+    number: Int
+  }
+  input Deep { ids: [Int!] = [3] }`
+
+let root: Deed = { how: 'return', value: () => [] }
+let given: [args: unknown, context: unknown, info: GraphQLResolveInfo][] = []
+const list = (_: unknown, args: unknown, context: unknown, info: GraphQLResolveInfo) => {
+  given.push([args, context, info])
+  return perform(root)
+}
+const fields = { count: (item: { deed?: Deed }) => perform(item.deed ?? { how: 'return', value: () => 1 }) }
+const schema = buildSubgraphSchema([
+  {
+    typeDefs: parse(SDL),
+    resolvers: {
+      Query: { items: list, films: list, needed: list, number: () => 1 },
+      Order: { UP: 1, DOWN: -1 },
+      Film: fields,
+      Book: fields,
+    } as never,
+  },
+])
+
+const CONTEXT = { who: 'me' }
+const ITEMS = '{ items { __typename id count must part { name } } }'
+
+function ours(text: string, variables: Record<string, unknown> = {}) {
+  return localTransport(schema)
+    .compile({ kind: 'query', name: undefined, text, document: parse(text) })
+    .run(variables, CONTEXT)
+}
+
+/** The answers of this project and of graphql-js. */
+async function both(text: string, variables: Record<string, unknown> = {}) {
+  given = []
+  const mine = plainAnswer(await ours(text, variables))
+  const theirs = plainAnswer(await execute({ schema, document: parse(text), variableValues: variables, contextValue: CONTEXT }))
+  return [mine, theirs] as const
+}
+
+const item = (at: number, more: object = {}) => ({ __typename: at % 2 === 0 ? 'Film' : 'Book', id: `i${at}`, must: at, ...more })
+const returning = (value: unknown): Deed => ({ how: 'return', value: () => value })
+
+describe('a query of one list without graphql-jit', () => {
+  test.each([
+    [ITEMS, true],
+    ['query ($ids: [ID!]) { items(ids: $ids, order: DOWN) { id ... on Film { length } ... on Book { pages } } }', true],
+    ['{ other: films { id } }', true],
+    ['{ films { other: id } }', false],
+    ['{ films { id @skip(if: false) } }', false],
+    ['{ films @include(if: true) { id } }', false],
+    ['{ items { id ... on Item { count } } }', false],
+    ['{ films { ...F } } fragment F on Film { id }', false],
+    ['{ films { id } items { id } }', false],
+    ['{ needed { id } }', false],
+    ['{ plainItems { id } }', false],
+    ['{ number }', false],
+  ])('%s is handled: %s', async (text, isHandled) => {
+    expect(compileRootList(schema, parse(text)) !== undefined).toBe(isHandled)
+    root = returning([item(0, { length: 90 }), item(2)])
+    const [mine, theirs] = await both(text)
+    expect(mine).toEqual(theirs)
+    expect(mine.errors).toBeUndefined()
+  })
+
+  test('items of several types stay in their order', async () => {
+    root = returning([item(1, { pages: 5 }), item(2, { length: 90 }), null, item(3), item(4)])
+    const [mine, theirs] = await both('{ items { __typename id ... on Film { length } ... on Book { pages } } }')
+    expect(mine).toEqual(theirs)
+    expect(mine.data).toEqual({
+      items: [
+        { __typename: 'Book', id: 'i1', pages: 5 },
+        { __typename: 'Film', id: 'i2', length: 90 },
+        null,
+        { __typename: 'Book', id: 'i3', pages: null },
+        { __typename: 'Film', id: 'i4', length: null },
+      ],
+    })
+  })
+
+  test('any lists, values, errors and promises give the answer of graphql-js', async () => {
+    const refused = () => new GraphQLError('refused', { extensions: { code: 'REFUSED' } })
+    const deed = fc.constantFrom<Deed | undefined>(
+      undefined,
+      returning(null),
+      returning('text'),
+      { how: 'late', value: () => 2 },
+      { how: 'throw', value: refused },
+      { how: 'reject', value: () => 'no error' },
+    )
+    const anyItem: fc.Arbitrary<unknown> = fc.oneof(
+      { weight: 4, arbitrary: fc.tuple(fc.nat(5), deed).map(([at, each]) => item(at, each && { deed: each })) },
+      fc.constantFrom<unknown>(
+        null,
+        undefined,
+        refused(),
+        item(1, { must: null }),
+        item(2, { id: undefined }),
+        item(3, { part: new Error('no part') }),
+        item(4, { part: { name: 'p', more: 1 } }),
+        item(6, { count: 9 }),
+        { __typename: 'Film' },
+      ),
+    )
+    const now = fc.array(anyItem, { maxLength: 5 })
+    const pending = (value: unknown) =>
+      fc.constantFrom(
+        () => Promise.resolve(value),
+        () => value,
+        () => Promise.reject(refused()),
+      )
+    const lists: fc.Arbitrary<() => unknown> = fc.oneof(
+      { weight: 4, arbitrary: now.map((items) => () => items) },
+      { weight: 2, arbitrary: now.chain((items) => fc.tuple(...items.map(pending))).map((items) => () => items.map((each) => each())) },
+      now.map((items) => () => new Set(items)),
+      fc.constantFrom<() => unknown>(
+        () => null,
+        () => undefined,
+        () => 5,
+        () => ({}),
+        refused,
+      ),
+    )
+    const how = fc.constantFrom<Deed['how']>('return', 'return', 'resolve', 'late', 'throw', 'reject')
+    await fc.assert(
+      fc.asyncProperty(how, lists, fc.boolean(), async (way, value, isOfFilms) => {
+        // A rejection or a throw of a list is an unexpected value. A promise in it would have no handler.
+        root = { how: way, value: way === 'throw' || way === 'reject' ? refused : value }
+        const [mine, theirs] = await both(isOfFilms ? '{ films { id count must part { name } } }' : ITEMS)
+        expectSame(mine, theirs)
+        expect(given).toHaveLength(2)
+      }),
+      { numRuns: 500 },
+    )
+  })
+
+  test.each([[{ id: 'x' }], [{ __typename: 'Part', id: 'x' }], [{ __typename: 7, id: 'x' }], [5], ['text']])(
+    'an item that names none of the types is null: %j',
+    async (odd) => {
+      root = returning([item(1), odd, item(2)])
+      const [mine, theirs] = await both('{ items { id } }')
+      expect(mine.data).toEqual({ items: [{ id: 'i1' }, null, { id: 'i2' }] })
+      expect(mine.data).toEqual(theirs.data)
+      expect(mine.errors).toMatchObject([
+        { path: ['items', 1], message: 'an item of "Query.items" has no __typename of these: Film, Book' },
+      ])
+      expect(theirs.errors).toMatchObject([{ path: ['items', 1] }])
+    },
+  )
+
+  test('arguments and variables are those of graphql-js', async () => {
+    root = returning([item(0)])
+    const text = 'query ($ids: [ID!], $order: Order, $deep: Deep) { items(ids: $ids, order: $order, deep: $deep) { id } }'
+    for (const variables of [{}, { ids: ['a', 'b'] }, { ids: 5 }, { ids: [5, 'x'], order: 'DOWN' }, { deep: {} }, { ids: null, more: 1 }]) {
+      const [mine, theirs] = await both(text, variables)
+      expect(mine).toEqual(theirs)
+      const [own, reference] = given
+      expect(own?.[0]).toEqual(reference?.[0])
+      expect(own?.[1]).toBe(CONTEXT)
+      expect(own?.[2].variableValues).toEqual(reference?.[2].variableValues)
+    }
+    for (const variables of [{ ids: [null] }, { order: 'SIDEWAYS' }, { deep: { ids: ['x'] } }]) {
+      const [mine, theirs] = await both(text, variables)
+      expect(mine).toEqual(theirs)
+      expect(mine.errors).toHaveLength(1)
+      expect(given).toHaveLength(0)
+    }
+  })
+
+  test('the resolver gets the same info as by graphql-js, with all selected fields', async () => {
+    root = returning([item(0)])
+    await both('query Named { all: items(order: DOWN) { id count } }')
+    const [own, reference] = given.map(([, , { fieldNodes, fragments, operation, variableValues, ...info }]) => ({
+      ...info,
+      ...{ fragments: { ...fragments }, name: operation.name?.value, variables: { ...variableValues } },
+      selected: fieldNodes[0]?.selectionSet?.selections.map((node) => node.kind === 'Field' && node.name.value),
+    }))
+    expect(own).toEqual(reference)
+    expect(own?.selected).toEqual(['id', 'count'])
+  })
+
+  test('an error keeps its exception', async () => {
+    const refused = new GraphQLError('refused', { extensions: { code: 'REFUSED' } })
+    root = { how: 'throw', value: () => refused }
+    const { data, errors } = await ours('{ items { id } }')
+    expect(data).toEqual({ items: null })
+    expect(errors).toMatchObject([{ message: 'refused', path: ['items'], extensions: { code: 'REFUSED' }, originalError: refused }])
+  })
+
+  test('the answer is not a promise if no resolver returns one', () => {
+    root = returning([item(0)])
+    expect(ours('{ items { id count } }')).toEqual({ data: { items: [{ id: 'i0', count: 1 }] } })
+  })
+})
