@@ -3,6 +3,9 @@
  * each. At each size, viewers of the last step read their history, like and report through the gateway. At the first call, the hot store does
  * not have their likes. The cost is the CPU time of all processes, from the first call until all writes are persisted.
  *
+ * A large fill takes minutes, in which the speed of a machine changes. At each size, a new site of the smallest size is therefore loaded in
+ * turn with the grown one. The smallest size itself shows how much two equal sites differ.
+ *
  *     npm run bench -- growth [--quick] [--only embedded|distributed] [--json]
  *
  * 10 thousand to 10 million viewers; with --quick, 2,000 and 10,000. Before the calls, the embedded file is in the page cache in small
@@ -33,7 +36,7 @@ const ROUNDS = { quick: 1, full: 3 }
 /** Pages of history before the first round, of other viewers if there are enough. */
 const WARM_UP = { quick: 2_000, full: 40_000 }
 const CONNECTIONS = 8
-/** Relative to the cost at the smallest size. */
+/** Relative to the cost of the smallest size, measured in turn. */
 const GROWTH_MAX = 1.2
 const ROWS_AT_ONCE = 4_000
 /** All rows of the largest size. A smaller pool would measure how MariaDB reads its files. */
@@ -43,8 +46,11 @@ const SUBJECTS = 5_000
 const STEP = 7_919
 const VIEWED_AT = 1_780_000_000_000
 const QUIET_MAX_MS = 120_000
-/** After a fill, the servers still write their files. The calls wait until the machine uses less than this part of a core. */
-const REST_CORES_MAX = 0.2
+/**
+ * After a fill, the servers still write their files. The calls wait until the machine uses less than this part of a core. The servers of two
+ * sites at rest use 0.26.
+ */
+const REST_CORES_MAX = 0.35
 const REST_MS = 5_000
 const REST_WAIT_MAX_MS = 600_000
 const QUICK = { flushAgeMaxMs: 500, sweepAfterMs: 2_000 }
@@ -67,71 +73,105 @@ type CallName = keyof typeof CALLS_BY_NAME
 /** Per call. `parts`: the microseconds of each process, as text. */
 type Cost = { cpuUs: number; p50Ms: number; parts: string }
 
-type Shape = {
-  name: string
+type Service = { url: string; pids: ReadonlyMap<string, number>; settled(): Promise<void>; stop(): Promise<void> }
+type Site = {
   /** In the embedded shape, the service does not run during the fill. */
   fill(from: number, to: number): Promise<void>
-  start(): Promise<{ url: string; pids: ReadonlyMap<string, number>; settled(): Promise<void>; stop(): Promise<void> }>
+  start(): Promise<Service>
   remove(): Promise<void>
 }
+/** A running site, and the viewer of each call. */
+type Running = { service: Service; viewerAt: (call: number) => string }
 
 export async function bench({ quick, only, progress }: BenchOptions): Promise<Measure[]> {
   const size = quick ? 'quick' : 'full'
   const measures: Measure[] = []
   for (const [name, open] of Object.entries({ embedded: openEmbedded, distributed: openDistributed })) {
     if (only !== undefined && only !== name) continue
-    const shape = await open()
+    const grown = await open()
     try {
-      measures.push(...(await measureShape(shape, size, progress)))
+      measures.push(...(await measureGrowth({ name, open, grown }, size, progress)))
     } finally {
-      await shape.remove()
+      await grown.remove()
     }
   }
   return measures
 }
 
-async function measureShape(shape: Shape, size: 'quick' | 'full', progress: (text: string) => void): Promise<Measure[]> {
+async function measureGrowth(
+  { name, open, grown }: { name: string; open: () => Promise<Site>; grown: Site },
+  size: 'quick' | 'full',
+  progress: (text: string) => void,
+): Promise<Measure[]> {
   const measures: Measure[] = []
-  const first = new Map<CallName, number>()
+  const [smallest = 0] = SIZES[size]
   let filled = 0
   for (const viewers of SIZES[size]) {
     const begun = performance.now()
-    await shape.fill(filled, viewers)
-    progress(`${shape.name}: ${viewers} viewers after ${((performance.now() - begun) / 1_000).toFixed(0)} s`)
-    progress(`the machine uses ${(await untilAtRest()).toFixed(2)} cores before the calls`)
-    const viewerAt = inSteps(filled, viewers)
-    filled = viewers
-    const service = await shape.start()
+    await grown.fill(filled, viewers)
+    progress(`${name}: ${viewers} viewers after ${((performance.now() - begun) / 1_000).toFixed(0)} s`)
+    const small = await open()
     try {
-      // The first call that touches a part of the file maps it. After these calls, most of the file is mapped.
-      await costOf(service, 'page', viewerAt, (ROUNDS[size] + 1) * CALLS[size], WARM_UP[size])
-      for (const name of Object.keys(CALLS_BY_NAME) as CallName[]) {
-        const rounds: Cost[] = []
-        // The first round is the warm-up.
-        for (let round = 0; round <= ROUNDS[size]; round++)
-          rounds.push(await costOf(service, name, viewerAt, round * CALLS[size], CALLS[size]))
-        const counted = rounds.slice(1).toSorted((a, b) => a.cpuUs - b.cpuUs)
-        const { cpuUs, p50Ms, parts } = counted[counted.length >> 1] as Cost
-        if (!first.has(name)) first.set(name, cpuUs)
-        const title = `${shape.name}, ${viewers} viewers: ${name}`
-        measures.push(
-          { metric: `${title}, CPU`, value: cpuUs, unit: 'µs' },
-          {
-            metric: `${title}, CPU : the smallest size`,
-            value: cpuUs / (first.get(name) as number),
-            unit: 'ratio',
-            target: GROWTH_MAX,
-            atMost: true,
-          },
-          { metric: `${title}, p50`, value: p50Ms, unit: 'ms' },
-        )
-        progress(`${title}: ${counted.map((each) => each.cpuUs.toFixed(0)).join(', ')} µs of CPU; the median: ${parts}`)
-      }
+      await small.fill(0, smallest)
+      progress(`the machine uses ${(await untilAtRest()).toFixed(2)} cores before the calls`)
+      const sites = [
+        { service: await small.start(), viewerAt: inSteps(0, smallest) },
+        { service: await grown.start(), viewerAt: inSteps(filled, viewers) },
+      ] as const
+      measures.push(...(await measureInTurn(sites, `${name}, ${viewers} viewers`, size, progress)))
+      for (const { service } of sites) await service.stop()
     } finally {
-      await service.stop()
+      await small.remove()
     }
+    filled = viewers
   }
   return measures
+}
+
+async function measureInTurn(
+  [small, grown]: readonly [Running, Running],
+  title: string,
+  size: 'quick' | 'full',
+  progress: (text: string) => void,
+): Promise<Measure[]> {
+  const calls = CALLS[size]
+  // The first call that touches a part of the file maps it. After these calls, most of the file is mapped.
+  for (const site of [small, grown]) await costOf(site, 'page', (ROUNDS[size] + 1) * calls, WARM_UP[size])
+  const measures: Measure[] = []
+  for (const name of Object.keys(CALLS_BY_NAME) as CallName[]) {
+    const rounds: { small: Cost; grown: Cost }[] = []
+    // The first round is the warm-up. Each round begins with the other site.
+    for (let round = 0; round <= ROUNDS[size]; round++) {
+      const first = round % 2 === 0 ? small : grown
+      const costs = new Map([[first, await costOf(first, name, round * calls, calls)]])
+      const second = first === small ? grown : small
+      costs.set(second, await costOf(second, name, round * calls, calls))
+      rounds.push({ small: costs.get(small) as Cost, grown: costs.get(grown) as Cost })
+    }
+    const counted = rounds.slice(1)
+    const cpuUs = median(counted, (each) => each.grown.cpuUs)
+    measures.push(
+      { metric: `${title}: ${name}, CPU`, value: cpuUs, unit: 'µs' },
+      { metric: `${title}: ${name}, CPU with the smallest size`, value: median(counted, (each) => each.small.cpuUs), unit: 'µs' },
+      {
+        metric: `${title}: ${name}, CPU : the smallest size`,
+        value: median(counted, (each) => each.grown.cpuUs / each.small.cpuUs),
+        unit: 'ratio',
+        target: GROWTH_MAX,
+        atMost: true,
+      },
+      { metric: `${title}: ${name}, p50`, value: median(counted, (each) => each.grown.p50Ms), unit: 'ms' },
+    )
+    const listed = counted.map((each) => `${each.small.cpuUs.toFixed(0)} ${each.grown.cpuUs.toFixed(0)}`).join(', ')
+    progress(
+      `${title}: ${name}, small and grown: ${listed} µs of CPU; the last: ${counted.at(-1)?.small.parts} | ${counted.at(-1)?.grown.parts}`,
+    )
+  }
+  return measures
+}
+
+function median<T>(rounds: readonly T[], figure: (round: T) => number): number {
+  return rounds.map(figure).sort((a, b) => a - b)[rounds.length >> 1] as number
 }
 
 /** Waits until the machine is at rest, about ten minutes at most. Returns the number of cores that it still uses. */
@@ -149,13 +189,8 @@ function inSteps(from: number, to: number): (call: number) => string {
   return (call) => String(from + ((call * STEP) % (to - from)))
 }
 
-async function costOf(
-  { url, pids, settled }: Awaited<ReturnType<Shape['start']>>,
-  name: CallName,
-  viewerAt: (call: number) => string,
-  from: number,
-  calls: number,
-): Promise<Cost> {
+async function costOf({ service, viewerAt }: Running, name: CallName, from: number, calls: number): Promise<Cost> {
+  const { url, pids, settled } = service
   const all = (): number[] => [...pids.values()].map(cpuSeconds)
   let next = from
   const before = all()
@@ -221,11 +256,10 @@ function bytesFromDisk(): number {
   return Number(/^read_bytes: (\d+)$/m.exec(readFileSync('/proc/self/io', 'utf8'))?.[1])
 }
 
-function openEmbedded(): Promise<Shape> {
+function openEmbedded(): Promise<Site> {
   const { folder, remove } = makeServiceFolder()
   const data = join(folder, 'data')
   return Promise.resolve({
-    name: 'embedded',
     async fill(from, to) {
       const config = makeConfig([{ name: 'bench', values: { ...SETTINGS, stores: { data } } }])
       const stores = await openStores(config, systemClock, silent)
@@ -246,7 +280,7 @@ function openEmbedded(): Promise<Shape> {
   })
 }
 
-async function openDistributed(): Promise<Shape> {
+async function openDistributed(): Promise<Site> {
   const deployment = await startDeployment({
     markJobs: 1,
     settings: SETTINGS,
@@ -257,7 +291,6 @@ async function openDistributed(): Promise<Shape> {
   if (gateway === undefined) throw new Error('the deployment has no gateway')
   const servers = OWN_SERVERS.map((name) => join(folder, name)).filter((each) => existsSync(each))
   return {
-    name: 'distributed',
     async fill(from, to) {
       const stores = await deployment.openStores()
       await fill(stores, from, to)
