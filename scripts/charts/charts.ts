@@ -94,9 +94,9 @@ function growth(figures: Figures, shape: 'embedded' | 'distributed', stores: str
   const lines = Object.entries(calls).map(([call, label]) => {
     const values = figures(
       'growth',
-      sizes.map((viewers) => `${shape}, ${viewers} viewers: ${call}, CPU`),
+      sizes.map((viewers) => `${shape}, ${viewers} viewers: ${call}, CPU : the smallest size`),
     )
-    return { label, points: sizes.map((viewers, at) => [viewers, (values[at] as number) / (values[0] as number)] as const) }
+    return { label, points: sizes.map((viewers, at) => [viewers, values[at] as number] as const) }
   })
   return linesOf({
     title: `Cost of a call as the site grows, on ${stores}`,
