@@ -3,8 +3,8 @@
  * each. At each size, viewers of the last step read their history, like and report through the gateway. At the first call, the hot store does
  * not have their likes. The cost is the CPU time of all processes, from the first call until all writes are persisted.
  *
- * A large fill takes minutes, in which the speed of a machine changes. At each size, a new site of the smallest size is therefore loaded in
- * turn with the grown one. The smallest size itself shows how much two equal sites differ.
+ * A large fill takes minutes. Meanwhile, the speed of the machine may change. A small site is therefore loaded in turn with the grown one. It gets
+ * the smallest number of new viewers at each size. At the first size, both sites are equal, so their ratio shows the noise.
  *
  *     npm run bench -- growth [--quick] [--only embedded|distributed] [--json]
  *
@@ -36,7 +36,7 @@ const ROUNDS = { quick: 1, full: 3 }
 /** Pages of history before the first round, of other viewers if there are enough. */
 const WARM_UP = { quick: 2_000, full: 40_000 }
 const CONNECTIONS = 8
-/** Relative to the cost of the smallest size, measured in turn. */
+/** The greatest cost of the grown site, relative to the small site. */
 const GROWTH_MAX = 1.2
 const ROWS_AT_ONCE = 4_000
 /** All rows of the largest size. A smaller pool would measure how MariaDB reads its files. */
@@ -47,8 +47,8 @@ const STEP = 7_919
 const VIEWED_AT = 1_780_000_000_000
 const QUIET_MAX_MS = 120_000
 /**
- * After a fill, the servers still write their files. The calls wait until the machine uses less than this part of a core. The servers of two
- * sites at rest use 0.26.
+ * After a fill, the servers still write their files. The calls wait until the machine uses less than this part of a core. At rest, the servers
+ * of two sites use 0.26 of a core.
  */
 const REST_CORES_MAX = 0.35
 const REST_MS = 5_000
@@ -88,40 +88,42 @@ export async function bench({ quick, only, progress }: BenchOptions): Promise<Me
   const measures: Measure[] = []
   for (const [name, open] of Object.entries({ embedded: openEmbedded, distributed: openDistributed })) {
     if (only !== undefined && only !== name) continue
-    const grown = await open()
+    const sites: Site[] = []
     try {
-      measures.push(...(await measureGrowth({ name, open, grown }, size, progress)))
+      for (let site = 0; site < 2; site++) sites.push(await open())
+      measures.push(...(await measureGrowth(name, sites as [Site, Site], size, progress)))
     } finally {
-      await grown.remove()
+      for (const site of sites) await site.remove()
     }
   }
   return measures
 }
 
 async function measureGrowth(
-  { name, open, grown }: { name: string; open: () => Promise<Site>; grown: Site },
+  name: string,
+  [small, grown]: readonly [Site, Site],
   size: 'quick' | 'full',
   progress: (text: string) => void,
 ): Promise<Measure[]> {
   const measures: Measure[] = []
   const [smallest = 0] = SIZES[size]
   let filled = 0
-  for (const viewers of SIZES[size]) {
+  for (const [step, viewers] of SIZES[size].entries()) {
     const begun = performance.now()
     await grown.fill(filled, viewers)
+    await small.fill(step * smallest, (step + 1) * smallest)
     progress(`${name}: ${viewers} viewers after ${((performance.now() - begun) / 1_000).toFixed(0)} s`)
-    const small = await open()
+    progress(`the machine uses ${(await untilAtRest()).toFixed(2)} cores before the calls`)
+    const services: Service[] = []
     try {
-      await small.fill(0, smallest)
-      progress(`the machine uses ${(await untilAtRest()).toFixed(2)} cores before the calls`)
-      const sites = [
-        { service: await small.start(), viewerAt: inSteps(0, smallest) },
-        { service: await grown.start(), viewerAt: inSteps(filled, viewers) },
+      for (const site of [small, grown]) services.push(await site.start())
+      const running = [
+        { service: services[0] as Service, viewerAt: inSteps(step * smallest, (step + 1) * smallest) },
+        { service: services[1] as Service, viewerAt: inSteps(filled, viewers) },
       ] as const
-      measures.push(...(await measureInTurn(sites, `${name}, ${viewers} viewers`, size, progress)))
-      for (const { service } of sites) await service.stop()
+      measures.push(...(await measureInTurn(running, `${name}, ${viewers} viewers`, size, progress)))
     } finally {
-      await small.remove()
+      for (const service of services) await service.stop()
     }
     filled = viewers
   }
@@ -140,14 +142,14 @@ async function measureInTurn(
   const measures: Measure[] = []
   for (const name of Object.keys(CALLS_BY_NAME) as CallName[]) {
     const rounds: { small: Cost; grown: Cost }[] = []
-    // The first round is the warm-up. A site that is loaded twice in a row costs less the second time, so they strictly take turns.
+    // The first round is the warm-up. A site that is loaded twice in a row costs less the second time, so the sites alternate strictly.
     for (let round = 0; round <= ROUNDS[size]; round++)
       rounds.push({ small: await costOf(small, name, round * calls, calls), grown: await costOf(grown, name, round * calls, calls) })
     const counted = rounds.slice(1)
     const cpuUs = median(counted, (each) => each.grown.cpuUs)
     measures.push(
       { metric: `${title}: ${name}, CPU`, value: cpuUs, unit: 'µs' },
-      { metric: `${title}: ${name}, CPU with the smallest size`, value: median(counted, (each) => each.small.cpuUs), unit: 'µs' },
+      { metric: `${title}: ${name}, CPU of the small site`, value: median(counted, (each) => each.small.cpuUs), unit: 'µs' },
       {
         metric: `${title}: ${name}, CPU : the smallest size`,
         value: median(counted, (each) => each.grown.cpuUs / each.small.cpuUs),

@@ -42,9 +42,9 @@ export function entityCallsBytes(nodes: number): number {
   return nodes * 800
 }
 
-/** A list of objects of this many types, compiled by transports/root-list.ts and in use. */
-export function rootListBytes(nodes: number, types: number): number {
-  return nodes * (750 + types * 250)
+/** A list of a root field, compiled by transports/root-list.ts and in use. `nodes`: of its lists of all types. */
+export function rootListBytes(nodes: number): number {
+  return 20_000 + nodes * 600
 }
 
 /** A tree of plain objects with this many characters of JSON. */

@@ -19,7 +19,11 @@ export function compilePlainVariables(
   const variables = definitions.map(({ variable, type: node, defaultValue }) => {
     const type = typeFromAST(schema, node) as GraphQLInputType | undefined
     const mayBeAbsent = defaultValue === undefined && !isNonNullType(type)
-    return { name: variable.name.value, isPlain: type === undefined ? isNever : plainnessOf(type, known), mayBeAbsent }
+    return {
+      name: variable.name.value,
+      isPlain: type === undefined || variable.name.value === '__proto__' ? isNever : plainnessOf(type, known),
+      mayBeAbsent,
+    }
   })
 
   function plainVariables(given: VariableValues): VariableValues | undefined {

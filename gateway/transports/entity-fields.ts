@@ -41,14 +41,14 @@ export function compileFields({ fields }: PlainSelection, infoOf: InfoOf): Resol
 
 function compileCalls(fields: readonly PlainField[], infoOf: InfoOf): CallAll {
   const names = fields.flatMap(({ name, field }) => (field === undefined || field.resolve !== undefined ? [] : [name]))
-  const bindings: Record<string, unknown> = { isPromise, toError, held, itemOf, names }
+  const bindings: Record<string, unknown> = { isPromise, toError, held, kept, itemOf, names }
   const literal: string[] = []
   const calls: string[] = []
   for (const [index, plain] of fields.entries()) {
     const { field, name } = plain
     // `__typename` needs no value.
     if (field === undefined) continue
-    const own = isList(field) ? `held(${read('entity', name)})` : read('entity', name)
+    const own = `${isList(field) ? 'held' : 'kept'}(${read('entity', name)})`
     literal.push(entry(name, field.resolve === undefined ? own : 'undefined'))
     if (field.resolve === undefined) continue
     bindings[`resolve${index}`] = field.resolve
@@ -98,7 +98,7 @@ function itemOf(entity: Record<string, unknown>, names: readonly string[]): Reco
   const item: Record<string, unknown> = {}
   for (const name of names) {
     try {
-      item[name] = entity[name]
+      item[name] = kept(entity[name])
     } catch (error) {
       item[name] = toError(error)
     }
@@ -115,7 +115,13 @@ function isList({ type }: GraphQLField<unknown, unknown>): boolean {
  * Promises within objects stay as they are.
  */
 function held(value: unknown): unknown {
-  if (typeof value === 'object' && value !== null && Symbol.iterator in value) return Array.from(value as Iterable<unknown>, held)
+  return typeof value === 'object' && value !== null && Symbol.iterator in value
+    ? Array.from(value as Iterable<unknown>, held)
+    : kept(value)
+}
+
+/** Replaces a promise by a native one, and handles its rejection. */
+function kept(value: unknown): unknown {
   if (!isPromise(value)) return value
   const promise = Promise.resolve(value)
   promise.catch(() => {})

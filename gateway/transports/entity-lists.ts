@@ -1,6 +1,8 @@
 /**
  * Runs a document whose `_entities` fields were rewritten to lists; see entity-schema.ts. Representations of several types are sorted into
  * the lists of their types. Afterwards, the entities and the paths of errors get the positions of their representations.
+ *
+ * root-list.ts uses it too, with the items of its list as the representations.
  */
 import type { EntityLists } from './entity-schema.ts'
 import type { FetchError, FetchResult, FetchVariables } from './transport.ts'
@@ -32,7 +34,7 @@ export function runLists(
   return result instanceof Promise ? result.then((each) => inOrder(each, sorted)) : inOrder(result, sorted)
 }
 
-/** Undefined if there is a representation of another type. Nulls and errors are in the first list. */
+/** Undefined if there is a representation of another type. Nulls and errors go to the first list. */
 function sortInto(root: Root, representations: readonly unknown[], types: EntityLists['types']): Places | undefined {
   const places = new Map<string, number[]>()
   const [first] = types.values()
@@ -62,7 +64,12 @@ function inOrder(result: FetchResult, sorted: readonly { key: string; places: Pl
       }
       data[key] = entities
     }
-  return errors === undefined ? result : { ...result, errors: errors.map((error) => placed(error, sorted)) }
+  return errors === undefined ? result : { ...result, errors: errors.map((error) => placed(error, sorted)).sort(byPlace) }
+}
+
+/** The lists of several types have their errors one list after the other. */
+function byPlace({ path: [, a] = [] }: FetchError, { path: [, b] = [] }: FetchError): number {
+  return Number(a ?? -1) - Number(b ?? -1)
 }
 
 function placed(error: FetchError, sorted: readonly { key: string; places: Places }[]): FetchError {
@@ -75,7 +82,7 @@ function placed(error: FetchError, sorted: readonly { key: string; places: Place
     return {
       message,
       path,
-      ...(extensions && { extensions }),
+      ...(extensions && Object.keys(extensions).length > 0 && { extensions }),
       ...(originalError !== undefined && { originalError }),
       ...(remote && { remote }),
     }

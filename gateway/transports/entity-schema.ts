@@ -102,7 +102,7 @@ function rewriteField(field: FieldNode, isObject: (name: string) => boolean): { 
   return { lists: { key, variable: value.name.value, types }, fields }
 }
 
-/** The key of the list of each type, in place of a field with the response key `key`. */
+/** Maps each type to the key of its list. The lists replace the field with the response key `key`. */
 export function listKeys(key: string, types: readonly string[]): EntityLists['types'] {
   return new Map(types.map((type) => [type, types.length === 1 ? key : `${key}_${type}`]))
 }

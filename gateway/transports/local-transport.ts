@@ -1,7 +1,7 @@
 /**
- * The local transport runs a subgraph in this process: a schema built by `@apollo/subgraph`. A fetch that runs often is compiled. With plain
- * fields, fetches of entities are compiled by entity-calls.ts, and those of one list by root-list.ts. graphql-jit compiles others, and
- * graphql-js runs the rest. jit does not support this:
+ * The local transport runs a subgraph in this process: a schema built by `@apollo/subgraph`. A fetch that runs often is compiled:
+ * entity-calls.ts compiles a fetch of entities with plain fields, root-list.ts a query of one list with plain fields. graphql-jit compiles the
+ * other frequent fetches that it supports. graphql-js runs all remaining ones. jit does not support this:
  *
  * - jit names resolvers by type and field without a separator: `A.bC` and `Ab.C` would share one;
  * - jit does not wait for types that are resolved asynchronously;
@@ -88,7 +88,7 @@ export function localTransport(schema: GraphQLSchema, { memory }: LocalOptions =
       const nodes = countNodes(document)
       // Documents of entity lists have a schema of their own.
       const list = own === schema ? compileRootList(schema, document) : undefined
-      if (list !== undefined) return { run: list.run, bytes: rootListBytes(nodes, list.types) }
+      if (list !== undefined) return { run: list.run, bytes: rootListBytes(list.nodes) }
       const calls = own === schema ? undefined : compileEntityCalls(schema, document)
       if (calls !== undefined) return { run: calls, bytes: entityCallsBytes(nodes) }
       return { run: (byJit ? compileByJit(own, document) : undefined) ?? interpret, bytes: jitBytes(nodes) }

@@ -1,6 +1,6 @@
 /**
  * Runs a query of one list of objects without graphql-jit: calls the resolver of the root field, and handles the items as the entities of a
- * fetch (entity-calls.ts). Each type of items has a list of its own, as in entity-schema.ts:
+ * fetch (entity-calls.ts). Each type of items has a list of its own, as in entity-schema.ts. The first query is handled like the second:
  *
  *   query ($ids: [ID!]!) { subjects(ids: $ids) { id likeCount } }
  *   query { subjects_Video: list_Video { id likeCount } subjects_Article: list_Article { id likeCount } }
@@ -12,14 +12,18 @@ import {
   Kind,
   OperationTypeNode,
   getArgumentValues,
+  getNullableType,
   getVariableValues,
   isAbstractType,
+  isLeafType,
   isListType,
   isObjectType,
+  typeFromAST,
 } from 'graphql'
-import type { DocumentNode, FieldNode, GraphQLField, GraphQLObjectType, GraphQLResolveInfo, GraphQLSchema } from 'graphql'
+import type { DocumentNode, FieldNode, GraphQLField, GraphQLObjectType, GraphQLResolveInfo, GraphQLSchema, GraphQLType } from 'graphql'
 import type { OperationDefinitionNode, SelectionNode } from 'graphql'
 import { isPromise } from '../execution/run.ts'
+import { countNodes } from '../memory/estimates.ts'
 import { compilePlainVariables } from '../operation/plain-variables.ts'
 import { compileEntityCalls, type RunLists } from './entity-calls.ts'
 import { toError, valuesOf } from './entity-errors.ts'
@@ -35,16 +39,20 @@ type Root = {
   readonly query: GraphQLObjectType
   /** The types that an item may have, by name. */
   readonly types: ReadonlyMap<string, GraphQLObjectType>
-  /** Whether an item names its type. */
+  /** True if each item must have a `__typename`. */
   readonly isAbstract: boolean
 }
-/** The items of the list, or the null or the error in its place. */
+/** The items, or null or an error instead of the list. */
 type Items = readonly unknown[] | null | Error
 
+/** As in graphql-js. */
 const VARIABLE_ERRORS_MAX = 50
 
-/** `schema` is the schema of the subgraph. `types`: the number of types. Returns undefined for a document with other than one such list. */
-export function compileRootList(schema: GraphQLSchema, document: DocumentNode): { run: RunLists; types: number } | undefined {
+/**
+ * `schema` is the schema of the subgraph. Returns the compiled query and the number of nodes in the lists of all types, or undefined for any
+ * other document.
+ */
+export function compileRootList(schema: GraphQLSchema, document: DocumentNode): { run: RunLists; nodes: number } | undefined {
   const [operation, ...others] = document.definitions
   if (operation?.kind !== Kind.OPERATION_DEFINITION || operation.operation !== OperationTypeNode.QUERY || others.length > 0)
     return undefined
@@ -53,14 +61,11 @@ export function compileRootList(schema: GraphQLSchema, document: DocumentNode): 
   const { key, node } = root
   const keys = listKeys(key, [...root.types.keys()])
   const selections = Array.from(keys, ([type, list]) => listField(type, list, selectionsOn(type, root)))
-  const lists = {
-    ...operation,
-    variableDefinitions: [],
-    selectionSet: { ...node.selectionSet, kind: Kind.SELECTION_SET, selections },
-  } as const
-  const runItems = compileEntityCalls(schema, { kind: Kind.DOCUMENT, definitions: [lists] }, () => (items) => items)
+  const selectionSet = { ...node.selectionSet, kind: Kind.SELECTION_SET, selections } as const
+  const lists: DocumentNode = { kind: Kind.DOCUMENT, definitions: [{ ...operation, variableDefinitions: [], selectionSet }] }
+  const runItems = compileEntityCalls(schema, lists, () => (items) => items)
   if (runItems === undefined) return undefined
-  const coerce = compileCoercion(schema, operation)
+  const coerce = compileVariables(schema, operation)
   const call = compileCall(schema, operation, root)
   const run: RunLists = (_root, context, given) => {
     const { coerced, errors } = coerce(given)
@@ -68,11 +73,11 @@ export function compileRootList(schema: GraphQLSchema, document: DocumentNode): 
     const finish = (items: Items): FetchResult | Promise<FetchResult> =>
       items === null || items instanceof Error
         ? withoutItems(key, items)
-        : runLists([{ key, variable: key, types: keys }], { [key]: items }, (each) => runItems(each, context, coerced), noOtherType)
+        : runLists([{ key, variable: key, types: keys }], { [key]: items }, (each) => runItems(each, context, coerced), refuseOtherType)
     const items = call(context, coerced)
     return isPromise(items) ? items.then(finish) : finish(items)
   }
-  return { run, types: keys.size }
+  return { run, nodes: countNodes(lists) }
 }
 
 function rootOf(schema: GraphQLSchema, { selectionSet }: OperationDefinitionNode): Root | undefined {
@@ -86,10 +91,11 @@ function rootOf(schema: GraphQLSchema, { selectionSet }: OperationDefinitionNode
   if (!isAbstract && !isObjectType(ofType)) return undefined
   const types = isAbstract ? schema.getPossibleTypes(ofType) : [ofType as GraphQLObjectType]
   const key = (node.alias ?? node.name).value
+  if (key === '__proto__') return undefined
   return { key, node, field, resolve: field.resolve, query, types: new Map(types.map((type) => [type.name, type])), isAbstract }
 }
 
-/** Without the fragments on other types. */
+/** The selections that apply to `type`. Fragments on the other types are left out. */
 function selectionsOn(type: string, { node, types }: Root): readonly SelectionNode[] {
   return (node.selectionSet?.selections ?? []).filter((each) => {
     const condition = each.kind === Kind.INLINE_FRAGMENT ? each.typeCondition?.name.value : undefined
@@ -97,12 +103,22 @@ function selectionsOn(type: string, { node, types }: Root): readonly SelectionNo
   })
 }
 
-function compileCoercion(schema: GraphQLSchema, { variableDefinitions = [] }: OperationDefinitionNode) {
-  const plain = compilePlainVariables(schema, variableDefinitions)
+function compileVariables(schema: GraphQLSchema, { variableDefinitions = [] }: OperationDefinitionNode) {
+  const areFlat = variableDefinitions.every(({ type }) => isFlat(typeFromAST(schema, type)))
+  const plain = areFlat ? compilePlainVariables(schema, variableDefinitions) : undefined
   return (given: FetchVariables): ReturnType<typeof getVariableValues> => {
-    const coerced = plain(given)
-    return coerced === undefined ? getVariableValues(schema, variableDefinitions, given, { maxErrors: VARIABLE_ERRORS_MAX }) : { coerced }
+    const values = plain?.(given)
+    if (values === undefined) return getVariableValues(schema, variableDefinitions, given, { maxErrors: VARIABLE_ERRORS_MAX })
+    // Other fetches of the request have the same lists. A resolver may sort its own.
+    const copies = Object.entries(values).map(([name, value]) => [name, Array.isArray(value) ? value.slice() : value])
+    return { coerced: Object.fromEntries(copies) as Record<string, unknown> }
   }
+}
+
+/** True for leaf types and lists of them. */
+function isFlat(type: GraphQLType | undefined): boolean {
+  const inner = getNullableType(type)
+  return isLeafType(isListType(inner) ? getNullableType(inner.ofType) : inner)
 }
 
 function compileCall(schema: GraphQLSchema, operation: OperationDefinitionNode, root: Root) {
@@ -136,23 +152,33 @@ function compileCall(schema: GraphQLSchema, operation: OperationDefinitionNode, 
 function itemsOf(root: Root, value: unknown): Items | Promise<Items> {
   if (value === null || value === undefined) return null
   if (value instanceof Error) return value
-  if (typeof value !== 'object' || !(Symbol.iterator in value)) return new Error(`the value of "${place(root)}" is not a list`)
-  const items = Array.isArray(value) ? (value as unknown[]) : Array.from(value as Iterable<unknown>)
+  if (!isIterable(value)) return new Error(`"${coordinate(root)}" returned a value that is not a list`)
+  const items = Array.isArray(value) ? (value as unknown[]) : Array.from(value)
   if (!items.some(isPromise)) return typed(root, items)
   return valuesOf(items.map((item) => Promise.resolve(item))).then((settled) => typed(root, settled))
 }
 
-/** With an error in place of each item that does not name one of the types. */
-function typed(root: Root, items: readonly unknown[]): readonly unknown[] {
-  const { types, isAbstract } = root
-  const isTyped = (item: unknown): boolean =>
-    item === null || item === undefined || item instanceof Error || types.has((item as { __typename?: string }).__typename ?? '')
-  if (!isAbstract || items.every(isTyped)) return items
-  const names = [...types.keys()].join(', ')
-  return items.map((item) => (isTyped(item) ? item : new Error(`an item of "${place(root)}" has no __typename of these: ${names}`)))
+function isIterable(value: unknown): value is Iterable<unknown> {
+  return typeof value === 'object' && value !== null && typeof (value as Partial<Iterable<unknown>>)[Symbol.iterator] === 'function'
 }
 
-function place({ query, field }: Root): string {
+/** Replaces each item that names none of the types with an error. */
+function typed(root: Root, items: readonly unknown[]): readonly unknown[] {
+  return root.isAbstract ? items.map((item) => typedItem(root, item)) : items
+}
+
+function typedItem(root: Root, item: unknown): unknown {
+  if (item === null || item === undefined || item instanceof Error) return item
+  try {
+    if (root.types.has((item as { __typename?: string }).__typename ?? '')) return item
+    // The types may be inaccessible to clients, so the message does not name them.
+    return new Error(`"${coordinate(root)}" returned an item without a valid __typename`)
+  } catch (error) {
+    return toError(error)
+  }
+}
+
+function coordinate({ query, field }: Root): string {
   return `${query.name}.${field.name}`
 }
 
@@ -161,6 +187,6 @@ function withoutItems(key: string, items: null | Error): FetchResult {
   return items === null ? { data } : { data, errors: [new GraphQLError(items.message, { path: [key], originalError: items })] }
 }
 
-function noOtherType(): never {
+function refuseOtherType(): never {
   throw new Error('an item has another type than its list')
 }

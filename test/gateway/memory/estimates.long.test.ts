@@ -18,6 +18,7 @@ const CASES = [
   { kind: 'variants', count: 2, what: '16 variants of a large operation' },
   { kind: 'fetches', count: 3, what: 'a large operation whose fetch is compiled' },
   { kind: 'calls', count: 200, what: 'a compiled fetch of entities' },
+  { kind: 'lists', count: 200, what: 'a compiled list of three types' },
 ]
 
 describe('estimated bytes', () => {

@@ -49,16 +49,23 @@ function publicText(index: number, conditions = false): string {
 }
 
 const FIELDS = 24
+const LISTED = ['Film', 'Book', 'Song']
 const fieldNames = (start: number, count: number) => range(count, (at) => `f${(start * 7 + at * 5) % FIELDS}`)
 
+const FETCHES: Readonly<Record<string, (index: number) => string>> = {
+  calls: (index) =>
+    `query C${index}($r: [_Any!]!) { _entities(representations: $r) { ... on Thing { ${fieldNames(index, 12)} of { ${fieldNames(index + 1, 12)} } } } }`,
+  lists: (index) => `query L${index}($r: [ID!]!) { list(ids: $r) { __typename ${fieldNames(index, 12)} } }`,
+}
+const REPRESENTATIONS = [1, 2, 3].map((id) => ({ __typename: 'Thing', id, of: {} }))
+
 /** Each call compiles and runs a fetch of other fields. The fetches are kept, because the transport refers to them weakly. */
-function useEntityCalls(transport: Transport): (index: number) => Promise<void> {
+function useFetches(transport: Transport, textOf: (index: number) => string): (index: number) => Promise<void> {
   const kept: unknown[] = []
   return async (index) => {
-    const text = `query C${index}($r: [_Any!]!) { _entities(representations: $r) { ... on Thing { ${fieldNames(index, 12)} of { ${fieldNames(index + 1, 12)} } } } }`
+    const text = textOf(index)
     const fetch = transport.compile({ kind: 'query', name: undefined, text, document: parse(text, { noLocation: true }) })
-    const representations = [1, 2, 3].map((id) => ({ __typename: 'Thing', id, of: {} }))
-    for (let run = 0; run < 40; run += 1) await fetch.run({ r: representations }, {})
+    for (let run = 0; run < 40; run += 1) await fetch.run({ r: text.includes('_Any') ? REPRESENTATIONS : ['1', '2', '3'] }, {})
     kept.push(fetch)
   }
 }
@@ -66,14 +73,18 @@ function useEntityCalls(transport: Transport): (index: number) => Promise<void> 
 function thingSchema() {
   const fields = range(FIELDS, (at) => `f${at}: Int`)
   const typeDefs = parse(`extend schema @link(url: "https://specs.apollo.dev/federation/v2.9", import: ["@key"])
-    type Query { a: Int } type Thing @key(fields: "id") { id: ID! of: Part ${fields} } type Part { ${fields} }`)
+    type Query { list(ids: [ID!]!): [Listed] } type Thing @key(fields: "id") { id: ID! of: Part ${fields} } type Part { ${fields} }
+    interface Listed { ${fields} } ${LISTED.map((type) => `type ${type} implements Listed { ${fields} }`).join(' ')}`)
   const resolvers = Object.fromEntries(Array.from({ length: FIELDS }, (_, at) => [`f${at}`, () => Promise.resolve(at)]))
-  return buildSubgraphSchema([{ typeDefs, resolvers: { Thing: resolvers } as never }])
+  const list = (_: unknown, { ids }: { ids: string[] }) => ids.map((_id, at) => ({ __typename: LISTED[at] }))
+  const listed = Object.fromEntries(LISTED.map((type) => [type, resolvers]))
+  return buildSubgraphSchema([{ typeDefs, resolvers: { Query: { list }, Thing: resolvers, ...listed } as never }])
 }
 
 const [name = '', given = ''] = process.argv.slice(2)
 const kind = KINDS[name]
-if (kind === undefined && name !== 'calls') throw new Error(`there is no kind "${name}"`)
+const fetchText = FETCHES[name]
+if (kind === undefined && fetchText === undefined) throw new Error(`there is no kind "${name}"`)
 const { businesses } = makeConfig([])
 const sdls = [
   { name: 'history', sdl: historySdl(businesses) },
@@ -103,7 +114,10 @@ async function heapBytes(): Promise<number> {
   return getHeapStatistics().used_heap_size + process.memoryUsage().external
 }
 
-const useOne = kind === undefined ? useEntityCalls(localTransport(thingSchema(), { memory })) : (index: number) => use(index, kind)
+const useOne =
+  fetchText === undefined
+    ? (index: number) => use(index, kind as (typeof KINDS)[string])
+    : useFetches(localTransport(thingSchema(), { memory }), fetchText)
 for (let index = 0; index < 3; index += 1) await useOne(1_000_000 + index)
 const count = Number(given)
 const before = { heap: await heapBytes(), estimated: memory.figures().bytes }
