@@ -4,7 +4,7 @@
  * not have their likes. The cost is the CPU time of all processes, from the first call until all writes are persisted.
  *
  * A large fill takes minutes. Meanwhile, the speed of the machine may change. A small site is therefore loaded in turn with the grown one. It gets
- * the smallest number of new viewers at each size. At the first size, both sites are equal, so their ratio shows the noise.
+ * as many new viewers at each size as it had at the first, so in the end it has four times as many. At the first size, both sites are equal, so their ratio shows the noise.
  *
  *     npm run bench -- growth [--quick] [--only embedded|distributed] [--json]
  *
@@ -93,7 +93,7 @@ export async function bench({ quick, only, progress }: BenchOptions): Promise<Me
       for (let site = 0; site < 2; site++) sites.push(await open())
       measures.push(...(await measureGrowth(name, sites as [Site, Site], size, progress)))
     } finally {
-      for (const site of sites) await site.remove()
+      await allEnded(sites.map((site) => site.remove()))
     }
   }
   return measures
@@ -123,7 +123,7 @@ async function measureGrowth(
       ] as const
       measures.push(...(await measureInTurn(running, `${name}, ${viewers} viewers`, size, progress)))
     } finally {
-      for (const service of services) await service.stop()
+      await allEnded(services.map((service) => service.stop()))
     }
     filled = viewers
   }
@@ -165,6 +165,12 @@ async function measureInTurn(
     )
   }
   return measures
+}
+
+/** Rejects with the first failure when all have ended. */
+async function allEnded(endings: readonly Promise<void>[]): Promise<void> {
+  await Promise.allSettled(endings)
+  await Promise.all(endings)
 }
 
 function median<T>(rounds: readonly T[], figure: (round: T) => number): number {

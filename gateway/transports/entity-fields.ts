@@ -8,7 +8,7 @@
 import { getNullableType, isListType } from 'graphql'
 import type { GraphQLField, GraphQLResolveInfo } from 'graphql'
 import { entry, makeFunction, read } from '../execution/codegen.ts'
-import { isPromise } from '../execution/run.ts'
+import { isIterable, isPromise } from '../execution/run.ts'
 import { toError, valuesOf } from './entity-errors.ts'
 import type { PlainField, PlainSelection } from './plain-types.ts'
 import type { FetchVariables } from './transport.ts'
@@ -40,33 +40,37 @@ export function compileFields({ fields }: PlainSelection, infoOf: InfoOf): Resol
 }
 
 function compileCalls(fields: readonly PlainField[], infoOf: InfoOf): CallAll {
-  const names = fields.flatMap(({ name, field }) => (field === undefined || field.resolve !== undefined ? [] : [name]))
-  const bindings: Record<string, unknown> = { isPromise, toError, held, kept, itemOf, names }
+  const bindings: Record<string, unknown> = { isPromise, toError, held, kept }
   const literal: string[] = []
   const calls: string[] = []
   for (const [index, plain] of fields.entries()) {
     const { field, name } = plain
     // `__typename` needs no value.
     if (field === undefined) continue
-    const own = `${isList(field) ? 'held' : 'kept'}(${read('entity', name)})`
-    literal.push(entry(name, field.resolve === undefined ? own : 'undefined'))
-    if (field.resolve === undefined) continue
-    bindings[`resolve${index}`] = field.resolve
-    bindings[`info${index}`] = infoOf(plain)
-    calls.push(callSource(index, plain))
+    literal.push(entry(name, 'undefined'))
+    if (field.resolve !== undefined) {
+      bindings[`resolve${index}`] = field.resolve
+      bindings[`info${index}`] = infoOf(plain)
+    }
+    calls.push(field.resolve === undefined ? ownSource(name, field) : callSource(index, plain))
   }
   const body = `const items = [];
     for (let at = 0; at < entities.length; at++) {
       const entity = entities[at];
       if (entity === null || entity === undefined || entity instanceof Error) { items.push(entity); continue }
-      let item;
-      try { item = { ${literal.join(', ')} } } catch { item = itemOf(entity, names) }
+      const item = { ${literal.join(', ')} };
       items.push(item);
       let value;
       ${calls.join('\n')}
     }
     return items`
   return makeFunction<CallAll>(['entities', 'context', 'variables', 'promises'], body, bindings)
+}
+
+/** A property of the entity. It may be a getter that throws. */
+function ownSource(name: string, field: GraphQLField<unknown, unknown>): string {
+  const item = `item[${JSON.stringify(name)}]`
+  return `try { ${item} = ${isList(field) ? 'held' : 'kept'}(${read('entity', name)}); } catch (error) { ${item} = toError(error) }`
 }
 
 /** A promise is replaced by a native one, and is not tested again: `then` may be a getter with another result the next time. */
@@ -93,19 +97,6 @@ function compileSettle(fields: readonly PlainField[]): Settle {
   return makeFunction<Settle>(['items', 'values'], body, {})
 }
 
-/** Reads each property separately, for an entity with a getter that throws. */
-function itemOf(entity: Record<string, unknown>, names: readonly string[]): Record<string, unknown> {
-  const item: Record<string, unknown> = {}
-  for (const name of names) {
-    try {
-      item[name] = kept(entity[name])
-    } catch (error) {
-      item[name] = toError(error)
-    }
-  }
-  return item
-}
-
 function isList({ type }: GraphQLField<unknown, unknown>): boolean {
   return isListType(getNullableType(type))
 }
@@ -115,9 +106,8 @@ function isList({ type }: GraphQLField<unknown, unknown>): boolean {
  * Promises within objects stay as they are.
  */
 function held(value: unknown): unknown {
-  return typeof value === 'object' && value !== null && Symbol.iterator in value
-    ? Array.from(value as Iterable<unknown>, held)
-    : kept(value)
+  if (isPromise(value)) return kept(Promise.resolve(value).then(held))
+  return isIterable(value) ? Array.from(value, held) : value
 }
 
 /** Replaces a promise by a native one, and handles its rejection. */

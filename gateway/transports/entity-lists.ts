@@ -64,12 +64,14 @@ function inOrder(result: FetchResult, sorted: readonly { key: string; places: Pl
       }
       data[key] = entities
     }
-  return errors === undefined ? result : { ...result, errors: errors.map((error) => placed(error, sorted)).sort(byPlace) }
+  if (errors === undefined) return result
+  const all = errors.map((error) => placed(error, sorted))
+  return { ...result, errors: sorted.length === 1 ? all.sort(byPlace) : all }
 }
 
-/** The lists of several types have their errors one list after the other. */
+/** The lists of the types have their errors one list after the other. */
 function byPlace({ path: [, a] = [] }: FetchError, { path: [, b] = [] }: FetchError): number {
-  return Number(a ?? -1) - Number(b ?? -1)
+  return typeof a === 'number' && typeof b === 'number' ? a - b : 0
 }
 
 function placed(error: FetchError, sorted: readonly { key: string; places: Places }[]): FetchError {

@@ -22,7 +22,7 @@ import {
 } from 'graphql'
 import type { DocumentNode, FieldNode, GraphQLField, GraphQLObjectType, GraphQLResolveInfo, GraphQLSchema, GraphQLType } from 'graphql'
 import type { OperationDefinitionNode, SelectionNode } from 'graphql'
-import { isPromise } from '../execution/run.ts'
+import { isIterable, isPromise } from '../execution/run.ts'
 import { countNodes } from '../memory/estimates.ts'
 import { compilePlainVariables } from '../operation/plain-variables.ts'
 import { compileEntityCalls, type RunLists } from './entity-calls.ts'
@@ -70,10 +70,19 @@ export function compileRootList(schema: GraphQLSchema, document: DocumentNode): 
   const run: RunLists = (_root, context, given) => {
     const { coerced, errors } = coerce(given)
     if (coerced === undefined) return { errors }
-    const finish = (items: Items): FetchResult | Promise<FetchResult> =>
-      items === null || items instanceof Error
-        ? withoutItems(key, items)
-        : runLists([{ key, variable: key, types: keys }], { [key]: items }, (each) => runItems(each, context, coerced), refuseOtherType)
+    const finish = (items: Items): FetchResult | Promise<FetchResult> => {
+      if (items === null || items instanceof Error) return withoutItems(key, items)
+      try {
+        return runLists(
+          [{ key, variable: key, types: keys }],
+          { [key]: items },
+          (each) => runItems(each, context, coerced),
+          refuseOtherType,
+        )
+      } catch (error) {
+        return withoutItems(key, toError(error))
+      }
+    }
     const items = call(context, coerced)
     return isPromise(items) ? items.then(finish) : finish(items)
   }
@@ -110,8 +119,9 @@ function compileVariables(schema: GraphQLSchema, { variableDefinitions = [] }: O
     const values = plain?.(given)
     if (values === undefined) return getVariableValues(schema, variableDefinitions, given, { maxErrors: VARIABLE_ERRORS_MAX })
     // Other fetches of the request have the same lists. A resolver may sort its own.
-    const copies = Object.entries(values).map(([name, value]) => [name, Array.isArray(value) ? value.slice() : value])
-    return { coerced: Object.fromEntries(copies) as Record<string, unknown> }
+    const coerced: Record<string, unknown> = {}
+    for (const [name, value] of Object.entries(values)) coerced[name] = Array.isArray(value) ? value.slice() : value
+    return { coerced }
   }
 }
 
@@ -156,10 +166,6 @@ function itemsOf(root: Root, value: unknown): Items | Promise<Items> {
   const items = Array.isArray(value) ? (value as unknown[]) : Array.from(value)
   if (!items.some(isPromise)) return typed(root, items)
   return valuesOf(items.map((item) => Promise.resolve(item))).then((settled) => typed(root, settled))
-}
-
-function isIterable(value: unknown): value is Iterable<unknown> {
-  return typeof value === 'object' && value !== null && typeof (value as Partial<Iterable<unknown>>)[Symbol.iterator] === 'function'
 }
 
 /** Replaces each item that names none of the types with an error. */

@@ -9,7 +9,7 @@ import { expectSame, plainAnswer } from './plain-answers.ts'
 import { perform, type Deed } from './resolver-deeds.ts'
 
 const SDL = `interface Item { id: ID! count: Int must: Int! part: Part }
-  type Film implements Item { id: ID! count: Int must: Int! part: Part length: Int own: Int who(by: Int): String }
+  type Film implements Item { id: ID! count: Int must: Int! part: Part length: Int own: Int tags: [Int] who(by: Int): String }
   type Book implements Item { id: ID! count: Int must: Int! part: Part pages: Int }
   type Part { name: String }
   enum Order { UP DOWN }
@@ -299,6 +299,52 @@ describe('a query of one list without graphql-jit', () => {
     expect(mine.data).toEqual({ films: [{ id: 'i0', own: null, count: 2 }] })
   })
 
+  test.each<[string, () => object, unknown]>([
+    [
+      'in a promised list',
+      () => ({ own: 1, tags: Promise.resolve([Promise.reject(new Error('no tag')), 2]) }),
+      { own: 1, tags: [null, 2] },
+    ],
+    [
+      'in a list beside a property that throws',
+      () => ({
+        get own(): never {
+          throw new Error('no own')
+        },
+        tags: [Promise.reject(new Error('no tag')), 2],
+      }),
+      { own: null, tags: [null, 2] },
+    ],
+  ])('a rejected promise %s fails only its place, although another resolver is late', async (_name, more, expected) => {
+    const late: Deed = { how: 'late', value: () => 2 }
+    const odd = () => Object.defineProperties(item(0, { deed: late }), Object.getOwnPropertyDescriptors(more()))
+    root = { how: 'return', value: () => [odd()] }
+    const [mine, theirs] = await both('{ films { own tags count } }')
+    expectSame(mine, theirs)
+    expect(mine.data).toEqual({ films: [{ ...(expected as object), count: 2 }] })
+  })
+
+  test('each property is read once, although another one throws', async () => {
+    let runs = 0
+    const query = {
+      // oxlint-disable-next-line unicorn/no-thenable -- the case of the test
+      then(take: (value: unknown) => void) {
+        runs += 1
+        take(5)
+      },
+    }
+    const odd = {
+      own: query,
+      get tags(): never {
+        throw new Error('no tags')
+      },
+    }
+    root = returning([odd])
+    const mine = plainAnswer(await ours('{ films { own tags } }'))
+    expect(mine).toMatchObject({ data: { films: [{ own: 5, tags: null }] }, errors: [{ message: 'no tags', path: ['films', 0, 'tags'] }] })
+    expect(runs).toBe(1)
+  })
+
   test('values that look like lists are none', async () => {
     for (const value of [{ [Symbol.iterator]: null }, { length: 1, 0: item(0) }, 'text']) {
       root = returning(value)
@@ -306,6 +352,10 @@ describe('a query of one list without graphql-jit', () => {
       expectSame(mine, theirs)
       expect(mine.errors).toMatchObject([{ message: '"Query.films" returned a value that is not a list', path: ['films'] }])
     }
+    root = returning([item(0, { tags: { [Symbol.iterator]: null, length: 1, 0: 5 } })])
+    const [mine, theirs] = await both('{ films { tags } }')
+    expectSame(mine, theirs)
+    expect(mine.data).toEqual({ films: [{ tags: null }] })
   })
 
   test('many invalid variables have as many errors as in graphql-js', async () => {
