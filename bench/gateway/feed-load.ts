@@ -15,6 +15,7 @@ import type { FeedServerKind, FeedServerMessage } from './feed-child.ts'
 import { FEED_QUERY } from './feed-graph.ts'
 import { runLoad } from '../support/load.ts'
 import type { Measure } from '../support/report.ts'
+import { medianOf } from '../support/quantile.ts'
 
 const CONNECTIONS = 32
 const ROUND_MS = 250
@@ -123,8 +124,4 @@ export function figuresOf<Kind extends FeedServerKind>(kinds: readonly Kind[], r
     { metric: `feed: ${kind} CPU`, value: medianOf(rounds, (round) => round[kind].cpuMicros), unit: 'µs per request' },
     { metric: `feed: ${kind} busy`, value: medianOf(rounds, (round) => round[kind].busy), unit: 'of a core' },
   ])
-}
-
-export function medianOf<T>(rounds: readonly T[], figure: (round: T) => number): number {
-  return rounds.map(figure).sort((a, b) => a - b)[Math.floor(rounds.length / 2)] ?? 0
 }

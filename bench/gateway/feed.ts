@@ -9,7 +9,8 @@
  */
 import { pathToFileURL } from 'node:url'
 import type { Rounds } from './feed-load.ts'
-import { figuresOf, loadInTurn, medianOf } from './feed-load.ts'
+import { medianOf } from '../support/quantile.ts'
+import { figuresOf, loadInTurn } from './feed-load.ts'
 import type { BenchOptions, Measure } from '../support/report.ts'
 import { resultOf, tableOf, versions } from '../support/report.ts'
 

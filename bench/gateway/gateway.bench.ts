@@ -15,7 +15,8 @@ import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Rounds } from './feed-load.ts'
-import { figuresOf, loadInTurn, medianOf } from './feed-load.ts'
+import { medianOf } from '../support/quantile.ts'
+import { figuresOf, loadInTurn } from './feed-load.ts'
 import type { BenchOptions, Measure } from '../support/report.ts'
 
 const CEILING_RATIO_MIN = 0.75

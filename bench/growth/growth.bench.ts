@@ -3,8 +3,9 @@
  * each. At each size, viewers of the last step read their history, like and report through the gateway. At the first call, the hot store does
  * not have their likes. The cost is the CPU time of all processes, from the first call until all writes are persisted.
  *
- * A large fill takes minutes. Meanwhile, the speed of the machine may change. A small site is therefore loaded in turn with the grown one. It gets
- * as many new viewers at each size as it had at the first, so in the end it has four times as many. At the first size, both sites are equal, so their ratio shows the noise.
+ * A large fill takes minutes. Meanwhile, the speed of the machine may change. A small site is therefore loaded in turn with the grown one. At
+ * each size, it gets as many new viewers as at the first. In the end it has four times as many. At the first size, both sites are equal, so their
+ * ratio shows the noise.
  *
  *     npm run bench -- growth [--quick] [--only embedded|distributed] [--json]
  *
@@ -27,6 +28,7 @@ import { DATA_FILE } from '../../stores/lmdb/environment.ts'
 import { runningPid } from '../../scripts/servers/processes.ts'
 import { cpuSeconds, machineSeconds } from '../support/cpu.ts'
 import { runLoad } from '../support/load.ts'
+import { medianOf } from '../support/quantile.ts'
 import type { BenchOptions, Measure } from '../support/report.ts'
 
 const SIZES = { quick: [2_000, 10_000], full: [10_000, 100_000, 1_000_000, 10_000_000] }
@@ -114,16 +116,13 @@ async function measureGrowth(
     await small.fill(step * smallest, (step + 1) * smallest)
     progress(`${name}: ${viewers} viewers after ${((performance.now() - begun) / 1_000).toFixed(0)} s`)
     progress(`the machine uses ${(await untilAtRest()).toFixed(2)} cores before the calls`)
-    const services: Service[] = []
+    const running: Running[] = []
     try {
-      for (const site of [small, grown]) services.push(await site.start())
-      const running = [
-        { service: services[0] as Service, viewerAt: inSteps(step * smallest, (step + 1) * smallest) },
-        { service: services[1] as Service, viewerAt: inSteps(filled, viewers) },
-      ] as const
-      measures.push(...(await measureInTurn(running, `${name}, ${viewers} viewers`, size, progress)))
+      running.push({ service: await small.start(), viewerAt: inSteps(step * smallest, (step + 1) * smallest) })
+      running.push({ service: await grown.start(), viewerAt: inSteps(filled, viewers) })
+      measures.push(...(await measureInTurn(running as [Running, Running], `${name}, ${viewers} viewers`, size, progress)))
     } finally {
-      await allEnded(services.map((service) => service.stop()))
+      await allEnded(running.map(({ service }) => service.stop()))
     }
     filled = viewers
   }
@@ -146,18 +145,18 @@ async function measureInTurn(
     for (let round = 0; round <= ROUNDS[size]; round++)
       rounds.push({ small: await costOf(small, name, round * calls, calls), grown: await costOf(grown, name, round * calls, calls) })
     const counted = rounds.slice(1)
-    const cpuUs = median(counted, (each) => each.grown.cpuUs)
+    const cpuUs = medianOf(counted, (each) => each.grown.cpuUs)
     measures.push(
       { metric: `${title}: ${name}, CPU`, value: cpuUs, unit: 'µs' },
-      { metric: `${title}: ${name}, CPU of the small site`, value: median(counted, (each) => each.small.cpuUs), unit: 'µs' },
+      { metric: `${title}: ${name}, CPU of the small site`, value: medianOf(counted, (each) => each.small.cpuUs), unit: 'µs' },
       {
         metric: `${title}: ${name}, CPU : the smallest size`,
-        value: median(counted, (each) => each.grown.cpuUs / each.small.cpuUs),
+        value: medianOf(counted, (each) => each.grown.cpuUs / each.small.cpuUs),
         unit: 'ratio',
         target: GROWTH_MAX,
         atMost: true,
       },
-      { metric: `${title}: ${name}, p50`, value: median(counted, (each) => each.grown.p50Ms), unit: 'ms' },
+      { metric: `${title}: ${name}, p50`, value: medianOf(counted, (each) => each.grown.p50Ms), unit: 'ms' },
     )
     const listed = counted.map((each) => `${each.small.cpuUs.toFixed(0)} ${each.grown.cpuUs.toFixed(0)}`).join(', ')
     progress(
@@ -171,10 +170,6 @@ async function measureInTurn(
 async function allEnded(endings: readonly Promise<void>[]): Promise<void> {
   await Promise.allSettled(endings)
   await Promise.all(endings)
-}
-
-function median<T>(rounds: readonly T[], figure: (round: T) => number): number {
-  return rounds.map(figure).sort((a, b) => a - b)[rounds.length >> 1] as number
 }
 
 /** Waits until the machine is at rest, about ten minutes at most. Returns the number of cores that it still uses. */

@@ -1,7 +1,7 @@
 /**
- * The local transport runs a subgraph in this process: a schema built by `@apollo/subgraph`. A fetch that runs often is compiled:
- * entity-calls.ts compiles a fetch of entities with plain fields, root-list.ts a query of one list with plain fields. graphql-jit compiles the
- * other frequent fetches that it supports. graphql-js runs all remaining ones. jit does not support this:
+ * The local transport runs a subgraph in this process: a schema built by `@apollo/subgraph`. A fetch that runs often is compiled.
+ * With plain fields, entity-calls.ts compiles a fetch of entities, and root-list.ts a query of one list. graphql-jit compiles the other
+ * frequent fetches that it supports. graphql-js runs the rest. jit does not support this:
  *
  * - jit names resolvers by type and field without a separator: `A.bC` and `Ab.C` would share one;
  * - jit does not wait for types that are resolved asynchronously;

@@ -1,6 +1,6 @@
 /**
- * Runs a query of one list of objects without graphql-jit: calls the resolver of the root field, and handles the items as the entities of a
- * fetch (entity-calls.ts). Each type of items has a list of its own, as in entity-schema.ts. The first query is handled like the second:
+ * Runs a query of one list of objects without graphql-jit. It calls the resolver of the root field. Then it handles the items as the entities of
+ * a fetch (entity-calls.ts). Each type of items has a list of its own, as in entity-schema.ts. The first query is handled like the second:
  *
  *   query ($ids: [ID!]!) { subjects(ids: $ids) { id likeCount } }
  *   query { subjects_Video: list_Video { id likeCount } subjects_Article: list_Article { id likeCount } }
