@@ -7,8 +7,7 @@
  *   in flight, or begins one. Keys of one call that need loading leave as one load. A load has its own deadline.
  * - Every other key is loaded. It never joins a load in flight, because that load may have read before a write that
  *   another process acknowledged since. Only hot keys may be that old. (`loaders/lookup/shared.ts` shares lookups that
- *   still wait.) The value is cached too, unless `keepCold` is false: as the last known value, and for the moment when
- *   the key turns hot.
+ *   still wait.) The value is kept too, once per second and key, unless `keepCold` is false: as the last known value.
  *
  * The race with writes of this process:
  *   1. A load begins and reads the old value.
@@ -19,7 +18,7 @@
  * cache, only for keys without a later change. Another key of the same stripe costs a load, never a wrong answer. Of two
  * loads of a key, the later begun wins the cache.
  *
- * Nearly all keys are cold. A cold key costs one access to the cache, after the load, and its entry is updated in place.
+ * Nearly all keys are cold. The entry of a cold key is updated in place.
  */
 import assert from 'node:assert/strict'
 import type { Clock } from '../../core/clock.ts'
@@ -79,7 +78,7 @@ export function makeCachedLookup<K, V extends Cacheable>(
 ): CachedLookup<K, V> {
   const { isHot, textOf, bytesOf, isSame = Object.is, keepCold = true } = options
   const { latest, note, noteAll, hasChanged } = makeChanges()
-  const fill = makeCacheFill(cache, bytesOf, isSame)
+  const { fill, forget, forgetAll } = makeCacheFill(cache, bytesOf, isSame)
   const flights = new Map<string, Flight<V>>()
   const figures: CachedLookupFigures = { cached: 0, joined: 0, loaded: 0 }
   let loads = 0
@@ -129,10 +128,12 @@ export function makeCachedLookup<K, V extends Cacheable>(
     const number = ++loads
     const begunAt = clock.now()
     const values = callLoad(wanted.keys).then((answers) => {
-      const freshMs = Math.max(0, options.ttlMs - Math.max(0, clock.now() - begunAt))
+      const now = clock.now()
+      const freshMs = Math.max(0, options.ttlMs - Math.max(0, now - begunAt))
       wanted.texts.forEach((text, row) => {
+        if (hasChanged(text, wanted.since)) return
         const isHotKey = wanted.hot[row] === true
-        if ((isHotKey || keepCold) && !hasChanged(text, wanted.since)) fill(text, isHotKey, answers[row] as V, number, begunAt, freshMs)
+        if (isHotKey || keepCold) fill(text, isHotKey, answers[row] as V, number, begunAt, now, freshMs)
       })
       return answers
     })
@@ -155,11 +156,11 @@ export function makeCachedLookup<K, V extends Cacheable>(
     invalidate(key) {
       const text = textOf(key)
       note(text)
-      cache.delete(text)
+      forget(text)
     },
     invalidateAll() {
       noteAll()
-      cache.clear()
+      forgetAll()
     },
     lastKnown(key) {
       const held = cache.getStale(textOf(key))

@@ -145,6 +145,36 @@ describe('a cached lookup', () => {
     expect(sparing.cache.figures().entries).toBe(1)
   })
 
+  it('keeps the value of a cold key once per second, or again after a write', async () => {
+    const { clock, store, lookup, write, get } = setup()
+    const readAs = async (version: number) => {
+      store.set('cold', version)
+      await get('cold')
+      return lookup.lastKnown('cold')?.value
+    }
+    expect(await readAs(1)).toBe(1)
+    clock.advance(999)
+    expect(await readAs(2)).toBe(1)
+    write('cold', 3)
+    expect(await readAs(3)).toBe(3)
+    lookup.invalidateAll()
+    expect(await readAs(4)).toBe(4)
+    clock.advance(1_000)
+    expect(await readAs(5)).toBe(5)
+  })
+
+  it('loads a key that turns hot, because a newer value than the kept one may have been read', async () => {
+    const heat = { on: false }
+    const { store, get } = setup({ isHot: () => heat.on })
+    await get('a')
+    store.set('a', 1)
+    expect(await get('a')).toEqual([1])
+    heat.on = true
+    expect(await get('a')).toEqual([1])
+    store.set('a', 2)
+    expect(await get('a')).toEqual([1])
+  })
+
   it('rejects for all waiting readers when a load fails, keeps the last known value, and retries for the next', async () => {
     const { clock, store, calls, lookup, get } = setup()
     store.set('hot', 1)
