@@ -8,9 +8,9 @@ import type { OwnServers } from '../../harness/deployment/own-servers.ts'
 import { redisIsHere } from '../../harness/deployment/redis-servers.ts'
 import { ask, makeServiceFolder } from '../../harness/deployment/service.ts'
 import { startPartner, VIDEOS } from '../support/partner.ts'
+import { FAST } from '../support/fast.ts'
 import { expectAccessible, openPages, openPagesOnServers, type Pages } from './pages.ts'
 
-const FAST = { history: { flushAgeMaxMs: 200, sweepAfterMs: 1_000 }, thumbup: { flushAgeMaxMs: 200, windowMs: 200 } }
 const REPORT =
   'mutation Report($id: ID!) { reportProgress(input: { business: "video", id: $id, position: 60000, duration: 600000, device: "tv" }) { outcome } }'
 const MARK = 'mutation Like($id: ID!) { setMark(input: { business: "video", id: $id, mark: LIKE }) { outcome } }'

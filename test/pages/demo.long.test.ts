@@ -6,11 +6,12 @@ import { join } from 'node:path'
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { ask } from '../../harness/deployment/service.ts'
+import { FAST } from '../support/fast.ts'
 import { expectAccessible, openPages, type Pages } from './pages.ts'
 
 let pages: Pages
 beforeAll(async () => {
-  pages = await openPages()
+  pages = await openPages(FAST)
 })
 afterAll(async () => {
   await pages.close()
