@@ -69,5 +69,5 @@ export function viewerBusinessText({ viewer, business }: MarkOwner): string {
 
 /** The viewers and businesses of these keys, each once. */
 export function distinctOwners(keys: readonly MarkOwner[]): MarkOwner[] {
-  return [...new Map(keys.map(({ viewer, business }) => [viewerBusinessText({ viewer, business }), { viewer, business }])).values()]
+  return [...new Map(keys.map((key) => [viewerBusinessText(key), key])).values()]
 }

@@ -19,24 +19,26 @@ export function groupByRegion<T>(
   itemsMax = Infinity,
 ): RegionBatch<T>[] {
   const all: RegionBatch<T>[] = []
-  const open = new Map<number, RegionBatch<T> & { places: Map<string, number> }>()
+  const open = new Map<number, RegionBatch<T>>()
+  /** The last group of each viewer and business. It may be in a batch that is full. */
+  const last = new Map<string, { batch: RegionBatch<T>; place: number }>()
   for (let index = 0; index < items.length; index++) {
     const item = items[index] as T
     const { viewer, business } = addressOf(item)
     const region = regionOf(viewer)
     let batch = open.get(region)
     if (batch === undefined || batch.items.length >= itemsMax) {
-      batch = { region, groups: [], items: [], places: new Map() }
+      batch = { region, groups: [], items: [] }
       open.set(region, batch)
       all.push(batch)
     }
     const name = `${business}:${viewer}`
-    let place = batch.places.get(name)
-    if (place === undefined) {
-      place = batch.groups.push({ viewer, business }) - 1
-      batch.places.set(name, place)
+    let group = last.get(name)
+    if (group?.batch !== batch) {
+      group = { batch, place: batch.groups.push({ viewer, business }) - 1 }
+      last.set(name, group)
     }
-    batch.items.push({ item, index, place })
+    batch.items.push({ item, index, place: group.place })
   }
   return all
 }

@@ -41,14 +41,14 @@ const CACHE_KEY = /^:(?:count|count-version|likers|likers-version|owner):\{[0-9a
 export function makeMarkLayout(prefix: string, regions: number, database = 0) {
   const tags = regionTags(regions)
   const escaped = prefix.replaceAll(/[*?[\]\\^-]/g, '\\$&')
-  const region =
-    (kind: string) =>
-    (region: number): string =>
-      `${prefix}:marks:${kind}:{${tags[region]}}`
-  const viewer =
-    (kind: string) =>
-    (region: number, viewer: ViewerId, business: BusinessNumber): string =>
-      `${prefix}:user:${kind}:{${tags[region]}}:${viewer}:${business}`
+  const region = (kind: string) => {
+    const names = tags.map((tag) => `${prefix}:marks:${kind}:{${tag}}`)
+    return (region: number): string => names[region] as string
+  }
+  const viewer = (kind: string) => {
+    const starts = tags.map((tag) => `${prefix}:user:${kind}:{${tag}}:`)
+    return (region: number, viewer: ViewerId, business: BusinessNumber): string => `${starts[region]}${viewer}:${business}`
+  }
   const subject = (kind: string) => {
     const starts = tags.map((tag) => `${prefix}:${kind}:{${tag}}:`)
     return (region: number, { business, oid }: Subject): string => `${starts[region]}${business}:${oid}`

@@ -12,14 +12,15 @@ const OWNERS_PER_SCRIPT = 200
 export function makeReadStarts(connection: Connection, layout: MarkLayout) {
   function beginCommand(batches: readonly RegionBatch<MarkOwner>[]): Command {
     const keys = batches.map(({ region }) => layout.version(region))
-    const places: number[] = []
+    const places = Buffer.allocUnsafe(2 * batches.reduce((sum, { items }) => sum + items.length, 0))
+    let end = 0
     for (const [at, { region, items }] of batches.entries()) {
       for (const { item } of items) {
         keys.push(layout.marks(region, item.viewer, item.business))
-        places.push(at)
+        end = places.writeUInt16BE(at, end)
       }
     }
-    return scriptCommand(SCRIPTS.beginReads, keys, [batches.length, ...places])
+    return scriptCommand(SCRIPTS.beginReads, keys, [batches.length, places])
   }
 
   return {

@@ -51,11 +51,10 @@ if ARGV[4] ~= '1' then
   state.kind, state.floorAt, state.floorId = TRUNCATED, last.markedAt, last.id
 end
 trimMarks(group, cap, clock)
-if expireMs > 0 then
-  group.begun = true
-  putOffExpiry(group, tonumber(redis.call('TIME')[1]) * 1000, expireMs)
-end
+noteExpiry(group, tonumber(redis.call('TIME')[1]) * 1000, expireMs)
+group.begun = true
 storeState(group)
+putOffExpiry(group, expireMs)
 -- The next write at the same time must win over its row.
 clock.last = math.max(clock.last, tonumber(ARGV[7]))
 storeClock(KEYS[1], clock)

@@ -1,7 +1,7 @@
 -- mark: one viewer's marks in one business, and their changes. Included by the scripts that change marks.
 -- subgraphs/thumbup/stores/redis/keys.ts describes the keys, values.ts the bytes. Lua numbers are doubles: all below 2^53.
 -- A group is { prefix = packed viewer + business, marks = key, lists = keys by mark, sizes = of `lists` by mark, read when needed,
--- state = table, changed = boolean, begun = true once a list was begun }; the caller stores the state if `changed`.
+-- state = table, changed = boolean, begun = true if a key needs its expiry }; the caller stores the state if `changed`.
 -- `clock` is { last = the last version given in the region }.
 local NONE, LIKE, DISLIKE = 0, 1, 2
 local UNKNOWN, COMPLETE, TRUNCATED = 0, 1, 2
@@ -40,11 +40,13 @@ local function unpackState(value)
   return state
 end
 
+local function packState(state)
+  return struct.pack('>BI6I7I4I6', state.kind, state.droppedBefore, state.leftAt, state.expiredOn, state.floorAt) .. state.floorId
+end
+
 local function storeState(group)
-  if not group.changed then return end
-  local state = group.state
-  local packed = struct.pack('>BI6I7I4I6', state.kind, state.droppedBefore, state.leftAt, state.expiredOn, state.floorAt)
-  redis.call('HSET', group.marks, '', packed .. state.floorId)
+  if group.changed then redis.call('HSET', group.marks, '', packState(group.state)) end
+  group.changed = false
 end
 
 -- KEYS from `at`: marks (hash), likes (zset), dislikes (zset).
@@ -198,14 +200,16 @@ local function expireLists(group, afterMs)
   end
 end
 
-local function putOffExpiry(group, now, expireMs)
-  if expireMs == 0 then return end
+-- True if the expiry was not extended today. The state then has the day, and the caller stores it.
+local function noteExpiry(group, now, expireMs)
   local today = math.max(0, math.floor(now / DAY))
-  if group.state.expiredOn == today and not group.begun then return end
-  group.state.expiredOn = today
-  group.changed = true
-  storeState(group)
-  group.changed = false
+  if expireMs == 0 or group.state.expiredOn == today then return false end
+  group.state.expiredOn, group.begun = today, true
+  return true
+end
+
+local function putOffExpiry(group, expireMs)
+  if expireMs == 0 or not group.begun then return end
   redis.call('PEXPIRE', group.marks, whole(expireMs + DAY))
   expireLists(group, expireMs + 2 * DAY)
 end

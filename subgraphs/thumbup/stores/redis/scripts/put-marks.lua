@@ -35,7 +35,11 @@ local function put(group, oid, mark, markedAt, base, blind)
   clock.last = math.max(clock.last + 1, now * 1024, (stored and stored.version or 0) + 1)
   local entry = { mark = mark, counted = held and held.counted or old, dirty = true, markedAt = markedAt, version = clock.last }
   entry.countedAt = held and held.countedAt or stored and stored.markedAt or 0
-  redis.call('HSET', group.marks, oid, packMark(entry))
+  if noteExpiry(group, now, expireMs) then
+    redis.call('HSET', group.marks, oid, packMark(entry), '', packState(state))
+  else
+    redis.call('HSET', group.marks, oid, packMark(entry))
+  end
   placeMark(group, oid, held and held.mark or NONE, mark, markedAt)
   if not (held and held.dirty) then
     redis.call('ZADD', region.dirty, 'NX', whole(now), group.prefix .. oid)
@@ -69,8 +73,8 @@ for _, group in pairs(groups) do
     -- Trim at the end, so that a base stays true through the call. Also if no list has grown: a list that an unpersisted mark kept beyond
     -- its cap may have another oldest mark now.
     trimMarks(group, cap, group.region.clock)
-    putOffExpiry(group, now, expireMs)
     storeState(group)
+    putOffExpiry(group, expireMs)
   end
 end
 for _, region in pairs(regions) do storeClock(region.version, region.clock) end
