@@ -67,7 +67,7 @@ export function viewerBusinessText({ viewer, business }: MarkOwner): string {
   return `${business}:${viewer}`
 }
 
-/** The viewers and businesses of these keys, each once. */
+/** One key of each viewer and business. */
 export function distinctOwners(keys: readonly MarkOwner[]): MarkOwner[] {
   return [...new Map(keys.map((key) => [viewerBusinessText(key), key])).values()]
 }

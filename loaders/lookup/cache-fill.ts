@@ -1,16 +1,20 @@
 /**
  * Puts loaded values into the cache of a lookup. Of two loads of a key, the one that began later wins. The value of a cold key is put there
- * once per second, because its entry is rarely in a cache of the processor.
+ * once per second, because its entry is rarely in the CPU caches. Of several loads of a cold key that end within a second, the first one
+ * therefore wins.
  */
 import type { Cacheable, LocalCache } from '../../core/sieve/local-cache.ts'
+import { Incomplete } from './incomplete.ts'
 import { makeRecent } from './recent.ts'
 
 /** A cached value. Loads are numbered in the order in which they begin. */
 export type CachedLoad<V> = { value: V; load: number; begunAt: number }
+/** `freshMs`: for how long its values of hot keys are fresh. */
+export type EndedLoad = { load: number; begunAt: number; endedAt: number; freshMs: number }
 
 /** The measured overhead of an entry beside its value and its text: the wrapper, a share of the map, the columns of the cache. */
 const ENTRY_BYTES = 160
-/** While a key is cold, its last known value may be this much older than the last value that was read. */
+/** While a key is cold, its last known value may be older than the last value read: by this much, plus the duration of a load. */
 const COLD_EVERY_MS = 1_000
 
 export function makeCacheFill<V extends Cacheable>(
@@ -21,16 +25,18 @@ export function makeCacheFill<V extends Cacheable>(
   const kept = makeRecent(COLD_EVERY_MS)
 
   return {
-    fill(text: string, isHotKey: boolean, value: V, load: number, begunAt: number, now: number, freshMs: number): void {
-      if (!isHotKey && kept.has(text, now)) return
+    fill(text: string, isHotKey: boolean, value: V, { load, begunAt, endedAt, freshMs }: EndedLoad): void {
+      // A value that lacks a store must not keep the next one out.
+      if (!isHotKey && !(value instanceof Incomplete) && kept.has(text, endedAt)) return
       const held = isHotKey ? cache.getStale(text) : cache.visit(text)
-      if (held !== undefined && held.load > load) return
+      if (held !== undefined && held.load > load) return kept.forget(text)
       const bytes = bytesOf(value)
       if (isHotKey || held === undefined || bytesOf(held.value) !== bytes) {
-        // If a cold key turns hot, a newer value than this one may have been read meanwhile.
+        // The value of a cold key is not fresh: when the key turns hot, a newer value may have been read.
         cache.set(text, { value, load, begunAt }, bytes + 2 * text.length + ENTRY_BYTES, isHotKey ? freshMs : 0)
         return
       }
+      // An entry from a hot phase stays fresh until its time ends.
       if (!isSame(held.value, value)) held.value = value
       held.load = load
       held.begunAt = begunAt

@@ -7,7 +7,7 @@
  *   in flight, or begins one. Keys of one call that need loading leave as one load. A load has its own deadline.
  * - Every other key is loaded. It never joins a load in flight, because that load may have read before a write that
  *   another process acknowledged since. Only hot keys may be that old. (`loaders/lookup/shared.ts` shares lookups that
- *   still wait.) The value is kept too, once per second and key, unless `keepCold` is false: as the last known value.
+ *   still wait.) Unless `keepCold` is false, the value is also kept as the last known value, once per second and key.
  *
  * The race with writes of this process:
  *   1. A load begins and reads the old value.
@@ -16,7 +16,7 @@
  *   4. The load of step 1 ends. It must not fill the cache.
  * Changes are therefore numbered (`changes.ts`). A load knows the number at its start. It is joined, and it fills the
  * cache, only for keys without a later change. Another key of the same stripe costs a load, never a wrong answer. Of two
- * loads of a key, the later begun wins the cache.
+ * loads of a hot key, the later begun wins the cache.
  *
  * Nearly all keys are cold. The entry of a cold key is updated in place.
  */
@@ -128,12 +128,12 @@ export function makeCachedLookup<K, V extends Cacheable>(
     const number = ++loads
     const begunAt = clock.now()
     const values = callLoad(wanted.keys).then((answers) => {
-      const now = clock.now()
-      const freshMs = Math.max(0, options.ttlMs - Math.max(0, now - begunAt))
+      const endedAt = clock.now()
+      const ended = { load: number, begunAt, endedAt, freshMs: Math.max(0, options.ttlMs - Math.max(0, endedAt - begunAt)) }
       wanted.texts.forEach((text, row) => {
         if (hasChanged(text, wanted.since)) return
         const isHotKey = wanted.hot[row] === true
-        if (isHotKey || keepCold) fill(text, isHotKey, answers[row] as V, number, begunAt, now, freshMs)
+        if (isHotKey || keepCold) fill(text, isHotKey, answers[row] as V, ended)
       })
       return answers
     })

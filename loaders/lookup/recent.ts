@@ -1,11 +1,11 @@
 /**
- * Tells which texts came within the last period, so that repeated work for them can be left out: a direct-mapped table of 32-bit
- * fingerprints, emptied when a period ends. A text that replaced another one's fingerprint makes the other one count as new. Two texts with
- * the same fingerprint count as one.
+ * Reports which texts already came in the current period, so that callers can skip repeated work. It is a direct-mapped table of 32-bit
+ * fingerprints, which the first call of each new period empties. If a text replaces the fingerprint of another text in its cell, the other
+ * text counts as new again. Two texts with the same fingerprint count as one.
  */
 import { fnv1a } from '../../core/regions.ts'
 
-/** 256 KB: it stays in the second cache of a core, which the values themselves do not. */
+/** 256 KB: the table stays in the L2 cache of a core. The values themselves do not. */
 const CELLS = 2 ** 16
 
 export function makeRecent(periodMs: number) {
@@ -20,7 +20,7 @@ export function makeRecent(periodMs: number) {
   }
 
   return {
-    /** True if the text came in this period. Otherwise it has come now. */
+    /** True if the text already came in this period. Otherwise records it and returns false. */
     has(text: string, now: number): boolean {
       if (now >= periodBegan + periodMs || now < periodBegan) {
         clear()

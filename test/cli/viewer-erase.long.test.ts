@@ -203,14 +203,14 @@ for (const { name, open, isHere } of shapes) {
             await server?.kill()
             const [failed, unverified] = await Promise.all([
               shape.run('viewer', 'erase', viewer, '--report', report),
-              shape.run('viewer', 'erase', viewer, '--verify'),
+              store === 'kafka' ? undefined : shape.run('viewer', 'erase', viewer, '--verify'),
             ])
             expect({ status: failed.status, error: failed.error }).toEqual({
               status: 1,
               error: expect.stringContaining(`${code}: `) as string,
             })
             expect((JSON.parse(readFileSync(report, 'utf8')) as ErasureReport).status).toBe('INCOMPLETE')
-            if (store !== 'kafka') expect(unverified.error).toContain(`${code}: `)
+            if (unverified !== undefined) expect(unverified.error).toContain(`${code}: `)
             await server?.start()
             // With all stores back, only new writes can be left.
             const again = await shape.run('viewer', 'erase', viewer)

@@ -14,7 +14,6 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ask, makeServiceFolder, startService, type Service } from '../../harness/deployment/service.ts'
 import { makeTcpProxy } from '../../harness/faults/tcp-proxy.ts'
 import { until } from '../../harness/until.ts'
-import { FAST } from '../support/fast.ts'
 import { settled } from '../support/feed-shapes.ts'
 
 const ROOT = join(import.meta.dirname, '..', '..')
@@ -25,7 +24,7 @@ let service: Service
 
 beforeAll(async () => {
   if (!existsSync(join(CLIENTS, 'node_modules'))) run('npm', ['ci', '--no-audit', '--no-fund'])
-  service = await startService({ folder, settings: FAST })
+  service = await startService({ folder })
   const sdl = await fetch(`${service.url}/schema.graphql`)
   expect(sdl.status).toBe(200)
   writeFileSync(join(CLIENTS, 'schema.graphql'), await sdl.text())

@@ -26,3 +26,15 @@ test('without an available store, a count learned late does not hide a newer one
   expect(await reads.getMany([subject], without)).toEqual([counted(6).counts])
   expect(without).toEqual(new Set(['hotStore', 'recordStore']))
 })
+
+test('without an available store, the last value that was read is known, also if it was missing in the same second', async () => {
+  const set = (to: 'up' | 'down') => (['cache', 'records'] as const).forEach((store) => stores.set(store, to))
+  const read = () => reads.getMany([subject], new Set())
+  await stores.stores.cache.putCounts([counted(7)])
+  set('down')
+  expect(await read()).toEqual([null])
+  set('up')
+  expect(await read()).toEqual([counted(7).counts])
+  set('down')
+  expect(await read()).toEqual([counted(7).counts])
+})

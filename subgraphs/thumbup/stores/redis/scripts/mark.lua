@@ -1,7 +1,7 @@
 -- mark: one viewer's marks in one business, and their changes. Included by the scripts that change marks.
 -- subgraphs/thumbup/stores/redis/keys.ts describes the keys, values.ts the bytes. Lua numbers are doubles: all below 2^53.
 -- A group is { prefix = packed viewer + business, marks = key, lists = keys by mark, sizes = of `lists` by mark, read when needed,
--- state = table, changed = boolean, begun = true if a key needs its expiry }; the caller stores the state if `changed`.
+-- state = table, changed = boolean, begun = true if the expiry of the keys must be set }; the caller stores the state if `changed`.
 -- `clock` is { last = the last version given in the region }.
 local NONE, LIKE, DISLIKE = 0, 1, 2
 local UNKNOWN, COMPLETE, TRUNCATED = 0, 1, 2
@@ -46,7 +46,6 @@ end
 
 local function storeState(group)
   if group.changed then redis.call('HSET', group.marks, '', packState(group.state)) end
-  group.changed = false
 end
 
 -- KEYS from `at`: marks (hash), likes (zset), dislikes (zset).
@@ -200,7 +199,8 @@ local function expireLists(group, afterMs)
   end
 end
 
--- True if the expiry was not extended today. The state then has the day, and the caller stores it.
+-- True if the keys expire and their expiry was not yet extended today. The state then contains today's date, and the caller must store it.
+-- If the script fails between this and `putOffExpiry`, the first write of another day extends the expiry.
 local function noteExpiry(group, now, expireMs)
   local today = math.max(0, math.floor(now / DAY))
   if expireMs == 0 or group.state.expiredOn == today then return false end

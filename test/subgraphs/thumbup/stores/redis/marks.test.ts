@@ -353,6 +353,21 @@ describe.skipIf(!(await redisIsHere()))('marks on their own Redis', () => {
     await expiring.close()
   })
 
+  it('the expiry of a viewer is extended once a day, by a mark that is stored together with the state', async () => {
+    const expiring = openRedisMarkStore({ urls: servers.urls, regions, expireMs: 2 * DAY })
+    const state = `tm:user:marks:{${tag2}}:42:1`
+    const put = (oid: string, now: number) => expiring.putMarks([markOf('42', oid, 'LIKE', at, { base: null })], { now, cap: CAP })
+    await redis.config('RESETSTAT')
+    await put('7', at)
+    expect(await redis.info('commandstats')).toMatch(/^cmdstat_hset:calls=1,/m)
+    await redis.pexpire(state, 1_000_000)
+    await put('8', at)
+    expect(await redis.pttl(state)).toBeLessThanOrEqual(1_000_000)
+    await put('9', at + DAY)
+    expect(Math.round((await redis.pttl(state)) / DAY)).toBe(3)
+    await expiring.close()
+  })
+
   it('a list that the persist step begins expires too', async () => {
     const expiring = openRedisMarkStore({ urls: servers.urls, regions, expireMs: 2 * DAY })
     const { record } = written(await putMark(expiring, markOf('42', '7', 'LIKE', at, { base: null })))
