@@ -29,7 +29,7 @@ export function makeCacheFill<V extends Cacheable>(
       // A value that lacks a store must not keep the next one out.
       if (!isHotKey && !(value instanceof Incomplete) && kept.has(text, endedAt)) return
       const held = isHotKey ? cache.getStale(text) : cache.visit(text)
-      if (held !== undefined && held.load > load) return kept.forget(text)
+      if (held !== undefined && held.load > load) return
       const bytes = bytesOf(value)
       if (isHotKey || held === undefined || bytesOf(held.value) !== bytes) {
         // The value of a cold key is not fresh: when the key turns hot, a newer value may have been read.

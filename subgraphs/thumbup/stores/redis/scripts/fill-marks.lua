@@ -52,7 +52,6 @@ if ARGV[4] ~= '1' then
 end
 trimMarks(group, cap, clock)
 noteExpiry(group, tonumber(redis.call('TIME')[1]) * 1000, expireMs)
-group.begun = true
 storeState(group)
 putOffExpiry(group, expireMs)
 -- The next write at the same time must win over its row.
