@@ -1,4 +1,4 @@
-/** The parts of marks and cached counts that are specific to Redis: keys that others read, command counts, ties, expiry, lost scripts. */
+/** The parts of marks and cached counts that are specific to Redis: keys that others read, command counts, ties, lost scripts. */
 import { Redis } from 'ioredis'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
@@ -11,7 +11,7 @@ import { openRedisHotStore } from '../../../../../subgraphs/history/stores/redis
 import { openRedisMarkStore } from '../../../../../subgraphs/thumbup/stores/redis/hot-store.ts'
 import { countNames } from '../../../../../stores/redis/walking.ts'
 import { regionTags } from '../../../../../stores/redis/region-tags.ts'
-import { CAP, NOTHING, fill, lookUp, markOf, persist, putMark, written } from '../../../../contracts/thumbup/marks.ts'
+import { CAP, fill, lookUp, markOf, persist, putMark } from '../../../../contracts/thumbup/marks.ts'
 import { keyOf, report, write } from '../../../../contracts/reports.ts'
 import { makeTcpProxy } from '../../../../../harness/faults/tcp-proxy.ts'
 import { until } from '../../../../../harness/until.ts'
@@ -333,49 +333,6 @@ describe.skipIf(!(await redisIsHere()))('marks on their own Redis', () => {
     expect(await channels()).toBe(regions)
     stops[1]?.()
     await expect.poll(channels).toBe(0)
-  })
-
-  it('an idle viewer expires state first, so that no miss is read as NONE, and a new write stays', async () => {
-    const expiring = openRedisMarkStore({ urls: servers.urls, regions, expireMs: 2 * DAY })
-    await fill(expiring, '42', [{ oid: '9', mark: 'DISLIKE', markedAt: at, version: 1 }])
-    await expiring.putMarks([markOf('42', '7', 'LIKE', at)], { now: Date.now(), cap: CAP })
-    const [likes, dislikes, state] = ['likes', 'dislikes', 'marks'].map((kind) => `tm:user:${kind}:{${tag2}}:42:1`) as [
-      string,
-      string,
-      string,
-    ]
-    const lives = await Promise.all([state, likes, dislikes].map((key) => redis.pttl(key)))
-    expect(lives.map((ms) => Math.round(ms / DAY))).toEqual([3, 4, 4])
-    await persist(expiring, [keyOf('42', '7')])
-    await redis.del(state)
-    expect(await lookUp(expiring, '42', '7')).toEqual({ mark: 'LIKE', counted: 'LIKE', pending: false })
-    expect(await lookUp(expiring, '42', '8')).toEqual({ ...NOTHING, older: 'unknown' })
-    await expiring.close()
-  })
-
-  it('the expiry of a viewer is extended once a day, by a mark that is stored together with the state', async () => {
-    const expiring = openRedisMarkStore({ urls: servers.urls, regions, expireMs: 2 * DAY })
-    const state = `tm:user:marks:{${tag2}}:42:1`
-    const put = (oid: string, now: number) => expiring.putMarks([markOf('42', oid, 'LIKE', at, { base: null })], { now, cap: CAP })
-    await redis.config('RESETSTAT')
-    await put('7', at)
-    expect(await redis.info('commandstats')).toMatch(/^cmdstat_hset:calls=1,/m)
-    await redis.pexpire(state, 1_000_000)
-    await put('8', at)
-    expect(await redis.pttl(state)).toBeLessThanOrEqual(1_000_000)
-    await put('9', at + DAY)
-    expect(Math.round((await redis.pttl(state)) / DAY)).toBe(3)
-    await expiring.close()
-  })
-
-  it('a list that the persist step begins expires too', async () => {
-    const expiring = openRedisMarkStore({ urls: servers.urls, regions, expireMs: 2 * DAY })
-    const { record } = written(await putMark(expiring, markOf('42', '7', 'LIKE', at, { base: null })))
-    const row = { mark: 'DISLIKE', markedAt: at + 1, version: record.version + 1 } as const
-    await expiring.clearDirtyMarks([{ key: keyOf('42', '7'), version: record.version, record: row }], CAP)
-    expect(await lookUp(expiring, '42', '7')).toMatchObject({ mark: 'DISLIKE', pending: false })
-    expect(Math.round((await redis.pttl(`tm:user:dislikes:{${tag2}}:42:1`)) / DAY)).toBe(4)
-    await expiring.close()
   })
 
   it('a server with another number of regions is refused', async () => {
