@@ -1,7 +1,6 @@
 /**
- * Puts loaded values into the cache of a lookup. Of two loads of a key, the one that began later wins. The value of a cold key is put there
- * once per second, because its entry is rarely in the CPU caches. Of several loads of a cold key that end within a second, the first one
- * therefore wins.
+ * Puts loaded values into the cache of a lookup. Of two loads of a hot key, the one that began later wins. The value of a cold key is put
+ * there once per second, because its entry is rarely in the CPU caches. The first of its loads that ends in the second then wins.
  */
 import type { Cacheable, LocalCache } from '../../core/sieve/local-cache.ts'
 import { Incomplete } from './incomplete.ts'
