@@ -1,6 +1,6 @@
 /**
- * Puts loaded values into the cache of a lookup. Of two loads of a hot key, the one that began later wins. The value of a cold key is put
- * there once per second, because its entry is rarely in the CPU caches. The first of its loads that ends in the second then wins.
+ * Puts loaded values into the cache of a lookup. A load never replaces the value of a load that began later. The value of a cold key is put
+ * there about once per second, because its entry is rarely in the CPU caches: later loads of that second are skipped.
  */
 import type { Cacheable, LocalCache } from '../../core/sieve/local-cache.ts'
 import { Incomplete } from './incomplete.ts'
@@ -8,7 +8,7 @@ import { makeRecent } from './recent.ts'
 
 /** A cached value. Loads are numbered in the order in which they begin. */
 export type CachedLoad<V> = { value: V; load: number; begunAt: number }
-/** `freshMs`: for how long its values of hot keys are fresh. */
+/** `freshMs`: how long the values of its hot keys stay fresh. */
 export type EndedLoad = { load: number; begunAt: number; endedAt: number; freshMs: number }
 
 /** The measured overhead of an entry beside its value and its text: the wrapper, a share of the map, the columns of the cache. */
@@ -25,8 +25,8 @@ export function makeCacheFill<V extends Cacheable>(
 
   return {
     fill(text: string, isHotKey: boolean, value: V, { load, begunAt, endedAt, freshMs }: EndedLoad): void {
-      // A value that lacks a store must not keep the next one out.
-      if (!isHotKey && !(value instanceof Incomplete) && kept.has(text, endedAt)) return
+      // A value that lacks a store must not keep a whole one out.
+      if (!isHotKey && (value instanceof Incomplete || kept.has(text, endedAt))) return
       const held = isHotKey ? cache.getStale(text) : cache.visit(text)
       if (held !== undefined && held.load > load) return
       const bytes = bytesOf(value)

@@ -15,8 +15,8 @@
  *   3. A reader comes. It must not join the load of step 1.
  *   4. The load of step 1 ends. It must not fill the cache.
  * Changes are therefore numbered (`changes.ts`). A load knows the number at its start. It is joined, and it fills the
- * cache, only for keys without a later change. Another key of the same stripe costs a load, never a wrong answer. Of two
- * loads of a hot key, the later begun wins the cache.
+ * cache, only for keys without a later change. Another key of the same stripe costs a load, never a wrong answer. A load
+ * never replaces the value of a load that began later.
  *
  * Nearly all keys are cold. The entry of a cold key is updated in place.
  */

@@ -27,7 +27,7 @@ test('without an available store, a count learned late does not hide a newer one
   expect(without).toEqual(new Set(['hotStore', 'recordStore']))
 })
 
-test('without an available store, the last value that was read is known, also if it was missing in the same second', async () => {
+test('without an available store, the last value that was read is known, also after a read in the same second found nothing', async () => {
   const set = (to: 'up' | 'down') => (['cache', 'records'] as const).forEach((store) => stores.set(store, to))
   const read = () => reads.getMany([subject], new Set())
   await stores.stores.cache.putCounts([counted(7)])

@@ -200,7 +200,7 @@ local function expireLists(group, afterMs)
 end
 
 -- True if the keys expire and their expiry was not yet extended today. The state then contains today's date, and the caller must store it.
--- If the script fails between this and `putOffExpiry`, the first write of another day extends the expiry.
+-- If the script fails between this and `putOffExpiry`, only a write of another day sets the expiry; without one, the keys stay.
 local function noteExpiry(group, now, expireMs)
   local today = math.max(0, math.floor(now / DAY))
   if expireMs == 0 or group.state.expiredOn == today then return false end

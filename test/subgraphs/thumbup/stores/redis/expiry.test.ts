@@ -33,22 +33,23 @@ describe.skipIf(!(await redisIsHere()))('the expiry of marks on their own Redis'
   })
 
   it('an idle viewer expires state first, so that no miss is read as NONE, and a new write stays', async () => {
-    await fill(expiring, '42', [{ oid: '9', mark: 'DISLIKE', markedAt: at, version: 1 }])
-    await expiring.putMarks([markOf('42', '7', 'LIKE', at)], { now: Date.now(), cap: CAP })
     const [likes, dislikes, state] = ['likes', 'dislikes', 'marks'].map((kind) => `tm:user:${kind}:{${tag2}}:42:1`) as [
       string,
       string,
       string,
     ]
-    const lives = await Promise.all([state, likes, dislikes].map((key) => redis.pttl(key)))
-    expect(lives.map((ms) => Math.round(ms / DAY))).toEqual([3, 4, 4])
+    const daysLeft = (...keys: string[]) => Promise.all(keys.map(async (key) => Math.round((await redis.pttl(key)) / DAY)))
+    await fill(expiring, '42', [{ oid: '9', mark: 'DISLIKE', markedAt: at, version: 1 }])
+    expect(await daysLeft(state, dislikes)).toEqual([3, 4])
+    await expiring.putMarks([markOf('42', '7', 'LIKE', at)], { now: Date.now(), cap: CAP })
+    expect(await daysLeft(state, likes, dislikes)).toEqual([3, 4, 4])
     await persist(expiring, [keyOf('42', '7')])
     await redis.del(state)
     expect(await lookUp(expiring, '42', '7')).toEqual({ mark: 'LIKE', counted: 'LIKE', pending: false })
     expect(await lookUp(expiring, '42', '8')).toEqual({ ...NOTHING, older: 'unknown' })
   })
 
-  it('the expiry of a viewer is extended once a day, by a mark that is stored together with the state', async () => {
+  it('the first mark of a day extends the expiry, and one HSET stores it with the state', async () => {
     const state = `tm:user:marks:{${tag2}}:42:1`
     const put = (oid: string, now: number) => expiring.putMarks([markOf('42', oid, 'LIKE', at, { base: null })], { now, cap: CAP })
     await redis.config('RESETSTAT')
