@@ -41,18 +41,21 @@ const CACHE_KEY = /^:(?:count|count-version|likers|likers-version|owner):\{[0-9a
 export function makeMarkLayout(prefix: string, regions: number, database = 0) {
   const tags = regionTags(regions)
   const escaped = prefix.replaceAll(/[*?[\]\\^-]/g, '\\$&')
+  /** The starts of all keys of a kind, by region. They are made once, because a page has hundreds of keys. */
+  const startsOf = (kind: string): string[] => tags.map((tag) => `${prefix}:${kind}:{${tag}}`)
   const region = (kind: string) => {
-    const names = tags.map((tag) => `${prefix}:marks:${kind}:{${tag}}`)
-    return (region: number): string => names[region] as string
+    const starts = startsOf(`marks:${kind}`)
+    return (region: number): string => starts[region] as string
   }
   const viewer = (kind: string) => {
-    const starts = tags.map((tag) => `${prefix}:user:${kind}:{${tag}}:`)
-    return (region: number, viewer: ViewerId, business: BusinessNumber): string => `${starts[region]}${viewer}:${business}`
+    const starts = startsOf(`user:${kind}`)
+    return (region: number, viewer: ViewerId, business: BusinessNumber): string => `${starts[region]}:${viewer}:${business}`
   }
   const subject = (kind: string) => {
-    const starts = tags.map((tag) => `${prefix}:${kind}:{${tag}}:`)
-    return (region: number, { business, oid }: Subject): string => `${starts[region]}${business}:${oid}`
+    const starts = startsOf(kind)
+    return (region: number, { business, oid }: Subject): string => `${starts[region]}:${business}:${oid}`
   }
+  const owner = subject('owner')
   const tail = (key: string): string => (key.startsWith(prefix) ? key.slice(prefix.length) : '')
 
   return {
@@ -79,7 +82,7 @@ export function makeMarkLayout(prefix: string, regions: number, database = 0) {
     countsChanged: (region: number): string => `${prefix}:counts-changed:{${tags[region]}}${database === 0 ? '' : database}`,
     likers: subject('likers'),
     likersVersion: subject('likers-version'),
-    owner: (region: number, business: BusinessNumber, owner: ViewerId) => subject('owner')(region, { business, oid: owner }),
+    owner: (region: number, business: BusinessNumber, viewer: ViewerId) => owner(region, { business, oid: viewer }),
 
     /** The SCAN pattern for all viewers' keys of a business. It may match other keys: see `viewerOf`. */
     viewersPattern: (business: BusinessNumber) => `${escaped}:user:*:{*}:*:${business}`,

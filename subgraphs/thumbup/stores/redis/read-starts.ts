@@ -12,15 +12,11 @@ const OWNERS_PER_SCRIPT = 200
 export function makeReadStarts(connection: Connection, layout: MarkLayout) {
   function beginCommand(batches: readonly RegionBatch<MarkOwner>[]): Command {
     const keys = batches.map(({ region }) => layout.version(region))
-    const places = Buffer.allocUnsafe(2 * batches.reduce((sum, { items }) => sum + items.length, 0))
-    let end = 0
-    for (const [at, { region, items }] of batches.entries()) {
-      for (const { item } of items) {
-        keys.push(layout.marks(region, item.viewer, item.business))
-        end = places.writeUInt16BE(at, end)
-      }
+    for (const { region, items } of batches) {
+      for (const { item } of items) keys.push(layout.marks(region, item.viewer, item.business))
     }
-    return scriptCommand(SCRIPTS.beginReads, keys, [batches.length, places])
+    const counts = batches.map(({ items }) => items.length)
+    return scriptCommand(SCRIPTS.beginReads, keys, counts)
   }
 
   return {
