@@ -16,51 +16,73 @@ import type { MarkRecords } from '../subgraphs/thumbup/stores/record-store.ts'
 import type { MarkOwner, MarkStore, ReadStart } from '../subgraphs/thumbup/stores/hot-store.ts'
 
 export type Fills = {
-  /** Rejects with the code of the store that failed. It may have filled nothing: read the hot store again. */
+  /** Resolves when the marks are there. Rejects with the code of the store that failed. It may have filled nothing: read the hot store again. */
   bring(of: MarkOwner): Promise<void>
-  /** Resolves when no fill is in flight. A fill may outlive its caller, if another awaited fill failed first. */
+  /**
+   * Resolves when the rows are read and sent. A later write of this process comes after them, so it does not wait for them. Rejects if the rows
+   * cannot be read. If the hot store does not take them, the viewer stays unknown. `asOf`: from an answer of the hot store before this call.
+   */
+  send(of: MarkOwner, asOf: number): Promise<void>
+  /** Resolves when no fill is in flight. A fill may outlive its caller. */
   settled(): Promise<void>
   /** The number of fills. */
   count(): number
 }
+
+type Sent = { filled: Promise<void> }
 
 export function makeFills(
   hot: Pick<MarkStore, 'beginReads' | 'fillMarks'>,
   records: Pick<MarkRecords, 'listMarks'>,
   capOf: (business: BusinessNumber) => number,
 ): Fills {
-  const underWay = new Map<string, Promise<void>>()
+  const underWay = new Map<string, Promise<Sent>>()
   let made = 0
 
-  async function fillNow({ viewer, business }: MarkOwner): Promise<void> {
+  async function sendNow({ viewer, business }: MarkOwner, before: number | undefined): Promise<Sent> {
     const cap = capOf(business)
-    const [{ asOf }] = (await hot.beginReads([{ viewer, business }])) as [ReadStart]
+    const asOf = before ?? ((await hot.beginReads([{ viewer, business }])) as [ReadStart])[0].asOf
     const rows = await records.listMarks(viewer, business, ['LIKE', 'DISLIKE'], undefined, cap + 1).catch((error: unknown) => {
       // A caller that waits for several viewers needs to know whose marks are damaged.
       throw saysDamaged(error) ? new DamagedMarks([{ viewer, business }], error) : error
     })
-    await hot.fillMarks(viewer, business, rows.slice(0, cap), { cap, asOf, whole: rows.length <= cap })
-    made++
+    const filled = hot.fillMarks(viewer, business, rows.slice(0, cap), { cap, asOf, whole: rows.length <= cap }).then(
+      () => void made++,
+      (error: unknown) => {
+        if (!saysFull(error)) throw error
+      },
+    )
+    // Callers of `send` do not wait for it.
+    filled.catch(() => undefined)
+    return { filled }
+  }
+
+  function begin(of: MarkOwner, asOf?: number): Promise<Sent> {
+    const text = viewerBusinessText(of)
+    const found = underWay.get(text)
+    if (found !== undefined) return found
+    const sent = sendNow(of, asOf)
+    underWay.set(text, sent)
+    void filledBy(sent)
+      .catch(() => undefined)
+      .finally(() => underWay.delete(text))
+    return sent
   }
 
   return {
-    bring(of) {
-      const text = viewerBusinessText(of)
-      const found = underWay.get(text)
-      if (found !== undefined) return found
-      const filling = fillNow(of)
-        .catch((error: unknown) => {
-          if (!saysFull(error)) throw error
-        })
-        .finally(() => underWay.delete(text))
-      underWay.set(text, filling)
-      return filling
-    },
+    bring: (of) => filledBy(begin(of)),
+    send: async (of, asOf) => void (await begin(of, asOf)),
     async settled() {
-      while (underWay.size > 0) await Promise.allSettled(underWay.values())
+      while (underWay.size > 0) await Promise.allSettled([...underWay.values()].map(filledBy))
     },
     count: () => made,
   }
+}
+
+async function filledBy(sent: Promise<Sent>): Promise<void> {
+  await (
+    await sent
+  ).filled
 }
 
 export function viewerBusinessText({ viewer, business }: MarkOwner): string {

@@ -130,7 +130,7 @@ export interface MarkStore {
   beginReads(owners: readonly MarkOwner[]): Promise<ReadStart[]>
   /**
    * Fills in from the record store: `rows` are the viewer's newest live marks of both kinds, distinct. Held marks stay as they are. Unknown
-   * marks become complete or truncated. Atomic.
+   * marks become complete or truncated. Atomic. A put that begins later comes after it, even if the fill has not resolved.
    */
   fillMarks(
     viewer: ViewerId,

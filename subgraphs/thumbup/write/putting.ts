@@ -29,7 +29,7 @@ export type DecidedMark =
 export type PutMarksStores = {
   readonly hot: Pick<MarkStore, 'putMarks' | 'beginReads'>
   readonly records: Pick<MarkRecords, 'getMarkMany'>
-  readonly fills: Pick<Fills, 'bring'>
+  readonly fills: Pick<Fills, 'send'>
   /** The cap of the hot store for a business. */
   capOf(business: BusinessNumber): number
 }
@@ -129,20 +129,24 @@ async function putOfKnown(
 
 type Undecided = { place: number; outcome: Extract<MarkOutcome, { status: 'needs-base' }> }
 
-/** The undecided writes for the next put: their viewers filled, or with a base from the record store. */
+/** The undecided writes for the next put: with their viewers' marks sent to the hot store, or with a base from the record store. */
 async function helped(
   records: Pick<MarkRecords, 'getMarkMany'>,
-  fills: Pick<Fills, 'bring'>,
+  fills: Pick<Fills, 'send'>,
   writes: readonly MarkWrite[],
   undecided: readonly Undecided[],
   mayFill: boolean,
 ): Promise<MarkWrite[]> {
-  const unknown = distinctOwners(undecided.filter(({ outcome }) => outcome.unknown).map(({ place }) => writes[place] as MarkWrite))
-  const filled = mayFill && unknown.length <= FILLS_PER_CALL_MAX ? unknown : []
-  const isFilled = new Set(filled.map(viewerBusinessText))
-  const needsRow = undecided.filter(({ place }) => !isFilled.has(viewerBusinessText(writes[place] as MarkWrite)))
+  const startOf = new Map(
+    undecided
+      .filter(({ outcome }) => outcome.unknown)
+      .map(({ place, outcome }) => [viewerBusinessText(writes[place] as MarkWrite), { place, outcome }]),
+  )
+  const filled = mayFill && startOf.size <= FILLS_PER_CALL_MAX ? startOf : new Map<string, Undecided>()
+  const needsRow = undecided.filter(({ place }) => !filled.has(viewerBusinessText(writes[place] as MarkWrite)))
   const keys = needsRow.map(({ place }) => writes[place] as MarkWrite).map(({ viewer, business, oid }) => ({ viewer, business, oid }))
-  const [rows] = await Promise.all([keys.length > 0 ? records.getMarkMany(keys) : [], ...filled.map((of) => fills.bring(of))])
+  const sent = [...filled.values()].map(({ place, outcome }) => fills.send(writes[place] as MarkWrite, outcome.asOf))
+  const [rows] = await Promise.all([keys.length > 0 ? records.getMarkMany(keys) : [], ...sent])
   const rowOf = new Map<number, MarkRecord | null>(needsRow.map(({ place }, index) => [place, rows[index] ?? null]))
   return undecided.map(({ place, outcome }) => {
     const write = writes[place] as MarkWrite

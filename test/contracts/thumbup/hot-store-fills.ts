@@ -144,6 +144,15 @@ export function fillsContract({ store, another, reopen, regions }: MarkStoreSubj
     expect(await listedOids(store(), viewer)).toEqual(['2', '1'])
   })
 
+  it('a put that begins after a fill finds its rows, although the fill is not awaited', async () => {
+    const viewer = freshViewer()
+    const at = later(1_000)
+    const { asOf } = asksForBase(await putMark(store(), markOf(viewer, '1', 'DISLIKE', at)))
+    const filled = store().fillMarks(viewer, 1, [rowOf('1', 'LIKE', at - 5)], { cap: CAP, asOf, whole: true })
+    expect(written(await putMark(store(), markOf(viewer, '1', 'DISLIKE', at))).old).toBe('LIKE')
+    await filled
+  })
+
   it('a fill is refused if a row left without any other write: leaving alone advances the clock', async () => {
     const viewer = freshViewer()
     const at = later(1_000)

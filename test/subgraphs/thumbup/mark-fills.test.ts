@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { makeFills } from '../../../loaders/mark-fills.ts'
 
 const CAP = 3
@@ -42,4 +42,50 @@ test('stopping waits for a fill that outlives its caller', async () => {
   await settled
   expect(filled).toEqual(['2'])
   await fills.settled()
+})
+
+describe('a fill that was sent', () => {
+  const of = { viewer: '1', business: 1 }
+
+  function makeSlowFills() {
+    const asked: string[] = []
+    const end: { filled(): void; failed(error: Error): void }[] = []
+    const fills = makeFills(
+      {
+        beginReads: () => Promise.reject(new Error('the moment is known')),
+        fillMarks: (_viewer, _business, _rows, { asOf }) => {
+          asked.push(`fill of ${asOf}`)
+          return new Promise((resolve, reject) => end.push({ filled: resolve, failed: reject }))
+        },
+      },
+      { listMarks: () => Promise.resolve([]) },
+      () => CAP,
+    )
+    return { fills, asked, end }
+  }
+
+  test('is joined by a caller that waits for its end', async () => {
+    const { fills, asked, end } = makeSlowFills()
+    await fills.send(of, 7)
+    let isThere = false
+    const brought = fills.bring(of).then(() => (isThere = true))
+    await nextTurn()
+    expect(isThere).toBe(false)
+    end[0]?.filled()
+    await brought
+    expect(asked).toEqual(['fill of 7'])
+    expect(fills.count()).toBe(1)
+  })
+
+  test('does not fail its caller if the hot store does not take it, and the next one begins anew', async () => {
+    const { fills, asked, end } = makeSlowFills()
+    await fills.send(of, 7)
+    end[0]?.failed(new Error('no answer'))
+    await fills.settled()
+    expect(fills.count()).toBe(0)
+    await fills.send(of, 8)
+    end[1]?.filled()
+    await fills.settled()
+    expect(asked).toEqual(['fill of 7', 'fill of 8'])
+  })
 })
