@@ -2,25 +2,25 @@
  * Brings a viewer's marks of a business into the hot store. All reads and writes of that viewer are answered from there afterwards. One
  * fill per viewer and business is in flight at a time, for all callers.
  *
- * Joining a fill in flight is correct because no caller uses its rows as the answer: each caller reads the hot store again. The hot store
+ * Joining a fill in flight is correct because no caller uses its rows as the answer: each caller asks the hot store again. The hot store
  * rejects the rows if a mark of this viewer left it since the fill began, and keeps the marks that it has. The rows may therefore be
  * outdated, but the answers are not.
  *
  * A full hot store accepts no rows. That is not an error: missing marks are read from the record store.
  */
 import { DamagedMarks } from '../subgraphs/thumbup/model/damaged-marks.ts'
-import { saysFull } from '../core/outage/degraded.ts'
+import { saysDown, saysFull } from '../core/outage/degraded.ts'
 import type { BusinessNumber } from '../core/domain.ts'
 import { saysDamaged } from '../core/errors.ts'
 import type { MarkRecords } from '../subgraphs/thumbup/stores/record-store.ts'
 import type { MarkOwner, MarkStore, ReadStart } from '../subgraphs/thumbup/stores/hot-store.ts'
 
 export type Fills = {
-  /** Resolves when the marks are there. Rejects with the code of the store that failed. It may have filled nothing: read the hot store again. */
+  /** Resolves at the end of the fill. Rejects with the code of the store that failed. It may have filled nothing: read the hot store again. */
   bring(of: MarkOwner): Promise<void>
   /**
-   * Resolves when the rows are read and sent. A later write of this process comes after them, so it does not wait for them. Rejects if the rows
-   * cannot be read. If the hot store does not take them, the viewer stays unknown. `asOf`: from an answer of the hot store before this call.
+   * Resolves when the rows are read and sent. A put that begins afterwards usually comes after them. Otherwise it asks for a base. Rejects
+   * if the rows cannot be read. `asOf`: from an answer of the hot store before this call.
    */
   send(of: MarkOwner, asOf: number): Promise<void>
   /** Resolves when no fill is in flight. A fill may outlive its caller. */
@@ -29,12 +29,15 @@ export type Fills = {
   count(): number
 }
 
+/** In an object, because a promise of a promise would wait for both. */
 type Sent = { filled: Promise<void> }
 
+/** `onError` gets the failures of fills that their callers do not await. */
 export function makeFills(
   hot: Pick<MarkStore, 'beginReads' | 'fillMarks'>,
   records: Pick<MarkRecords, 'listMarks'>,
   capOf: (business: BusinessNumber) => number,
+  onError: (error: unknown) => void,
 ): Fills {
   const underWay = new Map<string, Promise<Sent>>()
   let made = 0
@@ -52,8 +55,6 @@ export function makeFills(
         if (!saysFull(error)) throw error
       },
     )
-    // Callers of `send` do not wait for it.
-    filled.catch(() => undefined)
     return { filled }
   }
 
@@ -71,7 +72,13 @@ export function makeFills(
 
   return {
     bring: (of) => filledBy(begin(of)),
-    send: async (of, asOf) => void (await begin(of, asOf)),
+    async send(of, asOf) {
+      const { filled } = await begin(of, asOf)
+      filled.catch((error: unknown) => {
+        // The breaker reports an outage.
+        if (!saysDown(error, 'hotStore')) onError(error)
+      })
+    },
     async settled() {
       while (underWay.size > 0) await Promise.allSettled([...underWay.values()].map(filledBy))
     },

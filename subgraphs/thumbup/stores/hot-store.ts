@@ -97,7 +97,7 @@ export type PersistedMark = { key: MarkKey; version: number; record: MarkRecord 
 export type FillOptions = {
   cap: number
   /**
-   * `asOf` of `beginReads`. The fill is refused, and changes nothing, if a mark of this viewer and business has left the hot store since.
+   * `asOf` of `beginReads` or `needs-base`. The fill is refused, and changes nothing, if a mark of this viewer and business has left the hot store since.
    */
   asOf: number
   /** True if `rows` are all live marks of the viewer in this business. Otherwise the oldest of them is the floor. */
@@ -130,7 +130,8 @@ export interface MarkStore {
   beginReads(owners: readonly MarkOwner[]): Promise<ReadStart[]>
   /**
    * Fills in from the record store: `rows` are the viewer's newest live marks of both kinds, distinct. Held marks stay as they are. Unknown
-   * marks become complete or truncated. Atomic. A put that begins later comes after it, even if the fill has not resolved.
+   * marks become complete or truncated. Atomic. A put that begins before the fill resolves usually comes after it, but not if the fill has
+   * to be repeated.
    */
   fillMarks(
     viewer: ViewerId,

@@ -94,7 +94,7 @@ export function makePipeline(
   const { deleted } = businesses
   const capOf = (business: BusinessNumber): number => businesses.configured.byNumber(business)?.thumbup.likesCap ?? LIKES_CAP
   const guarded = guardMarkStores(clock, stores, options.guard, onDown)
-  const fills = makeFills(guarded.hot, guarded.fillRecords, capOf)
+  const fills = makeFills(guarded.hot, guarded.fillRecords, capOf, onError)
   const isCacheDown = guarded.breakers.countCache.isOpen
   /** `share` of the memory for counts. */
   const readOptions = (share: number): CountReadsOptions => ({

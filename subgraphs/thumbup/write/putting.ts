@@ -14,7 +14,7 @@ import { distinctOwners, viewerBusinessText, type Fills } from '../../../loaders
 import type { MarkRecords } from '../stores/record-store.ts'
 import type { MarkOutcome, MarkStore, MarkWrite, ReadStart } from '../stores/hot-store.ts'
 
-/** Another read is needed only if part of the key left the hot store in between. Two reads are already rare. */
+/** Another read is needed only if a fill came late or failed, or part of the key left the hot store in between. Two reads are already rare. */
 const BASE_READS_MAX = 20
 const FILLS_PER_CALL_MAX = 4
 
@@ -137,15 +137,13 @@ async function helped(
   undecided: readonly Undecided[],
   mayFill: boolean,
 ): Promise<MarkWrite[]> {
-  const startOf = new Map(
-    undecided
-      .filter(({ outcome }) => outcome.unknown)
-      .map(({ place, outcome }) => [viewerBusinessText(writes[place] as MarkWrite), { place, outcome }]),
+  const unknown = new Map(
+    undecided.filter(({ outcome }) => outcome.unknown).map((each) => [viewerBusinessText(writes[each.place] as MarkWrite), each]),
   )
-  const filled = mayFill && startOf.size <= FILLS_PER_CALL_MAX ? startOf : new Map<string, Undecided>()
-  const needsRow = undecided.filter(({ place }) => !filled.has(viewerBusinessText(writes[place] as MarkWrite)))
+  const toFill = mayFill && unknown.size <= FILLS_PER_CALL_MAX ? unknown : new Map<string, Undecided>()
+  const needsRow = undecided.filter(({ place }) => !toFill.has(viewerBusinessText(writes[place] as MarkWrite)))
   const keys = needsRow.map(({ place }) => writes[place] as MarkWrite).map(({ viewer, business, oid }) => ({ viewer, business, oid }))
-  const sent = [...filled.values()].map(({ place, outcome }) => fills.send(writes[place] as MarkWrite, outcome.asOf))
+  const sent = [...toFill.values()].map(({ place, outcome }) => fills.send(writes[place] as MarkWrite, outcome.asOf))
   const [rows] = await Promise.all([keys.length > 0 ? records.getMarkMany(keys) : [], ...sent])
   const rowOf = new Map<number, MarkRecord | null>(needsRow.map(({ place }, index) => [place, rows[index] ?? null]))
   return undecided.map(({ place, outcome }) => {

@@ -53,7 +53,7 @@ async function likersFor(
   { hot, cache, records }: MarkPersistStores,
 ): Promise<string[] | null | undefined | Error> {
   const counts = makeCountReads(systemClock, Math.random, cache, records, { hotTtlMs: 0, hotBytesMax: 65_536, isCacheDown: () => false })
-  const fills = makeFills(hot, records, OPTIONS.capOf)
+  const fills = makeFills(hot, records, OPTIONS.capOf, () => undefined)
   const read = makeLikersRead(systemClock, { hot, fills, cache, records, counts })
   const [page] = await read([{ subject: SUBJECT, viewer, before: undefined, first: 10 }], new Set())
   return page == null || page instanceof Error ? page : page.entries.map(({ id }) => id)

@@ -89,7 +89,7 @@ function serve(hot: HotStore): HistoryService {
 function serveMarks(hot: MarkStore, flushed: MarkKey[] = []): ThumbupService {
   const records = openModelMarkRecords(makeMarkRecordsState())
   const capOf = () => 10
-  const writes = makeMarkWrites({ hot, records, fills: makeFills(hot, records, capOf), capOf }, journaling)
+  const writes = makeMarkWrites({ hot, records, fills: makeFills(hot, records, capOf, () => undefined), capOf }, journaling)
   const pipeline = { writes, aggregate: (key: MarkKey) => flushed.push(key) } as never
   return makeThumbupService(
     systemClock,

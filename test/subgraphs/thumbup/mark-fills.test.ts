@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { TidemarkError } from '../../../core/errors.ts'
 import { makeFills } from '../../../loaders/mark-fills.ts'
 
 const CAP = 3
@@ -22,6 +23,7 @@ function makeHeldFills() {
         }),
     },
     () => CAP,
+    () => undefined,
   )
   return { fills, filled, waiting }
 }
@@ -49,43 +51,71 @@ describe('a fill that was sent', () => {
 
   function makeSlowFills() {
     const asked: string[] = []
-    const end: { filled(): void; failed(error: Error): void }[] = []
+    const errors: unknown[] = []
+    const rows = Promise.withResolvers<never[]>()
+    const ends: PromiseWithResolvers<void>[] = []
     const fills = makeFills(
       {
-        beginReads: () => Promise.reject(new Error('the moment is known')),
+        beginReads: () => Promise.resolve([{ unknown: true, asOf: 1 }]),
         fillMarks: (_viewer, _business, _rows, { asOf }) => {
           asked.push(`fill of ${asOf}`)
-          return new Promise((resolve, reject) => end.push({ filled: resolve, failed: reject }))
+          const end = Promise.withResolvers<void>()
+          ends.push(end)
+          return end.promise
         },
       },
-      { listMarks: () => Promise.resolve([]) },
+      { listMarks: () => rows.promise },
       () => CAP,
+      (error) => errors.push(error),
     )
-    return { fills, asked, end }
+    return { fills, asked, errors, rows, ends }
   }
 
-  test('is joined by a caller that waits for its end', async () => {
-    const { fills, asked, end } = makeSlowFills()
-    await fills.send(of, 7)
-    let isThere = false
-    const brought = fills.bring(of).then(() => (isThere = true))
+  /** The task resolves in this turn. */
+  async function isOver(task: Promise<unknown>): Promise<boolean> {
+    let over = false
+    void task.then(() => (over = true))
     await nextTurn()
-    expect(isThere).toBe(false)
-    end[0]?.filled()
-    await brought
+    return over
+  }
+
+  test('is joined by callers that wait for its end, and by a stop', async () => {
+    const { fills, asked, rows, ends } = makeSlowFills()
+    rows.resolve([])
+    await fills.send(of, 7)
+    const waiting = [fills.bring(of), fills.settled()]
+    expect(await Promise.all(waiting.map(isOver))).toEqual([false, false])
+    ends[0]?.resolve()
+    await Promise.all(waiting)
     expect(asked).toEqual(['fill of 7'])
     expect(fills.count()).toBe(1)
   })
 
-  test('does not fail its caller if the hot store does not take it, and the next one begins anew', async () => {
-    const { fills, asked, end } = makeSlowFills()
+  test('joins a fill whose rows are still read, and resolves when they are sent', async () => {
+    const { fills, asked, rows, ends } = makeSlowFills()
+    const brought = fills.bring(of)
+    const sent = fills.send(of, 7)
+    expect(await isOver(sent)).toBe(false)
+    rows.resolve([])
+    await sent
+    expect(asked).toEqual(['fill of 1'])
+    ends[0]?.resolve()
+    await brought
+  })
+
+  test('is reported and does not fail its caller if the hot store refuses it, and the next one begins anew', async () => {
+    const { fills, asked, errors, rows, ends } = makeSlowFills()
+    rows.resolve([])
     await fills.send(of, 7)
-    end[0]?.failed(new Error('no answer'))
+    const refusal = new Error('unexpected')
+    ends[0]?.reject(refusal)
     await fills.settled()
+    expect(errors).toEqual([refusal])
     expect(fills.count()).toBe(0)
     await fills.send(of, 8)
-    end[1]?.filled()
+    ends[1]?.reject(new TidemarkError('HOT_STORE_UNAVAILABLE', 'the breaker reports this'))
     await fills.settled()
+    expect(errors).toEqual([refusal])
     expect(asked).toEqual(['fill of 7', 'fill of 8'])
   })
 })
