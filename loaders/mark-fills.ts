@@ -87,9 +87,8 @@ export function makeFills(
 }
 
 async function filledBy(sent: Promise<Sent>): Promise<void> {
-  await (
-    await sent
-  ).filled
+  const { filled } = await sent
+  await filled
 }
 
 export function viewerBusinessText({ viewer, business }: MarkOwner): string {
