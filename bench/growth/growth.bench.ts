@@ -16,7 +16,6 @@ import { execFileSync } from 'node:child_process'
 import { closeSync, existsSync, fstatSync, openSync, readFileSync, readSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { Redis } from 'ioredis'
 import { makeConfig } from '../../config/config.ts'
 import { openStores, type OpenStores } from '../../cli/stores/history.ts'
 import { systemClock } from '../../core/clock.ts'
@@ -56,11 +55,6 @@ const QUIET_MAX_MS = 120_000
 const REST_CORES_MAX = 0.5
 const REST_MS = 5_000
 const REST_WAIT_MAX_MS = 600_000
-/** Ticks of Redis' timer per second: usual, and after a fill. */
-const HZ = 10
-const FILLED_HZ = 500
-/** A Redis that moves no keys uses less, even with that many ticks. */
-const MOVED_CORES_MAX = 0.15
 const QUICK = { flushAgeMaxMs: 500, sweepAfterMs: 2_000 }
 const SETTINGS = { history: QUICK, thumbup: { ...QUICK, windowMs: 200 } }
 const silent = { debug() {}, info() {}, warn() {}, error() {} }
@@ -98,7 +92,7 @@ export async function bench({ quick, only, progress }: BenchOptions): Promise<Me
     if (only !== undefined && only !== name) continue
     const sites: Site[] = []
     try {
-      for (let site = 0; site < 2; site++) sites.push(await open(progress))
+      for (let site = 0; site < 2; site++) sites.push(await open())
       measures.push(...(await measureGrowth(name, sites as [Site, Site], size, progress)))
     } finally {
       await allEnded(sites.map((site) => site.remove()))
@@ -185,35 +179,6 @@ async function untilAtRest(): Promise<number> {
     await sleep(REST_MS)
     const cores = (machineSeconds() - before) / (REST_MS / 1_000)
     if (cores <= REST_CORES_MAX || Date.now() > end) return cores
-  }
-}
-
-/**
- * A table of Redis that is full is replaced by one of twice the size. Its keys are moved a few at a time, by each command and each tick of
- * a timer, but not while a child process writes the append-only file. With the usual ticks, 16 million keys take up to an hour, and each
- * command takes longer meanwhile. More ticks shorten this to minutes. Returns the seconds, at most REST_WAIT_MAX_MS.
- */
-async function untilKeysMoved(port: number, pid: number): Promise<number> {
-  const redis = new Redis(port)
-  const begun = performance.now()
-  const seconds = (): number => (performance.now() - begun) / 1_000
-  const isWriting = async (): Promise<boolean> => (await redis.info('persistence')).includes('aof_rewrite_in_progress:1')
-  try {
-    await redis.config('SET', 'hz', FILLED_HZ)
-    for (let isMoving = true; isMoving && seconds() * 1_000 < REST_WAIT_MAX_MS;) {
-      const wasWriting = await isWriting()
-      // A table that became full while the file was written is replaced at the next new key.
-      await redis.set('probe', '', 'EX', 60)
-      await redis.del('probe')
-      const before = cpuSeconds(pid)
-      await sleep(REST_MS)
-      const cores = (cpuSeconds(pid) - before) / (REST_MS / 1_000)
-      isMoving = cores > MOVED_CORES_MAX || wasWriting || (await isWriting())
-    }
-    return seconds()
-  } finally {
-    await redis.config('SET', 'hz', HZ)
-    redis.disconnect()
   }
 }
 
@@ -313,7 +278,7 @@ function openEmbedded(): Promise<Site> {
   })
 }
 
-async function openDistributed(progress: (text: string) => void): Promise<Site> {
+async function openDistributed(): Promise<Site> {
   const deployment = await startDeployment({
     markJobs: 1,
     settings: SETTINGS,
@@ -328,8 +293,6 @@ async function openDistributed(progress: (text: string) => void): Promise<Site> 
       const stores = await deployment.openStores()
       await fill(stores, from, to)
       await stores.close()
-      const seconds = await untilKeysMoved(deployment.servers.redis.port, runningPid(join(folder, 'redis')) as number)
-      if (seconds > 10) progress(`Redis moved keys for ${seconds.toFixed(0)} s after the fill`)
     },
     start: () =>
       Promise.resolve({
