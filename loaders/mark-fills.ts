@@ -1,6 +1,7 @@
 /**
  * Brings a viewer's marks of a business into the hot store. All reads and writes of that viewer are answered from there afterwards. One
  * fill per viewer and business is in flight at a time, for all callers.
+ * A read waits for the end of a fill (`bring`), a write only until the rows are sent (`send`).
  *
  * Joining a fill in flight is correct because no caller uses its rows as the answer: each caller asks the hot store again. The hot store
  * rejects the rows if a mark of this viewer left it since the fill began, and keeps the marks that it has. The rows may therefore be
@@ -16,11 +17,15 @@ import type { MarkRecords } from '../subgraphs/thumbup/stores/record-store.ts'
 import type { MarkOwner, MarkStore, ReadStart } from '../subgraphs/thumbup/stores/hot-store.ts'
 
 export type Fills = {
-  /** Resolves at the end of the fill. Rejects with the code of the store that failed. It may have filled nothing: read the hot store again. */
+  /**
+   * Resolves at the end of the fill, even if the hot store took no rows: read the hot store again. Rejects with the code of the store that
+   * failed.
+   */
   bring(of: MarkOwner): Promise<void>
   /**
-   * Resolves when the rows are read and sent. A put that begins afterwards usually comes after them. Otherwise it asks for a base. Rejects
-   * if the rows cannot be read. `asOf`: from an answer of the hot store before this call.
+   * Resolves when the rows are read and sent, or rejects if that fails. It does not wait for the hot store's answer. A put that begins
+   * afterwards usually finds the rows. If not, it answers `needs-base`. `asOf`: from an answer of the hot store before this call. A joined
+   * fill keeps its own.
    */
   send(of: MarkOwner, asOf: number): Promise<void>
   /** Resolves when no fill is in flight. A fill may outlive its caller. */
@@ -29,10 +34,10 @@ export type Fills = {
   count(): number
 }
 
-/** In an object, because a promise of a promise would wait for both. */
+/** An object, because an async function that returned `filled` itself would wait for it. */
 type Sent = { filled: Promise<void> }
 
-/** `onError` gets the failures of fills that their callers do not await. */
+/** `onError` gets the failures of sent fills, except outages of the hot store, once per call of `send`. */
 export function makeFills(
   hot: Pick<MarkStore, 'beginReads' | 'fillMarks'>,
   records: Pick<MarkRecords, 'listMarks'>,
@@ -42,9 +47,9 @@ export function makeFills(
   const underWay = new Map<string, Promise<Sent>>()
   let made = 0
 
-  async function sendNow({ viewer, business }: MarkOwner, before: number | undefined): Promise<Sent> {
+  async function sendNow({ viewer, business }: MarkOwner, knownAsOf: number | undefined): Promise<Sent> {
     const cap = capOf(business)
-    const asOf = before ?? ((await hot.beginReads([{ viewer, business }])) as [ReadStart])[0].asOf
+    const asOf = knownAsOf ?? ((await hot.beginReads([{ viewer, business }])) as [ReadStart])[0].asOf
     const rows = await records.listMarks(viewer, business, ['LIKE', 'DISLIKE'], undefined, cap + 1).catch((error: unknown) => {
       // A caller that waits for several viewers needs to know whose marks are damaged.
       throw saysDamaged(error) ? new DamagedMarks([{ viewer, business }], error) : error

@@ -49,8 +49,8 @@ const STEP = 7_919
 const VIEWED_AT = 1_780_000_000_000
 const QUIET_MAX_MS = 120_000
 /**
- * After a fill, the servers still write their files. The calls wait until the machine uses less than this part of a core. At rest, the servers
- * of two sites use 0.26 to 0.4 of a core.
+ * After a fill, the servers still write their files. The calls begin when the machine uses at most this many cores, or after
+ * REST_WAIT_MAX_MS. At rest, the servers of two sites use 0.26 to 0.4 of a core.
  */
 const REST_CORES_MAX = 0.5
 const REST_MS = 5_000

@@ -97,7 +97,8 @@ export type PersistedMark = { key: MarkKey; version: number; record: MarkRecord 
 export type FillOptions = {
   cap: number
   /**
-   * `asOf` of `beginReads` or `needs-base`. The fill is refused, and changes nothing, if a mark of this viewer and business has left the hot store since.
+   * From `beginReads` or the outcome `needs-base`. If a mark of this viewer and business has left the hot store since, the fill changes
+   * nothing, and resolves.
    */
   asOf: number
   /** True if `rows` are all live marks of the viewer in this business. Otherwise the oldest of them is the floor. */
@@ -130,8 +131,8 @@ export interface MarkStore {
   beginReads(owners: readonly MarkOwner[]): Promise<ReadStart[]>
   /**
    * Fills in from the record store: `rows` are the viewer's newest live marks of both kinds, distinct. Held marks stay as they are. Unknown
-   * marks become complete or truncated. Atomic. A put that begins before the fill resolves usually comes after it, but not if the fill has
-   * to be repeated.
+   * marks become complete or truncated. Atomic. A put of the same process that begins after this call is usually executed after the fill,
+   * even if the fill is not awaited. A fill that the adapter has to repeat can come later.
    */
   fillMarks(
     viewer: ViewerId,

@@ -1,9 +1,9 @@
 /**
  * Puts marks into the hot store, with help from the record store. The service and the replay of a journal use it.
  *
- * The hot store cannot decide some writes alone. A viewer with unknown marks is filled, which also helps their next calls. For all other
- * undecided writes, the rows are read in one batch. A call for many unknown viewers, such as an import, fills nobody: a fill is one query
- * per viewer, and these viewers may never return. Their rows are read before their first put, which would only ask for them.
+ * The hot store cannot decide some writes alone. For up to four viewers with unknown marks, a fill is sent, and the next put follows without
+ * waiting for it. The fill also helps the viewers' next calls. For all other undecided writes, the rows are read in one batch. A call for
+ * many unknown viewers, such as an import, fills no viewer: a fill is one query per viewer, and these viewers may never return. Their rows are read before their first put, which would only ask for them.
  */
 import { asRepeated } from '../../../core/clock-differences.ts'
 import { type Degraded, noteOrThrow } from '../../../core/outage/degraded.ts'
@@ -14,7 +14,7 @@ import { distinctOwners, viewerBusinessText, type Fills } from '../../../loaders
 import type { MarkRecords } from '../stores/record-store.ts'
 import type { MarkOutcome, MarkStore, MarkWrite, ReadStart } from '../stores/hot-store.ts'
 
-/** Another read is needed only if a fill came late or failed, or part of the key left the hot store in between. Two reads are already rare. */
+/** A second read is rare. It follows a late or failed fill, or a mark of the viewer that left the hot store in between. */
 const BASE_READS_MAX = 20
 const FILLS_PER_CALL_MAX = 4
 
@@ -129,7 +129,10 @@ async function putOfKnown(
 
 type Undecided = { place: number; outcome: Extract<MarkOutcome, { status: 'needs-base' }> }
 
-/** The undecided writes for the next put: with their viewers' marks sent to the hot store, or with a base from the record store. */
+/**
+ * Prepares the undecided writes for the next put. If few of their viewers are unknown, it sends a fill for each. All other writes get a base
+ * from the record store.
+ */
 async function helped(
   records: Pick<MarkRecords, 'getMarkMany'>,
   fills: Pick<Fills, 'send'>,

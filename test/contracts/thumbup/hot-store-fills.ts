@@ -144,10 +144,10 @@ export function fillsContract({ store, another, reopen, regions }: MarkStoreSubj
     expect(await listedOids(store(), viewer)).toEqual(['2', '1'])
   })
 
-  it('a put that begins after a fill finds its rows, although the fill is not awaited', async () => {
+  it('a put finds the rows of a fill that was sent before it and is not awaited', async () => {
     const viewer = freshViewerIn(0, regions())
     const at = later(1_000)
-    // Redis has the script of fills afterwards. Otherwise it would refuse the fill once, and the put would come first.
+    // This fill loads the script into Redis. Otherwise the adapter would have to repeat the next fill, and the put would come first.
     await fill(store(), freshViewerIn(0, regions()))
     const { asOf } = asksForBase(await putMark(store(), markOf(viewer, '1', 'DISLIKE', at)))
     const filled = store().fillMarks(viewer, 1, [rowOf('1', 'LIKE', at - 5)], { cap: CAP, asOf, whole: true })

@@ -46,9 +46,10 @@ test('stopping waits for a fill that outlives its caller', async () => {
   await fills.settled()
 })
 
-describe('a fill that was sent', () => {
+describe('send', () => {
   const of = { viewer: '1', business: 1 }
 
+  /** Fills whose rows and ends the test releases. */
   function makeSlowFills() {
     const asked: string[] = []
     const errors: unknown[] = []
@@ -58,7 +59,7 @@ describe('a fill that was sent', () => {
       {
         beginReads: () => Promise.resolve([{ unknown: true, asOf: 1 }]),
         fillMarks: (_viewer, _business, _rows, { asOf }) => {
-          asked.push(`fill of ${asOf}`)
+          asked.push(`fill as of ${asOf}`)
           const end = Promise.withResolvers<void>()
           ends.push(end)
           return end.promise
@@ -71,7 +72,7 @@ describe('a fill that was sent', () => {
     return { fills, asked, errors, rows, ends }
   }
 
-  /** The task resolves in this turn. */
+  /** True if the task resolves within this turn of the event loop. */
   async function isOver(task: Promise<unknown>): Promise<boolean> {
     let over = false
     void task.then(() => (over = true))
@@ -79,7 +80,7 @@ describe('a fill that was sent', () => {
     return over
   }
 
-  test('is joined by callers that wait for its end, and by a stop', async () => {
+  test('`bring` and `settled` wait for the end of a sent fill, and no second fill begins', async () => {
     const { fills, asked, rows, ends } = makeSlowFills()
     rows.resolve([])
     await fills.send(of, 7)
@@ -87,23 +88,23 @@ describe('a fill that was sent', () => {
     expect(await Promise.all(waiting.map(isOver))).toEqual([false, false])
     ends[0]?.resolve()
     await Promise.all(waiting)
-    expect(asked).toEqual(['fill of 7'])
+    expect(asked).toEqual(['fill as of 7'])
     expect(fills.count()).toBe(1)
   })
 
-  test('joins a fill whose rows are still read, and resolves when they are sent', async () => {
+  test('joins a fill whose rows are still being read, and resolves when they are sent', async () => {
     const { fills, asked, rows, ends } = makeSlowFills()
     const brought = fills.bring(of)
     const sent = fills.send(of, 7)
     expect(await isOver(sent)).toBe(false)
     rows.resolve([])
     await sent
-    expect(asked).toEqual(['fill of 1'])
+    expect(asked).toEqual(['fill as of 1'])
     ends[0]?.resolve()
     await brought
   })
 
-  test('is reported and does not fail its caller if the hot store refuses it, and the next one begins anew', async () => {
+  test('reports a failed fill but no outage, does not reject, and begins a new fill at the next call', async () => {
     const { fills, asked, errors, rows, ends } = makeSlowFills()
     rows.resolve([])
     await fills.send(of, 7)
@@ -116,6 +117,6 @@ describe('a fill that was sent', () => {
     ends[1]?.reject(new TidemarkError('HOT_STORE_UNAVAILABLE', 'the breaker reports this'))
     await fills.settled()
     expect(errors).toEqual([refusal])
-    expect(asked).toEqual(['fill of 7', 'fill of 8'])
+    expect(asked).toEqual(['fill as of 7', 'fill as of 8'])
   })
 })

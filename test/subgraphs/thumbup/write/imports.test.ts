@@ -51,7 +51,7 @@ describe('an import', () => {
     for (const viewer of [...STORED, ...NEW.slice(0, 3)]) await read(viewer)
     stores.calls.length = 0
     expect((await send()).data.setMarkBatch.results).toEqual(accepted(oldOf))
-    // The second put comes after the fills, although it does not wait for them.
+    // The second put does not wait for the fills, but the hot store executes it after them.
     expect(counted('hot.beginReads', 'records.getMarkMany', 'records.listMarks', 'hot.putMarks')).toEqual([1, 0, 3, 2])
     stores.calls.length = 0
     expect((await send()).data.setMarkBatch.results).toEqual(accepted(() => 'LIKE'))

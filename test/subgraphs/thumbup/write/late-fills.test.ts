@@ -1,4 +1,4 @@
-/** Marks of an unknown viewer, whose other marks come late to the hot store or not at all. */
+/** A mark of an unknown viewer when the viewer's fill fails or arrives late. */
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { until } from '../../../../harness/until.ts'
 import { openMarkedStores, serveThumbup, viewerOf, type MarkedStores, type ServedThumbup } from '../marked-stores.ts'
@@ -35,7 +35,7 @@ async function countMarks(): Promise<void> {
   await job.stop()
 }
 
-test('a fill that is refused alone costs one more read and put, and the answer is not degraded', async () => {
+test('a failed fill costs the mark one more read and one more put, and the answer is not degraded', async () => {
   stores.refuse('hot.fillMarks', 'INTERNAL')
   const { data, degraded } = await dislike()
   expect(data.setMark).toEqual(ACCEPTED)
@@ -43,7 +43,7 @@ test('a fill that is refused alone costs one more read and put, and the answer i
   expect(counted(...CALLS)).toEqual([1, 1, 3])
 })
 
-test('a fill that arrives after the mark leaves the mark and its counts alone', async () => {
+test('a fill that arrives after the mark does not change the mark or its counts', async () => {
   const late = Promise.withResolvers<void>()
   stores.before('hot.fillMarks', () => late.promise)
   expect((await dislike()).data.setMark).toEqual(ACCEPTED)
