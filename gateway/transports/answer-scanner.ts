@@ -38,6 +38,8 @@ const giveUp = (): never => {
 }
 
 const [SPACE, QUOTE, BACKSLASH, COMMA, COLON] = [0x20, 0x22, 0x5c, 0x2c, 0x3a]
+/** Of JSON (RFC 8259, section 2). */
+const WHITESPACE = new Set([0x09, 0x0a, 0x0d, SPACE])
 const [LEFT_BRACKET, RIGHT_BRACKET, LEFT_BRACE, RIGHT_BRACE] = [0x5b, 0x5d, 0x7b, 0x7d]
 /** No type nests lists this deeply. */
 const LISTS_MAX = 32
@@ -83,7 +85,7 @@ function joined({ chunks, length }: Body): Buffer {
 /** Some servers send a line break after the answer. */
 function withoutEnd(answer: Buffer): Buffer {
   let end = answer.length
-  while (end > 0 && (answer[end - 1] as number) <= SPACE) end -= 1
+  while (end > 0 && WHITESPACE.has(answer[end - 1] as number)) end -= 1
   return end === answer.length ? answer : answer.subarray(0, end)
 }
 

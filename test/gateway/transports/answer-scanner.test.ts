@@ -96,6 +96,14 @@ describe('the scanner', () => {
     }
   })
 
+  test('the scanner leaves an answer with another control character than whitespace at its end to JSON.parse', () => {
+    const text = JSON.stringify({ data: { count: 1 } })
+    for (let byte = 0; byte < 0x21; byte += 1) {
+      const isSpace = [' ', '\t', '\n', '\r'].includes(String.fromCharCode(byte))
+      expect(scan(Buffer.from(`${text}${String.fromCharCode(byte)}`)) !== undefined, String(byte)).toBe(isSpace)
+    }
+  })
+
   test('a text keeps its value after the next answer, wherever the network cuts the answer', () => {
     const texts = ['a text '.repeat(20), 'ü'.repeat(50), 'short', 'x'.repeat(64)]
     const bytes = Buffer.from(JSON.stringify({ data: { count: texts } }))
