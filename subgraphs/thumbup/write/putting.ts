@@ -3,7 +3,8 @@
  *
  * The hot store cannot decide some writes alone. For up to four viewers with unknown marks, a fill is sent, and the next put follows without
  * waiting for it. The fill also helps the viewers' next calls. For all other undecided writes, the rows are read in one batch. A call for
- * many unknown viewers, such as an import, fills no viewer: a fill is one query per viewer, and these viewers may never return. Their rows are read before their first put, which would only ask for them.
+ * many unknown viewers, such as an import, fills no viewer: a fill is one query per viewer, and these viewers may never return. Their rows
+ * are read before their first put, which would only ask for them.
  */
 import { asRepeated } from '../../../core/clock-differences.ts'
 import { type Degraded, noteOrThrow } from '../../../core/outage/degraded.ts'
