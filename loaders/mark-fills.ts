@@ -1,7 +1,7 @@
 /**
  * Brings a viewer's marks of a business into the hot store. All reads and writes of that viewer are answered from there afterwards. One
- * fill per viewer and business is in flight at a time, for all callers.
- * A read waits for the end of a fill (`bring`), a write only until the rows are sent (`send`).
+ * fill per viewer and business is in flight at a time, for all callers. A read waits for the end of a fill (`bring`), a write only until
+ * the rows are sent (`send`).
  *
  * Joining a fill in flight is correct because no caller uses its rows as the answer: each caller asks the hot store again. The hot store
  * rejects the rows if a mark of this viewer left it since the fill began, and keeps the marks that it has. The rows may therefore be

@@ -38,7 +38,7 @@ const giveUp = (): never => {
 }
 
 const [SPACE, QUOTE, BACKSLASH, COMMA, COLON] = [0x20, 0x22, 0x5c, 0x2c, 0x3a]
-/** Of JSON (RFC 8259, section 2). */
+/** The whitespace of JSON (RFC 8259, section 2). */
 const WHITESPACE = new Set([0x09, 0x0a, 0x0d, SPACE])
 const [LEFT_BRACKET, RIGHT_BRACKET, LEFT_BRACE, RIGHT_BRACE] = [0x5b, 0x5d, 0x7b, 0x7d]
 /** No type nests lists this deeply. */

@@ -49,7 +49,7 @@ test('stopping waits for a fill that outlives its caller', async () => {
 describe('send', () => {
   const of = { viewer: '1', business: 1 }
 
-  /** Fills whose rows and ends the test releases. */
+  /** Fills that wait until the test resolves `rows`, and then the end of each fill. */
   function makeSlowFills() {
     const asked: string[] = []
     const errors: unknown[] = []

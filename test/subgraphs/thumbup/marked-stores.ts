@@ -136,6 +136,13 @@ export function openMarkedStores(options: { records?: 'model' | 'lmdb'; readsAtO
   }
 }
 
+/** Each viewer likes the subject `a`. Only the record store knows it. */
+export async function storeLikes({ plain }: MarkedStores, viewers: readonly string[]): Promise<void> {
+  const record = { mark: 'LIKE', markedAt: 1_000, version: 1 } as const
+  const rows = viewers.map((viewer) => ({ key: { viewer, business: 1, oid: 'a' }, record }))
+  await plain.records.applyMarks(rows, [])
+}
+
 export const thumbupConfig = (over: { thumbup?: object; businesses?: object[] } = {}): Config =>
   makeConfig([
     {

@@ -1,7 +1,7 @@
 /** A call with marks of many viewers. The hot store knows some of them. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { until } from '../../../../harness/until.ts'
-import { openMarkedStores, serveThumbup, viewerOf, type MarkedStores, type ServedThumbup } from '../marked-stores.ts'
+import { openMarkedStores, serveThumbup, storeLikes, viewerOf, type MarkedStores, type ServedThumbup } from '../marked-stores.ts'
 
 const BATCH = `mutation ($marks: [SetMarkInput!]!) { setMarkBatch(input: { marks: $marks }) { results { outcome oldMark mark } } }`
 const READ = `query ($ids: [ID!]!) { subjects(business: "video", ids: $ids) { likeCount viewerMark } }`
@@ -16,9 +16,7 @@ describe('an import', () => {
   beforeEach(async () => {
     stores = openMarkedStores()
     served = serveThumbup(stores)
-    const record = { mark: 'LIKE', markedAt: 1_000, version: 1 } as const
-    const rows = [...KNOWN, ...STORED].map((viewer) => ({ key: { viewer, business: 1, oid: 'a' }, record }))
-    await stores.plain.records.applyMarks(rows, [])
+    await storeLikes(stores, [...KNOWN, ...STORED])
     for (const viewer of KNOWN) await read(viewer)
     stores.calls.length = 0
   })

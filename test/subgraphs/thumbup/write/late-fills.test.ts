@@ -1,7 +1,7 @@
 /** A mark of an unknown viewer when the viewer's fill fails or arrives late. */
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { until } from '../../../../harness/until.ts'
-import { openMarkedStores, serveThumbup, viewerOf, type MarkedStores, type ServedThumbup } from '../marked-stores.ts'
+import { openMarkedStores, serveThumbup, storeLikes, viewerOf, type MarkedStores, type ServedThumbup } from '../marked-stores.ts'
 
 const SET = `mutation ($input: SetMarkInput!) { setMark(input: $input) { outcome oldMark mark } }`
 const READ = `query ($ids: [ID!]!) { subjects(business: "video", ids: $ids) { likeCount viewerMark } }`
@@ -12,8 +12,7 @@ let served: ServedThumbup
 beforeEach(async () => {
   stores = openMarkedStores()
   served = serveThumbup(stores)
-  const record = { mark: 'LIKE', markedAt: 1_000, version: 1 } as const
-  await stores.plain.records.applyMarks([{ key: { viewer: '1', business: 1, oid: 'a' }, record }], [])
+  await storeLikes(stores, ['1'])
   stores.calls.length = 0
 })
 afterEach(async () => {
