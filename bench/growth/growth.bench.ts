@@ -7,6 +7,8 @@
  * each size, it gets as many new viewers as at the first. In the end it has four times as many. At the first size, both sites are equal, so their
  * ratio shows the noise.
  *
+ * On servers, the raw limit is measured in the same run: the CPU of Redis for the bare commands that such a page needs.
+ *
  *     npm run bench -- growth [--quick] [--only embedded|distributed] [--json]
  *
  * 10 thousand to 10 million viewers; with --quick, 2,000 and 10,000. Before the calls, the embedded file is in the page cache in small
@@ -16,14 +18,16 @@ import { execFileSync } from 'node:child_process'
 import { closeSync, existsSync, fstatSync, openSync, readFileSync, readSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { Redis } from 'ioredis'
 import { makeConfig } from '../../config/config.ts'
 import { openStores, type OpenStores } from '../../cli/stores/history.ts'
 import { systemClock } from '../../core/clock.ts'
 import { OWN_SERVERS } from '../../harness/deployment/own-servers.ts'
-import { startDeployment, waitUntilConverged } from '../../harness/deployment/deployment.ts'
+import { startDeployment, waitUntilConverged, type Deployment } from '../../harness/deployment/deployment.ts'
 import { makeServiceFolder, startService } from '../../harness/deployment/service.ts'
 import { storeMarks } from '../../harness/samples/stored-facts.ts'
 import { persistKeys } from '../../subgraphs/history/persist/persist.ts'
+import { makeLayout, packOid } from '../../subgraphs/history/stores/redis/keys.ts'
 import { DATA_FILE } from '../../stores/lmdb/environment.ts'
 import { runningPid } from '../../scripts/servers/processes.ts'
 import { cpuSeconds, machineSeconds } from '../support/cpu.ts'
@@ -38,6 +42,11 @@ const ROUNDS = { quick: 1, full: 3 }
 /** Pages of history before the first round, of other viewers if there are enough. */
 const WARM_UP = { quick: 2_000, full: 40_000 }
 const CONNECTIONS = 8
+/** Viewers of a round of bare reads. */
+const BARE_READS = { quick: 10_000, full: 20_000 }
+const BUSINESSES = [1, 2, 3, 4]
+/** One per business, then the timeline and the record of the one with data. */
+const COMMANDS_OF_PAGE = BUSINESSES.length + 2
 /** The greatest cost of the grown site, relative to the small site. */
 const GROWTH_MAX = 1.2
 const ROWS_AT_ONCE = 4_000
@@ -75,7 +84,14 @@ type CallName = keyof typeof CALLS_BY_NAME
 /** Per call. `parts`: the microseconds of each process, as text. */
 type Cost = { cpuUs: number; p50Ms: number; parts: string }
 
-type Service = { url: string; pids: ReadonlyMap<string, number>; settled(): Promise<void>; stop(): Promise<void> }
+type Service = {
+  url: string
+  pids: ReadonlyMap<string, number>
+  settled(): Promise<void>
+  stop(): Promise<void>
+  /** Reads these viewers' newest entries from Redis without Tidemark. */
+  readBare?(viewers: readonly string[]): Promise<void>
+}
 type Site = {
   /** In the embedded shape, the service does not run during the fill. */
   fill(from: number, to: number): Promise<void>
@@ -163,7 +179,29 @@ async function measureInTurn(
       `${title}: ${name}, small and grown: ${listed} µs of CPU; the last: ${counted.at(-1)?.small.parts} | ${counted.at(-1)?.grown.parts}`,
     )
   }
+  if (grown.service.readBare === undefined) return measures
+  const bare: { small: number; grown: number }[] = []
+  for (let round = 0; round <= ROUNDS[size]; round++)
+    bare.push({ small: await bareCostOf(small, round, BARE_READS[size]), grown: await bareCostOf(grown, round, BARE_READS[size]) })
+  const counted = bare.slice(1)
+  const metric = `${title}: bare commands of a page, CPU of Redis`
+  measures.push(
+    { metric, value: medianOf(counted, (each) => each.grown), unit: 'µs' },
+    { metric: `${metric} : the smallest size`, value: medianOf(counted, (each) => each.grown / each.small), unit: 'ratio' },
+  )
+  progress(
+    `${title}: bare commands of a page, small and grown: ${bare.map((each) => `${each.small.toFixed(1)} ${each.grown.toFixed(1)}`).join(', ')} µs of Redis`,
+  )
   return measures
+}
+
+/** The CPU time of Redis per viewer. */
+async function bareCostOf({ service, viewerAt }: Running, round: number, viewers: number): Promise<number> {
+  const redis = service.pids.get('redis') as number
+  const before = cpuSeconds(redis)
+  for (let read = 0; read < viewers; read += CONNECTIONS)
+    await service.readBare?.(Array.from({ length: CONNECTIONS }, (_, place) => viewerAt(round * viewers + read + place)))
+  return ((cpuSeconds(redis) - before) * 1_000_000) / viewers
 }
 
 /** Rejects with the first failure when all have ended. */
@@ -212,12 +250,15 @@ async function costOf({ service, viewerAt }: Running, name: CallName, from: numb
   }
 }
 
+/** The subject that a viewer reports and likes during the fill. */
+const oidOf = (viewer: number | string): string => String((Number(viewer) * 7) % SUBJECTS)
+
 /** Writes as the service and its jobs do: history through the hot store. Likes go only to the record store. */
 async function fill({ hot, records, marks }: OpenStores, from: number, to: number): Promise<void> {
   for (let at = from; at < to; at += ROWS_AT_ONCE) {
     const keys = Array.from({ length: Math.min(ROWS_AT_ONCE, to - at) }, (_, place) => {
       const viewer = at + place
-      return { viewer: String(viewer), business: 1, oid: String((viewer * 7) % SUBJECTS) }
+      return { viewer: String(viewer), business: 1, oid: oidOf(viewer) }
     })
     const writes = keys.map((key, place) => {
       const viewedAt = VIEWED_AT + at + place
@@ -294,18 +335,41 @@ async function openDistributed(): Promise<Site> {
       await fill(stores, from, to)
       await stores.close()
     },
-    start: () =>
-      Promise.resolve({
+    start() {
+      const redis = new Redis(deployment.servers.redis.port)
+      return Promise.resolve({
         url: gateway.url,
+        readBare: (viewers: readonly string[]) => readBare(redis, deployment.config.stores, viewers),
         pids: new Map([
           ...deployment.roles.map((role) => [role.name, role.pid() as number] as const),
           ...servers.map((each) => [basename(each), runningPid(each) as number] as const),
         ]),
         settled: async () => void (await waitUntilConverged(deployment, QUIET_MAX_MS)),
-        stop: () => Promise.resolve(),
-      }),
+        stop: () => Promise.resolve(redis.disconnect()),
+      })
+    },
     remove: () => deployment.remove(),
   }
+}
+
+/** The commands that the script of a page sends, without the script. */
+async function readBare(
+  redis: Redis,
+  { regions, redis: options }: Deployment['config']['stores'],
+  viewers: readonly string[],
+): Promise<void> {
+  const layout = makeLayout(options?.prefix ?? 'tm', regions)
+  const commands = redis.pipeline()
+  for (const viewer of viewers) {
+    const region = layout.regionOf(viewer)
+    for (const business of BUSINESSES) commands.hgetBuffer(layout.contents(region, viewer, business), '')
+    commands.zrangeBuffer(layout.timeline(region, viewer, 1), '0', '20')
+    commands.hmgetBuffer(layout.contents(region, viewer, 1), packOid(oidOf(viewer)))
+  }
+  const answers = (await commands.exec()) ?? []
+  // The last answer of each viewer is the list of one record.
+  const isFound = viewers.every((_, at) => Buffer.isBuffer((answers[(at + 1) * COMMANDS_OF_PAGE - 1]?.[1] as unknown[] | undefined)?.[0]))
+  if (!isFound) throw new Error(`Redis lacks a record: ${answers.find(([error]) => error !== null)?.[0]?.message ?? 'a key is missing'}`)
 }
 
 const WAITING = /^tidemark_(?:dirty_keys|dirty_marks|marks_log_lag_messages|log_lag_messages)(?:\{.*\})? (\S+)$/gm
