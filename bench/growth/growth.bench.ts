@@ -1,18 +1,18 @@
 /**
- * Does a call cost the same for many viewers as for few? Both shapes are filled step by step with viewers who have one report and one like
- * each. At each size, viewers of the last step read their history, like and report through the gateway. At the first call, the hot store does
- * not have their likes. The cost is the CPU time of all processes, from the first call until all writes are persisted.
+ * Does a call cost the same for many viewers as for few? The sites have 10 thousand to 10 million viewers (2,000 and 10,000 with --quick).
+ * Each viewer has one report and one like. At each size, the viewers of the last step make calls through the gateway: pages of history, marks
+ * and reports. At the first call, the hot store does not have their likes. The cost is the CPU time of all processes, from the first call until
+ * all writes are persisted.
  *
- * A large fill takes minutes. Meanwhile, the speed of the machine may change. A small site is therefore loaded in turn with the grown one. At
- * each size, it gets as many new viewers as at the first. In the end it has four times as many. At the first size, both sites are equal, so their
- * ratio shows the noise.
+ * A large fill takes minutes, and the speed of the machine may change meanwhile. Each shape therefore has two sites that are loaded in turn: one
+ * grows, and one stays small. At each size, the small site gets as many new viewers as the smallest size has. At the last of four sizes, the small
+ * site has four times as many. At the first size, both sites are equal, so their ratio shows the noise.
  *
- * On servers, the raw limit is measured in the same run: the CPU of Redis for the bare commands that such a page needs.
+ * On servers, the benchmark also sends the bare commands of a page of history to Redis, and measures the CPU of Redis.
  *
  *     npm run bench -- growth [--quick] [--only embedded|distributed] [--json]
  *
- * 10 thousand to 10 million viewers; with --quick, 2,000 and 10,000. Before the calls, the embedded file is in the page cache in small
- * folios, into which writes are cheap.
+ * Before the calls, the embedded file is in the page cache in small folios. Writes into small folios are cheap.
  */
 import { execFileSync } from 'node:child_process'
 import { closeSync, existsSync, fstatSync, openSync, readFileSync, readSync } from 'node:fs'
@@ -36,7 +36,7 @@ import { medianOf } from '../support/quantile.ts'
 import type { BenchOptions, Measure } from '../support/report.ts'
 
 const SIZES = { quick: [2_000, 10_000], full: [10_000, 100_000, 1_000_000, 10_000_000] }
-/** With the warm-up round, each viewer of the smallest size makes one call of each kind. */
+/** Calls per round. Warm-up round and counted rounds together are one call per viewer of the smallest size. */
 const CALLS = { quick: 1_000, full: 2_500 }
 const ROUNDS = { quick: 1, full: 3 }
 /** Pages of history before the first round, of other viewers if there are enough. */
@@ -220,7 +220,7 @@ async function untilAtRest(): Promise<number> {
   }
 }
 
-/** The viewer of a call. Neighbours in this order are far apart in the stores. The step is prime, so no viewer comes twice. */
+/** The viewer of a call. Successive viewers are far apart in the stores. The step is prime, so the order repeats only after all viewers. */
 function inSteps(from: number, to: number): (call: number) => string {
   return (call) => String(from + ((call * STEP) % (to - from)))
 }
@@ -276,8 +276,8 @@ async function fill({ hot, records, marks }: OpenStores, from: number, to: numbe
 
 /**
  * The kernel caches the data of one large write in large folios (ext4 from Linux 6.16 on). Each later write of a page into such a folio
- * takes several times as much CPU. A service writes smaller groups than the fill. This function therefore drops the file from the page
- * cache, and reads it backwards. The kernel does not read ahead of such reads.
+ * takes several times as much CPU. The fill writes larger groups than a service, so its folios are larger than those of a real site. This function
+ * therefore drops the file from the page cache, and reads the file backwards. The kernel does no read-ahead for backward reads.
  */
 function renewInPageCache(file: string): void {
   execFileSync('dd', [`of=${file}`, 'if=/dev/null', 'count=0', 'oflag=nocache', 'conv=notrunc,fdatasync', 'status=none'])

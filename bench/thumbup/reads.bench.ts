@@ -25,6 +25,8 @@ import { quantileOf } from '../support/quantile.ts'
 const CALLERS = 8
 const SLOW_CALLERS = 32
 const MARKS_EVERY_MS = 50
+/** A limit that was cut grows again within some tenths of a second. */
+const WATCH_MS = 100
 const CONNECTIONS = 8
 const TIMELINE_CAP = 10
 /** More entries than the hot timeline has, so a page needs the record store. */
@@ -149,7 +151,7 @@ async function measureSlow(deployment: Deployment, served: Served, { likes }: Se
       most = Math.max(most, metrics.get('tidemark_marks_record_reads_under_way') ?? 0)
       least = Math.min(least, metrics.get('tidemark_marks_record_reads_limit') ?? Infinity)
       longest = Math.max(longest, metrics.get('tidemark_marks_record_reads_waiting') ?? 0)
-      await sleep(200)
+      await sleep(WATCH_MS)
     }
   })()
   const marking = (async () => {
