@@ -1,6 +1,6 @@
 /**
- * A MariaDB with a tenth of its time: it is stopped for nine tenths of each time slice, so its work takes ten times as long. In a slice, it
- * runs for less time than the reads of eight connections need, so reads wait on a fast machine too.
+ * A MariaDB with about a tenth of its time: it is stopped for nine tenths of each time slice, as far as timers are exact. With slices of
+ * 40 ms, a fast machine answered all eight reads of a limit in one slice, so none of them was slow.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { OwnServer } from '../../harness/deployment/own-servers.ts'

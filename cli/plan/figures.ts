@@ -30,8 +30,8 @@ export const FIGURES = {
   redisBytesPerLiker: { value: 152, unit: 'bytes', run: 'redis-marks', metric: 'Redis: state of a viewer' },
   redisBytesPerCount: { value: 208, unit: 'bytes', run: 'redis-marks', metric: 'Redis: a cached count with its version' },
   mysqlBytesPerRecord: { value: 404, unit: 'bytes', run: 'plan', metric: 'bytes of MariaDB per record, mean' },
-  mysqlBytesPerLike: { value: 397, unit: 'bytes', run: 'marks-replay', metric: 'distributed: a recent mark' },
-  mysqlBytesPerArchivedLike: { value: 48.2, unit: 'bytes', run: 'marks-replay', metric: 'distributed: an archived mark' },
+  mysqlBytesPerLike: { value: 431, unit: 'bytes', run: 'marks-replay', metric: 'distributed: a recent mark' },
+  mysqlBytesPerArchivedLike: { value: 48.157, unit: 'bytes', run: 'marks-replay', metric: 'distributed: an archived mark' },
   kafkaBytesPerMessage: { value: 100, unit: 'bytes', run: 'plan', metric: 'bytes of the log per message, at most' },
   kafkaBytesPerKey: { value: 22, unit: 'bytes', run: 'plan', metric: 'bytes of the log per key, at most' },
 } as const satisfies Record<string, Figure>
