@@ -100,7 +100,7 @@ function growth(figures: Figures, shape: 'embedded' | 'distributed', stores: str
   })
   return linesOf({
     title: `Cost of a call as the site grows, on ${stores}`,
-    heading: 'CPU per call : CPU with 10,000 viewers',
+    heading: 'CPU per call : CPU on a small site',
     axis: 'viewers',
     lines,
     target: { value: 1.2, label: 'target: at most 1.2' },
