@@ -146,24 +146,18 @@ async function measureGrowth(
 }
 
 async function measureInTurn(
-  [small, grown]: readonly [Running, Running],
+  sites: readonly [Running, Running],
   title: string,
   size: 'quick' | 'full',
   progress: (text: string) => void,
 ): Promise<Measure[]> {
   const calls = CALLS[size]
   // The first call that touches a part of the file maps it. These calls map the parts with history. Marks map the parts with likes.
-  for (const site of [small, grown]) await costOf(site, 'page', (ROUNDS[size] + 2) * calls, WARM_UP[size])
+  for (const site of sites) await costOf(site, 'page', (ROUNDS[size] + 2) * calls, WARM_UP[size])
   const measures: Measure[] = []
   for (const name of Object.keys(CALLS_BY_NAME) as CallName[]) {
-    const costs: { small: Cost[]; grown: Cost[] } = { small: [], grown: [] }
-    // The first round is the warm-up. The sites alternate strictly, because a site that is loaded twice in a row costs less the second time.
-    for (let round = 0; round <= ROUNDS[size]; round++) {
-      costs.small.push(await costOf(small, name, round * calls, calls))
-      costs.grown.push(await costOf(grown, name, round * calls, calls))
-    }
-    costs.small.push(await costOf(small, name, (ROUNDS[size] + 1) * calls, calls))
-    const counted = besideSmall(costs.small.slice(1), costs.grown.slice(1), ({ cpuUs }) => cpuUs)
+    const costs = await inTurn(sites, ROUNDS[size], (site, round) => costOf(site, name, round * calls, calls))
+    const counted = besideSmall(costs, ({ cpuUs }) => cpuUs)
     measures.push(
       { metric: `${title}: ${name}, CPU`, value: medianOf(counted, (each) => each.grown), unit: 'µs' },
       { metric: `${title}: ${name}, CPU of the small site`, value: medianOf(counted, (each) => each.small), unit: 'µs' },
@@ -174,21 +168,16 @@ async function measureInTurn(
         target: GROWTH_MAX,
         atMost: true,
       },
-      { metric: `${title}: ${name}, p50`, value: medianOf(costs.grown.slice(1), (each) => each.p50Ms), unit: 'ms' },
+      { metric: `${title}: ${name}, p50`, value: medianOf(costs.grown, (each) => each.p50Ms), unit: 'ms' },
     )
     const listed = counted.map((each) => `${each.small.toFixed(0)} ${each.grown.toFixed(0)}`).join(', ')
     progress(
       `${title}: ${name}, small and grown: ${listed} µs of CPU; the last: ${costs.small.at(-1)?.parts} | ${costs.grown.at(-1)?.parts}`,
     )
   }
-  if (grown.service.readBare === undefined) return measures
-  const bare: { small: number[]; grown: number[] } = { small: [], grown: [] }
-  for (let round = 0; round <= ROUNDS[size]; round++) {
-    bare.small.push(await bareCostOf(small, round, BARE_READS[size]))
-    bare.grown.push(await bareCostOf(grown, round, BARE_READS[size]))
-  }
-  bare.small.push(await bareCostOf(small, ROUNDS[size] + 1, BARE_READS[size]))
-  const counted = besideSmall(bare.small.slice(1), bare.grown.slice(1), (us) => us)
+  if (sites.some(({ service }) => service.readBare === undefined)) return measures
+  const bare = await inTurn(sites, ROUNDS[size], (site, round) => bareCostOf(site, round, BARE_READS[size]))
+  const counted = besideSmall(bare, (us) => us)
   const metric = `${title}: bare commands of a page, CPU of Redis`
   measures.push(
     { metric, value: medianOf(counted, (each) => each.grown), unit: 'µs' },
@@ -199,11 +188,26 @@ async function measureInTurn(
   return measures
 }
 
-/**
- * Each round of the grown site beside the mean of the rounds of the small site right before and after it. Without the second of them, the site
- * that comes second in each round would have an advantage.
- */
-function besideSmall<T>(small: readonly T[], grown: readonly T[], usOf: (cost: T) => number): { small: number; grown: number }[] {
+/** The costs of the counted rounds. `small` has one round more: it is the first and the last. */
+type InTurn<T> = { small: readonly T[]; grown: readonly T[] }
+
+/** The first round of each site is the warm-up. The sites alternate strictly, because a site that is loaded twice in a row costs less. */
+async function inTurn<T>(
+  [small, grown]: readonly [Running, Running],
+  rounds: number,
+  cost: (site: Running, round: number) => Promise<T>,
+): Promise<InTurn<T>> {
+  const costs: { small: T[]; grown: T[] } = { small: [], grown: [] }
+  for (let round = 0; round <= rounds; round++) {
+    costs.small.push(await cost(small, round))
+    costs.grown.push(await cost(grown, round))
+  }
+  costs.small.push(await cost(small, rounds + 1))
+  return { small: costs.small.slice(1), grown: costs.grown.slice(1) }
+}
+
+/** Each round of the grown site, and the mean of the small site's rounds before and after it. One of them alone would favour one site. */
+function besideSmall<T>({ small, grown }: InTurn<T>, usOf: (cost: T) => number): { small: number; grown: number }[] {
   return grown.map((each, at) => ({ small: (usOf(small[at] as T) + usOf(small[at + 1] as T)) / 2, grown: usOf(each) }))
 }
 
