@@ -206,7 +206,7 @@ async function inTurn<T>(
   return { small: costs.small.slice(1), grown: costs.grown.slice(1) }
 }
 
-/** Each round of the grown site, and the mean of the small site's rounds before and after it. One of them alone would favour one site. */
+/** Each round of the grown site, and the mean of the small site's rounds before and after it. One of them alone gives one site an advantage. */
 function besideSmall<T>({ small, grown }: InTurn<T>, usOf: (cost: T) => number): { small: number; grown: number }[] {
   return grown.map((each, at) => ({ small: (usOf(small[at] as T) + usOf(small[at + 1] as T)) / 2, grown: usOf(each) }))
 }
@@ -355,7 +355,7 @@ async function openDistributed(): Promise<Site> {
       const redis = new Redis(deployment.servers.redis.port)
       return Promise.resolve({
         url: gateway.url,
-        readBare: (viewers: readonly string[]) => readBare(redis, deployment.config.stores, viewers),
+        readBare: makeBareReader(redis, deployment.config.stores),
         pids: new Map([
           ...deployment.roles.map((role) => [role.name, role.pid() as number] as const),
           ...servers.map((each) => [basename(each), runningPid(each) as number] as const),
@@ -369,24 +369,22 @@ async function openDistributed(): Promise<Site> {
 }
 
 /** Reads the keys that the script of a page reads. The script also sends EXISTS for contents without a state. */
-async function readBare(
-  redis: Redis,
-  { regions, redis: options }: Deployment['config']['stores'],
-  viewers: readonly string[],
-): Promise<void> {
+function makeBareReader(redis: Redis, { regions, redis: options }: Deployment['config']['stores']): NonNullable<Service['readBare']> {
   const layout = makeLayout(options?.prefix ?? 'tm', regions)
-  const commands = redis.pipeline()
-  for (const viewer of viewers) {
-    const region = layout.regionOf(viewer)
-    for (const business of BUSINESSES) commands.hgetBuffer(layout.contents(region, viewer, business), '')
-    commands.zrangeBuffer(layout.timeline(region, viewer, 1), '0', '20')
-    commands.hmgetBuffer(layout.contents(region, viewer, 1), packOid(oidOf(viewer)))
+  return async (viewers) => {
+    const commands = redis.pipeline()
+    for (const viewer of viewers) {
+      const region = layout.regionOf(viewer)
+      for (const business of BUSINESSES) commands.hgetBuffer(layout.contents(region, viewer, business), '')
+      commands.zrangeBuffer(layout.timeline(region, viewer, 1), '0', '20')
+      commands.hmgetBuffer(layout.contents(region, viewer, 1), packOid(oidOf(viewer)))
+    }
+    const answers = (await commands.exec()) ?? []
+    const listOf = (at: number) => (answers[at]?.[1] ?? []) as unknown[]
+    // The last two answers of each viewer are the timeline and a list of one record.
+    const isFound = viewers.every((_, at) => [1, 2].every((back) => Buffer.isBuffer(listOf((at + 1) * COMMANDS_OF_PAGE - back)[0])))
+    if (!isFound) throw new Error(`Redis lacks a record: ${answers.find(([error]) => error !== null)?.[0]?.message ?? 'a key is missing'}`)
   }
-  const answers = (await commands.exec()) ?? []
-  const listOf = (at: number) => (answers[at]?.[1] ?? []) as unknown[]
-  // The last two answers of each viewer are the timeline and a list of one record.
-  const isFound = viewers.every((_, at) => [1, 2].every((back) => Buffer.isBuffer(listOf((at + 1) * COMMANDS_OF_PAGE - back)[0])))
-  if (!isFound) throw new Error(`Redis lacks a record: ${answers.find(([error]) => error !== null)?.[0]?.message ?? 'a key is missing'}`)
 }
 
 const WAITING = /^tidemark_(?:dirty_keys|dirty_marks|marks_log_lag_messages|log_lag_messages)(?:\{.*\})? (\S+)$/gm
