@@ -29,7 +29,7 @@ type Round = { perSecond: number; cpuMicros: number; p99Ms: number }
 export async function measureReads(
   deployment: Deployment,
   dataset: Dataset,
-  { rounds, seconds }: { rounds: number; seconds: number },
+  { warmUpSeconds, rounds, seconds }: { warmUpSeconds: number; rounds: number; seconds: number },
   progress: (text: string) => void,
 ): Promise<Measure[]> {
   const pages = makePageRequests(dataset, PAGES, PAGE_SIZE)
@@ -42,9 +42,9 @@ export async function measureReads(
   })
   const gateway = makeGatewayLoad(deployment, pages)
   try {
-    await warmUp(deployment, gateway)
-    await reader.run({ form: 'single', atOnce: AT_ONCE, durationMs: 1_000 })
-    await reader.run({ form: 'multi', atOnce: AT_ONCE, durationMs: 1_000 })
+    progress(`pages of ${PAGE_SIZE} subjects: the warm-up`)
+    await warmUp(deployment, gateway, warmUpSeconds)
+    for (const form of ['single', 'multi'] as const) await reader.run({ form, atOnce: AT_ONCE, durationMs: warmUpSeconds * 1_000 })
     const before = await lookupFigures(deployment)
     const measured: { ours: Round; single: RawRound; multi: RawRound }[] = []
     for (let round = 1; round <= rounds; round++) {
@@ -90,9 +90,9 @@ export async function measureReads(
   }
 }
 
-/** Until a second passes without an unknown viewer and without a count from the record store. */
-async function warmUp(deployment: Deployment, load: (durationMs: number) => Promise<unknown>): Promise<void> {
-  await load(2_000)
+/** V8 still optimizes the gateway in the first 20 s. Ends after a second without an unknown viewer and without a count from the record store. */
+async function warmUp(deployment: Deployment, load: (durationMs: number) => Promise<unknown>, seconds: number): Promise<void> {
+  await load(seconds * 1_000)
   for (let second = 0, before = -1; second < WARM_UP_SECONDS_MAX; second++) {
     const { cold } = await lookupFigures(deployment)
     if (cold === before) return

@@ -38,7 +38,12 @@ export async function bench({ quick, file, progress }: BenchOptions): Promise<Me
   try {
     progress(`${dataset.viewers.length} viewers, ${dataset.subjects.length} subjects`)
     await fill(deployment, dataset)
-    const reads = await measureReads(deployment, dataset, quick ? { rounds: 3, seconds: 1.5 } : { rounds: 9, seconds: 3 }, progress)
+    const reads = await measureReads(
+      deployment,
+      dataset,
+      quick ? { warmUpSeconds: 2, rounds: 3, seconds: 1.5 } : { warmUpSeconds: 20, rounds: 9, seconds: 3 },
+      progress,
+    )
     progress('one hot subject')
     const hot = await measureHot(deployment, dataset, quick ? 2 : 10)
     progress('marks in batches, on Redis, Kafka and MariaDB')

@@ -53,7 +53,8 @@ export function makeMarkLayout(prefix: string, regions: number, database = 0) {
   }
   const subject = (kind: string) => {
     const starts = startsOf(kind)
-    return (region: number, { business, oid }: Subject): string => `${starts[region]}:${business}:${oid}`
+    // In this order, V8 links fewer strings.
+    return (region: number, { business, oid }: Subject): string => (starts[region] as string) + `:${business}:${oid}`
   }
   const owner = subject('owner')
   const tail = (key: string): string => (key.startsWith(prefix) ? key.slice(prefix.length) : '')
