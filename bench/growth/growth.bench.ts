@@ -14,8 +14,7 @@
  *
  * Before the calls, the embedded file is in the page cache in small folios. Writes into small folios are cheap.
  */
-import { execFileSync } from 'node:child_process'
-import { closeSync, existsSync, fstatSync, openSync, readFileSync, readSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Redis } from 'ioredis'
@@ -34,13 +33,14 @@ import { cpuSeconds, machineSeconds } from '../support/cpu.ts'
 import { runLoad } from '../support/load.ts'
 import { medianOf } from '../support/quantile.ts'
 import type { BenchOptions, Measure } from '../support/report.ts'
+import { renewInPageCache } from './page-cache.ts'
 
 const SIZES = { quick: [2_000, 10_000], full: [10_000, 100_000, 1_000_000, 10_000_000] }
-/** Calls per round. The rounds of the small site together are at most one call per viewer of the smallest size. */
-const CALLS = { quick: 600, full: 2_000 }
+/** Calls per round. The rounds of the small site together are at most one call per viewer of the smallest size, and leave viewers for the warm-up. */
+const CALLS = { quick: 500, full: 1_500 }
 const ROUNDS = { quick: 1, full: 3 }
-/** Pages of history before the first round, of other viewers if there are enough. */
-const WARM_UP = { quick: 2_000, full: 40_000 }
+/** Calls of each kind before the first round, of other viewers. Meanwhile V8 optimizes the code, and the process maps the file. */
+const WARM_UP = { quick: 2_000, full: 20_000 }
 const CONNECTIONS = 8
 /** Viewers of a round of bare reads. */
 const BARE_READS = { quick: 10_000, full: 20_000 }
@@ -52,7 +52,6 @@ const GROWTH_MAX = 1.2
 const ROWS_AT_ONCE = 4_000
 /** All rows of the largest size. A smaller pool would measure how MariaDB reads its files. */
 const BUFFER_POOL = '10G'
-const READ_BYTES = 2 ** 20
 const SUBJECTS = 5_000
 const STEP = 7_919
 const VIEWED_AT = 1_780_000_000_000
@@ -98,8 +97,8 @@ type Site = {
   start(): Promise<Service>
   remove(): Promise<void>
 }
-/** A running site, and the viewer of each call. */
-type Running = { service: Service; viewerAt: (call: number) => string }
+/** A running site, and the viewers of its calls: those from `from` to `to` - 1. */
+type Running = { service: Service; from: number; to: number }
 
 export async function bench({ quick, only, progress }: BenchOptions): Promise<Measure[]> {
   const size = quick ? 'quick' : 'full'
@@ -134,8 +133,8 @@ async function measureGrowth(
     progress(`the machine uses ${(await untilAtRest()).toFixed(2)} cores before the calls`)
     const running: Running[] = []
     try {
-      running.push({ service: await small.start(), viewerAt: inSteps(step * smallest, (step + 1) * smallest) })
-      running.push({ service: await grown.start(), viewerAt: inSteps(filled, viewers) })
+      running.push({ service: await small.start(), from: step * smallest, to: (step + 1) * smallest })
+      running.push({ service: await grown.start(), from: filled, to: viewers })
       measures.push(...(await measureInTurn(running as [Running, Running], `${name}, ${viewers} viewers`, size, progress)))
     } finally {
       await allEnded(running.map(({ service }) => service.stop()))
@@ -152,10 +151,10 @@ async function measureInTurn(
   progress: (text: string) => void,
 ): Promise<Measure[]> {
   const calls = CALLS[size]
-  // The first call that touches a part of the file maps it. These calls map the parts with history. Marks map the parts with likes.
-  for (const site of sites) await costOf(site, 'page', (ROUNDS[size] + 2) * calls, WARM_UP[size])
+  const names = Object.keys(CALLS_BY_NAME) as CallName[]
+  for (const site of sites) for (const name of names) await costOf(site, name, 0, WARM_UP[size], (ROUNDS[size] + 2) * calls)
   const measures: Measure[] = []
-  for (const name of Object.keys(CALLS_BY_NAME) as CallName[]) {
+  for (const name of names) {
     const costs = await inTurn(sites, ROUNDS[size], (site, round) => costOf(site, name, round * calls, calls))
     const counted = besideSmall(costs, ({ cpuUs }) => cpuUs)
     measures.push(
@@ -212,11 +211,12 @@ function besideSmall<T>({ small, grown }: InTurn<T>, usOf: (cost: T) => number):
 }
 
 /** The CPU time of Redis per viewer. */
-async function bareCostOf({ service, viewerAt }: Running, round: number, viewers: number): Promise<number> {
+async function bareCostOf(site: Running, round: number, viewers: number): Promise<number> {
+  const { service } = site
   const redis = service.pids.get('redis') as number
   const before = cpuSeconds(redis)
   for (let read = 0; read < viewers; read += CONNECTIONS)
-    await service.readBare?.(Array.from({ length: CONNECTIONS }, (_, place) => viewerAt(round * viewers + read + place)))
+    await service.readBare?.(Array.from({ length: CONNECTIONS }, (_, place) => viewerOf(site, round * viewers + read + place)))
   return ((cpuSeconds(redis) - before) * 1_000_000) / viewers
 }
 
@@ -236,13 +236,15 @@ async function untilAtRest(): Promise<number> {
   }
 }
 
-/** The viewer of a call. Successive viewers are far apart in the stores. The step is prime, so the order repeats only after all viewers. */
-function inSteps(from: number, to: number): (call: number) => string {
-  return (call) => String(from + ((call * STEP) % (to - from)))
+/** Successive viewers are far apart in the stores. The step is prime, so the order repeats only after all viewers. */
+function viewerOf({ from, to }: Running, place: number): string {
+  return String(from + ((place * STEP) % (to - from)))
 }
 
-async function costOf({ service, viewerAt }: Running, name: CallName, from: number, calls: number): Promise<Cost> {
-  const { url, pids, settled } = service
+/** `firstPlace`: the calls take turns with the viewers from this place on. */
+async function costOf(site: Running, name: CallName, from: number, calls: number, firstPlace = 0): Promise<Cost> {
+  const { url, pids, settled } = site.service
+  const viewers = site.to - site.from - firstPlace
   const all = (): number[] => [...pids.values()].map(cpuSeconds)
   let next = from
   const before = all()
@@ -250,8 +252,8 @@ async function costOf({ service, viewerAt }: Running, name: CallName, from: numb
     url,
     connections: CONNECTIONS,
     durationMs: 600_000,
-    body: () => (next < from + calls ? JSON.stringify(CALLS_BY_NAME[name](String((next * STEP) % SUBJECTS))) : undefined),
-    headers: () => ({ 'x-viewer-id': viewerAt(next++) }),
+    body: () => (next < from + calls ? JSON.stringify(CALLS_BY_NAME[name](subjectOf(next))) : undefined),
+    headers: () => ({ 'x-viewer-id': viewerOf(site, firstPlace + (next++ % viewers)) }),
     check(answer) {
       if (/"errors"|"degraded"|"code"|"edges":\[\]/.test(answer)) throw new Error(`unexpected answer to a call: ${answer.slice(0, 300)}`)
     },
@@ -265,6 +267,9 @@ async function costOf({ service, viewerAt }: Running, name: CallName, from: numb
     parts: [...pids.keys()].map((name, at) => `${name} ${partsUs[at]?.toFixed(0)}`).join(', '),
   }
 }
+
+/** A viewer who calls again gets another subject. */
+const subjectOf = (call: number): string => String((call * STEP + Math.floor(call / SUBJECTS)) % SUBJECTS)
 
 /** The subject that a viewer reports and likes during the fill. */
 const oidOf = (viewer: number | string): string => String((Number(viewer) * 7) % SUBJECTS)
@@ -288,27 +293,6 @@ async function fill({ hot, records, marks }: OpenStores, from: number, to: numbe
     await hot.putProgress(writes, { now: Date.now(), timelineCap: 1_000 })
     await Promise.all([persistKeys({ hot, records }, keys, { timelineCap: 1_000, purgeRowsMax: 1_000 }), storeMarks(marks.records, likes)])
   }
-}
-
-/**
- * The kernel caches the data of one large write in large folios (ext4 from Linux 6.16 on). Each later write of a page into such a folio
- * takes several times as much CPU. The fill writes larger groups than a service, so its folios are larger than those of a real site. This function
- * therefore drops the file from the page cache, and reads the file backwards. The kernel does no read-ahead for backward reads.
- */
-function renewInPageCache(file: string): void {
-  execFileSync('dd', [`of=${file}`, 'if=/dev/null', 'count=0', 'oflag=nocache', 'conv=notrunc,fdatasync', 'status=none'])
-  const before = bytesFromDisk()
-  const descriptor = openSync(file, 'r')
-  const { size } = fstatSync(descriptor)
-  const block = Buffer.allocUnsafe(READ_BYTES)
-  for (let end = size; end > 0; end -= READ_BYTES) readSync(descriptor, block, 0, READ_BYTES, Math.max(0, end - READ_BYTES))
-  closeSync(descriptor)
-  if (!(bytesFromDisk() - before >= size / 2)) throw new Error(`${file} stays in the page cache: set TMPDIR to a folder on a disk`)
-}
-
-/** Bytes read from disks by this process (proc(5)). */
-function bytesFromDisk(): number {
-  return Number(/^read_bytes: (\d+)$/m.exec(readFileSync('/proc/self/io', 'utf8'))?.[1])
 }
 
 function openEmbedded(): Promise<Site> {
