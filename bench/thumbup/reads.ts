@@ -90,7 +90,7 @@ export async function measureReads(
   }
 }
 
-/** V8 still optimizes the gateway in the first 20 s. Ends after a second without an unknown viewer and without a count from the record store. */
+/** V8 still optimizes the gateway in its first 20 to 30 s. Ends after a second without an unknown viewer and without a count from the record store. */
 async function warmUp(deployment: Deployment, load: (durationMs: number) => Promise<unknown>, seconds: number): Promise<void> {
   await load(seconds * 1_000)
   for (let second = 0, before = -1; second < WARM_UP_SECONDS_MAX; second++) {
@@ -130,7 +130,11 @@ function makeGatewayLoad({ gateways }: Deployment, pages: ReturnType<typeof make
 
 async function lookupFigures({ gateways }: Deployment): Promise<{ local: number; all: number; cold: number }> {
   const metrics = gateways[0] && (await metricsOf(gateways[0]))
-  const of = (name: string): number => metrics?.get(name) ?? 0
+  const of = (name: string): number => {
+    const value = metrics?.get(name)
+    if (value === undefined) throw new Error(`the gateway did not report ${name}`)
+    return value
+  }
   return {
     local: of('tidemark_count_lookups_local_total'),
     all: of('tidemark_count_lookups_total'),

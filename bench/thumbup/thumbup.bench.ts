@@ -41,7 +41,7 @@ export async function bench({ quick, file, progress }: BenchOptions): Promise<Me
     const reads = await measureReads(
       deployment,
       dataset,
-      quick ? { warmUpSeconds: 2, rounds: 3, seconds: 1.5 } : { warmUpSeconds: 20, rounds: 9, seconds: 3 },
+      quick ? { warmUpSeconds: 2, rounds: 3, seconds: 1.5 } : { warmUpSeconds: 30, rounds: 9, seconds: 3 },
       progress,
     )
     progress('one hot subject')
