@@ -8,7 +8,7 @@
  * grows, and one stays small. At each size, the small site gets new viewers too, so that the hot store knows none of them. In the end, it has 70,000.
  *
  * Two processes with the same code may differ by a fifth, because V8 optimizes them differently. Each round therefore starts new processes. A
- * factor is the median over the rounds. At the first size, both sites are equal, so their factor shows the noise.
+ * factor compares the means of all rounds. At the first size, both sites are equal, so their factor shows the noise.
  *
  * On servers, the benchmark also sends the bare commands of a page of history to Redis, and measures the CPU of Redis.
  *
@@ -26,8 +26,9 @@ import { openDistributed, openEmbedded, type Site } from './sites.ts'
 const SIZES = { quick: [2_000, 10_000], full: [10_000, 100_000, 1_000_000, 10_000_000] }
 /** The new viewers of the small site at each size, and the viewers of the grown one that make calls. At most the size. */
 const CALLERS_MAX = { quick: 4_000, full: 20_000 }
-const ROUNDS = { quick: 1, full: 3 }
-/** Turn 0 is the warm-up. The small site has the turns 1 and 2, and the grown site has turn 1. Each turn has viewers of its own. */
+/** Even: the sites take turns to begin. */
+const ROUNDS = { quick: 2, full: 4 }
+/** Turn 0 is the warm-up, and the others count. Each turn has viewers of its own. */
 const TURNS = 3
 /** Calls of each kind in a warm-up, and pages in a turn. V8 optimizes the code during the warm-up. */
 const CALLS = { quick: 2_000, full: 10_000 }
@@ -44,7 +45,7 @@ const REST_MS = 5_000
 const REST_WAIT_MAX_MS = 600_000
 
 type Size = keyof typeof SIZES
-/** The costs of one round. The small site has the mean of its two turns: one of them alone would give one site an advantage. */
+/** The mean costs of one round. `last`: the last turn of the grown site. */
 type Beside<T> = { small: number; grown: number; last: T }
 type Round = { calls: Record<CallName, Beside<Cost>>; bare: Beside<number> | undefined }
 
@@ -109,38 +110,45 @@ async function measureRound(sites: readonly [Running, Running], round: number, c
     report: (site, turn) => costOf(site, 'report', turn === 0 ? CALLS[size] : writes, writersOf(turn)),
   }
   const calls: [CallName, Beside<Cost>][] = []
-  for (const name of CALL_NAMES) calls.push([name, await inTurn(sites, costs[name], ({ cpuUs }) => cpuUs)])
+  for (const name of CALL_NAMES) calls.push([name, await inTurn(sites, round, costs[name], ({ cpuUs }) => cpuUs)])
   const hasBare = sites.every(({ service }) => service.readBare !== undefined)
   const bareCost = (site: Running, turn: number) => bareCostOf(site, BARE_READS[size], readersOf(turn, BARE_READS[size]))
   return {
     calls: Object.fromEntries(calls) as Round['calls'],
-    bare: hasBare ? await inTurn(sites, bareCost, (us) => us) : undefined,
+    bare: hasBare ? await inTurn(sites, round, bareCost, (us) => us) : undefined,
   }
 }
 
-/** The sites alternate strictly, also in the warm-up, because a site that is loaded twice in a row costs less. */
+/**
+ * The sites alternate strictly, because a site that is loaded twice in a row costs less. Both have the same number of turns, because V8 goes on to
+ * optimize their code. In each second round, the grown site begins.
+ */
 async function inTurn<T>(
   [small, grown]: readonly [Running, Running],
+  round: number,
   cost: (site: Running, turn: number) => Promise<T>,
   usOf: (cost: T) => number,
 ): Promise<Beside<T>> {
-  await cost(small, 0)
-  await cost(grown, 0)
-  const before = usOf(await cost(small, 1))
-  const last = await cost(grown, 1)
-  return { small: (before + usOf(await cost(small, 2))) / 2, grown: usOf(last), last }
+  const order = round % 2 === 0 ? [small, grown] : [grown, small]
+  const costs = new Map<Running, T[]>([small, grown].map((site) => [site, []]))
+  for (let turn = 0; turn < TURNS; turn++) for (const site of order) costs.get(site)?.push(await cost(site, turn))
+  const counted = (site: Running): T[] => costs.get(site)?.slice(1) ?? []
+  const mean = (site: Running): number => counted(site).reduce((sum, each) => sum + usOf(each), 0) / (TURNS - 1)
+  return { small: mean(small), grown: mean(grown), last: counted(grown).at(-1) as T }
 }
 
 function reportRounds(title: string, rounds: readonly Round[], progress: (text: string) => void): Measure[] {
-  const ratioOf = (all: readonly Beside<unknown>[]): number => medianOf(all, ({ small, grown }) => grown / small)
+  const meanOf = (all: readonly Beside<unknown>[], site: 'small' | 'grown'): number =>
+    all.reduce((sum, each) => sum + each[site], 0) / all.length
+  const ratioOf = (all: readonly Beside<unknown>[]): number => meanOf(all, 'grown') / meanOf(all, 'small')
   const listed = (all: readonly Beside<unknown>[]): string =>
     all.map(({ small, grown }) => `${small.toFixed(1)} ${grown.toFixed(1)}`).join(', ')
   const measures: Measure[] = []
   for (const name of CALL_NAMES) {
     const costs = rounds.map(({ calls }) => calls[name])
     measures.push(
-      { metric: `${title}: ${name}, CPU`, value: medianOf(costs, ({ grown }) => grown), unit: 'µs' },
-      { metric: `${title}: ${name}, CPU of the small site`, value: medianOf(costs, ({ small }) => small), unit: 'µs' },
+      { metric: `${title}: ${name}, CPU`, value: meanOf(costs, 'grown'), unit: 'µs' },
+      { metric: `${title}: ${name}, CPU of the small site`, value: meanOf(costs, 'small'), unit: 'µs' },
       { metric: `${title}: ${name}, CPU : the smallest size`, value: ratioOf(costs), unit: 'ratio', target: GROWTH_MAX, atMost: true },
       { metric: `${title}: ${name}, p50`, value: medianOf(costs, ({ last }) => last.p50Ms), unit: 'ms' },
     )
@@ -152,7 +160,7 @@ function reportRounds(title: string, rounds: readonly Round[], progress: (text: 
   progress(`${metric}, small and grown: ${listed(bare)} µs`)
   return [
     ...measures,
-    { metric, value: medianOf(bare, ({ grown }) => grown), unit: 'µs' },
+    { metric, value: meanOf(bare, 'grown'), unit: 'µs' },
     { metric: `${metric} : the smallest size`, value: ratioOf(bare), unit: 'ratio' },
   ]
 }
