@@ -2,7 +2,7 @@
  * `npm run bench -- NAME [--quick] [--json] [--record CONDITIONS] [--file PATH]` runs NAME.bench.ts and prints its figures. The exit status
  * is 1 if a target is missed.
  *
- * - `--quick` ends within about 45 s, except `growth`, which takes about 50 s on embedded stores and two minutes on servers.
+ * - `--quick` ends within about 45 s, except `growth`, which takes 80 s on embedded stores and three minutes on servers.
  * - `--json` prints one object {name, date, versions, results}.
  * - `--record CONDITIONS` appends the run to bench/runs.jsonl (scripts/bench-runs.ts), with a note such as "nothing else on the machine".
  * - `--file PATH` gives recorded interactions to the benchmarks that replay some.
