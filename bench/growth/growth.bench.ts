@@ -7,7 +7,7 @@
  * A large fill takes minutes, and the speed of the machine may change meanwhile. Each shape therefore has two sites that are loaded in turn: one
  * grows, and one stays small. At each size, the small site gets new viewers too, so that the hot store knows none of them. In the end, it has 70,000.
  *
- * Two processes with the same code may differ by a fifth, because V8 optimizes them differently. Each round therefore starts new processes. A
+ * Two processes with the same code may differ by a quarter, probably because V8 optimizes them differently. Each round therefore starts new processes. A
  * factor compares the means of all rounds. At the first size, both sites are equal, so their factor shows the noise.
  *
  * On servers, the benchmark also sends the bare commands of a page of history to Redis, and measures the CPU of Redis.
@@ -121,7 +121,7 @@ async function measureRound(sites: readonly [Running, Running], round: number, c
 
 /**
  * The sites alternate strictly, because a site that is loaded twice in a row costs less. Both have the same number of turns, because V8 goes on to
- * optimize their code. In each second round, the grown site begins.
+ * optimize their code. In every other round, the grown site begins.
  */
 async function inTurn<T>(
   [small, grown]: readonly [Running, Running],
