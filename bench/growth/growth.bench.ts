@@ -45,8 +45,8 @@ const REST_MS = 5_000
 const REST_WAIT_MAX_MS = 600_000
 
 type Size = keyof typeof SIZES
-/** The mean costs of one round. `last`: the last turn of the grown site. */
-type Beside<T> = { small: number; grown: number; last: T }
+/** The costs of the counted turns. */
+type Beside<T> = { small: T[]; grown: T[] }
 type Round = { calls: Record<CallName, Beside<Cost>>; bare: Beside<number> | undefined }
 
 export async function bench({ quick, only, progress }: BenchOptions): Promise<Measure[]> {
@@ -110,12 +110,12 @@ async function measureRound(sites: readonly [Running, Running], round: number, c
     report: (site, turn) => costOf(site, 'report', turn === 0 ? CALLS[size] : writes, writersOf(turn)),
   }
   const calls: [CallName, Beside<Cost>][] = []
-  for (const name of CALL_NAMES) calls.push([name, await inTurn(sites, round, costs[name], ({ cpuUs }) => cpuUs)])
+  for (const name of CALL_NAMES) calls.push([name, await inTurn(sites, round, costs[name])])
   const hasBare = sites.every(({ service }) => service.readBare !== undefined)
   const bareCost = (site: Running, turn: number) => bareCostOf(site, BARE_READS[size], readersOf(turn, BARE_READS[size]))
   return {
     calls: Object.fromEntries(calls) as Round['calls'],
-    bare: hasBare ? await inTurn(sites, round, bareCost, (us) => us) : undefined,
+    bare: hasBare ? await inTurn(sites, round, bareCost) : undefined,
   }
 }
 
@@ -127,42 +127,60 @@ async function inTurn<T>(
   [small, grown]: readonly [Running, Running],
   round: number,
   cost: (site: Running, turn: number) => Promise<T>,
-  usOf: (cost: T) => number,
 ): Promise<Beside<T>> {
-  const order = round % 2 === 0 ? [small, grown] : [grown, small]
-  const costs = new Map<Running, T[]>([small, grown].map((site) => [site, []]))
-  for (let turn = 0; turn < TURNS; turn++) for (const site of order) costs.get(site)?.push(await cost(site, turn))
-  const counted = (site: Running): T[] => costs.get(site)?.slice(1) ?? []
-  const mean = (site: Running): number => counted(site).reduce((sum, each) => sum + usOf(each), 0) / (TURNS - 1)
-  return { small: mean(small), grown: mean(grown), last: counted(grown).at(-1) as T }
+  const running = { small, grown }
+  const order = round % 2 === 0 ? (['small', 'grown'] as const) : (['grown', 'small'] as const)
+  const costs: Beside<T> = { small: [], grown: [] }
+  for (let turn = 0; turn < TURNS; turn++) {
+    for (const site of order) {
+      const spent = await cost(running[site], turn)
+      if (turn > 0) costs[site].push(spent)
+    }
+  }
+  return costs
 }
 
 function reportRounds(title: string, rounds: readonly Round[], progress: (text: string) => void): Measure[] {
-  const meanOf = (all: readonly Beside<unknown>[], site: 'small' | 'grown'): number =>
-    all.reduce((sum, each) => sum + each[site], 0) / all.length
-  const ratioOf = (all: readonly Beside<unknown>[]): number => meanOf(all, 'grown') / meanOf(all, 'small')
-  const listed = (all: readonly Beside<unknown>[]): string =>
-    all.map(({ small, grown }) => `${small.toFixed(1)} ${grown.toFixed(1)}`).join(', ')
   const measures: Measure[] = []
   for (const name of CALL_NAMES) {
-    const costs = rounds.map(({ calls }) => calls[name])
+    const costs = together(rounds.map(({ calls }) => calls[name]))
+    const us = { small: costs.small.map(({ cpuUs }) => cpuUs), grown: costs.grown.map(({ cpuUs }) => cpuUs) }
     measures.push(
-      { metric: `${title}: ${name}, CPU`, value: meanOf(costs, 'grown'), unit: 'µs' },
-      { metric: `${title}: ${name}, CPU of the small site`, value: meanOf(costs, 'small'), unit: 'µs' },
-      { metric: `${title}: ${name}, CPU : the smallest size`, value: ratioOf(costs), unit: 'ratio', target: GROWTH_MAX, atMost: true },
-      { metric: `${title}: ${name}, p50`, value: medianOf(costs, ({ last }) => last.p50Ms), unit: 'ms' },
+      { metric: `${title}: ${name}, CPU`, value: meanOf(us.grown), unit: 'µs' },
+      { metric: `${title}: ${name}, CPU of the small site`, value: meanOf(us.small), unit: 'µs' },
+      {
+        metric: `${title}: ${name}, CPU : the smallest size`,
+        value: meanOf(us.grown) / meanOf(us.small),
+        unit: 'ratio',
+        target: GROWTH_MAX,
+        atMost: true,
+      },
+      { metric: `${title}: ${name}, p50`, value: medianOf(costs.grown, ({ p50Ms }) => p50Ms), unit: 'ms' },
     )
-    progress(`${title}: ${name}, small and grown: ${listed(costs)} µs of CPU; the last, grown: ${costs.at(-1)?.last.parts}`)
+    progress(`${title}: ${name}, CPU: ${listed(us)} µs; the last: ${costs.small.at(-1)?.parts} | ${costs.grown.at(-1)?.parts}`)
   }
-  const bare = rounds.flatMap((round) => round.bare ?? [])
-  if (bare.length === 0) return measures
+  const bare = together(rounds.flatMap((round) => round.bare ?? []))
+  if (bare.grown.length === 0) return measures
   const metric = `${title}: bare commands of a page, CPU of Redis`
-  progress(`${metric}, small and grown: ${listed(bare)} µs`)
+  progress(`${metric}: ${listed(bare)} µs`)
   return [
     ...measures,
-    { metric, value: meanOf(bare, 'grown'), unit: 'µs' },
-    { metric: `${metric} : the smallest size`, value: ratioOf(bare), unit: 'ratio' },
+    { metric, value: meanOf(bare.grown), unit: 'µs' },
+    { metric: `${metric} : the smallest size`, value: meanOf(bare.grown) / meanOf(bare.small), unit: 'ratio' },
   ]
+}
+
+function together<T>(rounds: readonly Beside<T>[]): Beside<T> {
+  return { small: rounds.flatMap(({ small }) => small), grown: rounds.flatMap(({ grown }) => grown) }
+}
+
+function meanOf(figures: readonly number[]): number {
+  return figures.reduce((sum, figure) => sum + figure, 0) / figures.length
+}
+
+function listed({ small, grown }: Beside<number>): string {
+  const list = (figures: readonly number[]): string => figures.map((figure) => figure.toFixed(1)).join(', ')
+  return `small ${list(small)}; grown ${list(grown)}`
 }
 
 /** Rejects with the first failure when all have ended. */

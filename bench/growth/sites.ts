@@ -8,6 +8,7 @@ import { openStores, type OpenStores } from '../../cli/stores/history.ts'
 import { systemClock } from '../../core/clock.ts'
 import { OWN_SERVERS } from '../../harness/deployment/own-servers.ts'
 import { startDeployment, waitUntilConverged, type Deployment } from '../../harness/deployment/deployment.ts'
+import { metricsOf, type Role } from '../../harness/deployment/role.ts'
 import { makeServiceFolder, startService } from '../../harness/deployment/service.ts'
 import { storeMarks } from '../../harness/samples/stored-facts.ts'
 import { persistKeys } from '../../subgraphs/history/persist/persist.ts'
@@ -79,11 +80,12 @@ export function openEmbedded(): Promise<Site> {
     },
     async start() {
       const service = await startService({ folder, settings: SETTINGS })
+      const metrics = { metricsUrl: new URL('/metrics', service.url).href }
       return {
         url: service.url,
         pids: new Map([['service', service.pid]]),
-        settled: () => settled(service.url),
-        fills: () => fillsOf(service.url),
+        settled: () => settled(metrics),
+        fills: () => fillsOf(metrics),
         async stop() {
           const status = await service.stop()
           if (status !== 0) throw new Error(`the service ended with status ${status}: ${service.log()}`)
@@ -127,7 +129,7 @@ export async function openDistributed(): Promise<Site> {
           ...servers.map((each) => [basename(each), runningPid(each) as number] as const),
         ]),
         settled: async () => void (await waitUntilConverged(deployment, QUIET_MAX_MS)),
-        fills: () => fillsOf(gateway.metricsUrl),
+        fills: () => fillsOf(gateway),
         stop: () => Promise.resolve(redis.disconnect()),
       }
     },
@@ -154,23 +156,19 @@ function makeBareReader(redis: Redis, { regions, redis: options }: Deployment['c
   }
 }
 
-/** `url`: of the service, or of its metrics. */
-async function metricsText(url: string): Promise<string> {
-  return (await fetch(new URL('/metrics', url))).text()
+async function fillsOf(service: Pick<Role, 'metricsUrl'>): Promise<number> {
+  const fills = (await metricsOf(service))?.get('tidemark_mark_fills_total')
+  if (fills === undefined) throw new Error(`${service.metricsUrl} did not report tidemark_mark_fills_total`)
+  return fills
 }
 
-async function fillsOf(url: string): Promise<number> {
-  const counts = [...(await metricsText(url)).matchAll(/^tidemark_mark_fills_total(?:\{.*\})? (\S+)$/gm)]
-  if (counts.length === 0) throw new Error(`${url} has no metric tidemark_mark_fills_total`)
-  return counts.reduce((sum, [, count]) => sum + Number(count), 0)
-}
+const WAITING = ['dirty_keys', 'dirty_marks', 'marks_log_lag_messages', 'log_lag_messages']
 
-const WAITING = /^tidemark_(?:dirty_keys|dirty_marks|marks_log_lag_messages|log_lag_messages)(?:\{.*\})? (\S+)$/gm
-
-async function settled(url: string): Promise<void> {
+async function settled(service: Pick<Role, 'metricsUrl'>): Promise<void> {
   for (const end = Date.now() + QUIET_MAX_MS; ; await sleep(100)) {
-    const waiting = [...(await metricsText(url)).matchAll(WAITING)]
-    if (waiting.length > 0 && waiting.every(([, count]) => count === '0')) return
-    if (Date.now() > end) throw new Error(`not persisted in time: ${waiting.map(([line]) => line).join(', ')}`)
+    const metrics = await metricsOf(service)
+    const waiting = WAITING.map((name) => ({ name, count: metrics?.get(`tidemark_${name}`) }))
+    if (waiting.every(({ count }) => count === 0)) return
+    if (Date.now() > end) throw new Error(`not persisted in time: ${waiting.map(({ name, count }) => `${name} ${count}`).join(', ')}`)
   }
 }
