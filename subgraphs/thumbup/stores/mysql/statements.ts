@@ -303,7 +303,6 @@ export function selectExportBlocks(business: string, from: { viewer: string; don
   return `SELECT id, block FROM mark_blocks WHERE business = ${business} AND side = 0${beyond} ORDER BY id LIMIT ${numberLiteral(limit)}`
 }
 
-/** In this order, so that the next deletion finds the rest of an interrupted one. */
 /** Columns: oid, owner. */
 export function selectRegistrations(business: string, after: string | undefined, limit: number): string {
   return `SELECT oid, owner FROM counts WHERE business = ${business} AND owner IS NOT NULL${greater('oid', after)}
@@ -316,6 +315,7 @@ export function measureOfBusiness(business: string): string {
   return `SELECT ${counted.join(', ')}`
 }
 
+/** In this order, so that the next deletion finds the rest of an interrupted one. */
 export const TABLES_OF_BUSINESS = ['likes', 'mark_blocks', 'counts', 'owners'] as const
 
 export function deleteOfBusiness(table: (typeof TABLES_OF_BUSINESS)[number], business: string, limit: number): string {
