@@ -10,12 +10,16 @@
 import type { MarkKey } from '../../../../core/domain.ts'
 import type { DirtyMark, HotMark } from '../hot-store.ts'
 import type { Command, Connection } from '../../../../stores/redis/connection.ts'
+import { chunked } from '../../../../stores/chunks.ts'
 import type { MarkLayout } from './keys.ts'
 import { STATE_FIELD, cleanMark, decodeMark, kindOf } from './values.ts'
 import type { HeldMark, MarksKind } from './values.ts'
 
 type Asked = { likes: string; dislikes: string; marks: string; oids: string[]; indexes: number[] }
 type Answers = (Buffer | null)[]
+
+/** Keys whose dirty marks are read at once. */
+const DIRTY_AT_ONCE = 1_000
 
 export function makeMarkReading(connection: Connection, layout: MarkLayout) {
   /** The keys by viewer and business, one set of commands each. */
@@ -52,6 +56,43 @@ export function makeMarkReading(connection: Connection, layout: MarkLayout) {
     return dislike ? cleanMark('DISLIKE', dislike) : undefined
   }
 
+  /**
+   * Dirty marks are in the hash. A key that is missing there is looked up in the sorted sets, and then in the hash once more:
+   * 1. The hash does not have a clean mark.
+   * 2. The mark changes.
+   * 3. The sorted set has the change, and the hash its version.
+   *
+   * Without the second look, the change would be persisted and published without its version.
+   */
+  async function readDirty(keys: readonly MarkKey[]): Promise<DirtyMark[]> {
+    const read: DirtyMark[] = keys.map((key) => ({ key, record: undefined }))
+    const asked = gather(keys)
+    const pending = (await connection.send(asked.map(({ marks, oids }) => ({ name: 'hmget', args: [marks, ...oids] })))) as Answers[]
+    const missing: number[] = []
+    asked.forEach(({ indexes }, at) =>
+      indexes.forEach((index, place) => {
+        const value = pending[at]?.[place]
+        if (value) (read[index] as DirtyMark).record = decodeMark(value).record
+        else missing.push(index)
+      }),
+    )
+    const clean = gather(keys, missing)
+    const commands = clean.map(({ likes, dislikes, marks, oids }) => [
+      scores(likes, oids),
+      scores(dislikes, oids),
+      { name: 'hmget', args: [marks, ...oids] },
+    ])
+    const answers = clean.length === 0 ? [] : ((await connection.sendInOrder(commands)) as Answers[][])
+    clean.forEach(({ indexes }, at) => {
+      const [likes, dislikes, changed] = answers[at] as [Answers, Answers, Answers]
+      indexes.forEach((index, place) => {
+        const value = changed[place]
+        ;(read[index] as DirtyMark).record = (value ? decodeMark(value) : heldIn(likes, dislikes, place))?.record
+      })
+    })
+    return read
+  }
+
   return {
     async getMarkMany(keys: readonly MarkKey[]): Promise<HotMark[]> {
       const found: HotMark[] = Array.from({ length: keys.length })
@@ -76,39 +117,12 @@ export function makeMarkReading(connection: Connection, layout: MarkLayout) {
     },
 
     /**
-     * Dirty marks are in the hash. A key that is missing there is looked up in the sorted sets, and then in the hash once more:
-     * 1. The hash does not have a clean mark.
-     * 2. The mark changes.
-     * 3. The sorted set has the change, and the hash its version.
-     *
-     * Without the second look, the change would be persisted and published without its version.
+     * Jobs read many thousands. If their commands were all in flight, they would fill V8's young generation, and each collection would copy
+     * them.
      */
     async readDirtyMarks(keys: readonly MarkKey[]): Promise<DirtyMark[]> {
-      const read: DirtyMark[] = keys.map((key) => ({ key, record: undefined }))
-      const asked = gather(keys)
-      const pending = (await connection.send(asked.map(({ marks, oids }) => ({ name: 'hmget', args: [marks, ...oids] })))) as Answers[]
-      const missing: number[] = []
-      asked.forEach(({ indexes }, at) =>
-        indexes.forEach((index, place) => {
-          const value = pending[at]?.[place]
-          if (value) (read[index] as DirtyMark).record = decodeMark(value).record
-          else missing.push(index)
-        }),
-      )
-      const clean = gather(keys, missing)
-      const commands = clean.map(({ likes, dislikes, marks, oids }) => [
-        scores(likes, oids),
-        scores(dislikes, oids),
-        { name: 'hmget', args: [marks, ...oids] },
-      ])
-      const answers = clean.length === 0 ? [] : ((await connection.sendInOrder(commands)) as Answers[][])
-      clean.forEach(({ indexes }, at) => {
-        const [likes, dislikes, changed] = answers[at] as [Answers, Answers, Answers]
-        indexes.forEach((index, place) => {
-          const value = changed[place]
-          ;(read[index] as DirtyMark).record = (value ? decodeMark(value) : heldIn(likes, dislikes, place))?.record
-        })
-      })
+      const read: DirtyMark[] = []
+      for (const some of chunked(keys, DIRTY_AT_ONCE)) read.push(...(await readDirty(some)))
       return read
     },
   }
