@@ -150,6 +150,16 @@ export function persistingContract({ store, regions, another, reopen }: MarkStor
     expect(await store().readDirtyMarks([])).toEqual([])
   })
 
+  it('a persist step of thousands of keys reads all of them in order', async () => {
+    const viewer = await completeViewer()
+    const at = later(1_000)
+    const oids = Array.from({ length: 2_500 }, (_, place) => String(place))
+    const records = new Map<string, MarkRecord>()
+    for (const oid of ['0', '999', '1000', '2499']) records.set(oid, await write(viewer, oid, 'LIKE', at))
+    const read = await store().readDirtyMarks(oids.map((oid) => keyOf(viewer, oid)))
+    expect(read).toEqual(oids.map((oid) => ({ key: keyOf(viewer, oid), record: records.get(oid) })))
+  })
+
   it('dirty keys are listed by the time of their first unpersisted change, unaffected by later changes', async () => {
     const viewer = await completeViewer()
     const first = later(1_000)
