@@ -60,11 +60,11 @@ const MAP_BYTES_MAX = 2 ** 40
 /** LMDB's default limit for readers is 126: one per process and thread. */
 export const READERS_MAX = 512
 /**
- * Numbers of free pages that the library keeps in memory from one commit to the next. It keeps them sorted, and an insertion moves part of
- * the list. In its default of 75,000, that takes a fifth of the CPU of a write. Pages that leave the memory are read again when a commit
- * needs them.
+ * Entries of LMDB's list of free pages that may stay in memory after a commit. A longer list is dropped, and later commits load what they need
+ * from the file. In a long list, each action copies the list, and each commit sorts it once more to check it. The library's default is 75,000
+ * (docs/decisions/0111-growth-in-turn.md).
  */
-const FREE_PAGES_KEPT = 500
+const FREE_LIST_MAX = 500
 
 /**
  * Throws DATA_INCOMPATIBLE if the folder was written with another region count or format, DATA_DAMAGED if its file is damaged, STORE_FULL
@@ -140,7 +140,7 @@ export function openEnvironment(folder: string, options: EnvironmentOptions): En
 type OpenOptions = RootDatabaseOptionsWithPath & { permissionsMode: number; keyEncoding: 'binary'; maxFreeSpaceToRetain: number }
 
 function openFile(folder: string, path: string, mapSize: number): RootDatabase<Buffer, Buffer> {
-  // The library's types lack the file mode and the number of free pages.
+  // The library's types lack the file mode and the length of the list.
   const options: OpenOptions = {
     path,
     mapSize,
@@ -151,7 +151,7 @@ function openFile(folder: string, path: string, mapSize: number): RootDatabase<B
     encoding: 'binary',
     keyEncoding: 'binary',
     permissionsMode: FILE_MODE,
-    maxFreeSpaceToRetain: FREE_PAGES_KEPT,
+    maxFreeSpaceToRetain: FREE_LIST_MAX,
   }
   try {
     return open(options)
