@@ -60,8 +60,8 @@ const MAP_BYTES_MAX = 2 ** 40
 /** LMDB's default limit for readers is 126: one per process and thread. */
 export const READERS_MAX = 512
 /**
- * Entries of LMDB's list of free pages that may stay in memory after a commit. A longer list is dropped, and later commits load what they need
- * from the file. In a long list, each action copies the list, and each commit sorts it once more to check it. The library's default is 75,000
+ * Entries of LMDB's list of free pages that may stay in memory after a commit. A longer list is dropped, and later commits load entries from the
+ * file. Each child transaction copies the list, and each commit sorts it again to check it. The library's default is 75,000
  * (docs/decisions/0111-growth-in-turn.md).
  */
 const FREE_LIST_MAX = 500
@@ -140,7 +140,7 @@ export function openEnvironment(folder: string, options: EnvironmentOptions): En
 type OpenOptions = RootDatabaseOptionsWithPath & { permissionsMode: number; keyEncoding: 'binary'; maxFreeSpaceToRetain: number }
 
 function openFile(folder: string, path: string, mapSize: number): RootDatabase<Buffer, Buffer> {
-  // The library's types lack the file mode and the length of the list.
+  // The library's types lack the file mode and `maxFreeSpaceToRetain`.
   const options: OpenOptions = {
     path,
     mapSize,

@@ -150,7 +150,7 @@ export function persistingContract({ store, regions, another, reopen }: MarkStor
     expect(await store().readDirtyMarks([])).toEqual([])
   })
 
-  it('a persist step of thousands of keys of several viewers reads all of them in order', async () => {
+  it('dirty marks of 2,500 keys of two viewers are read in order', async () => {
     const viewers = [await completeViewer(), await completeViewer()] as const
     const at = later(1_000)
     const keys = Array.from({ length: 2_500 }, (_, place) => keyOf(viewers[place % 2 === 0 ? 0 : 1], String(place)))
@@ -164,7 +164,7 @@ export function persistingContract({ store, regions, another, reopen }: MarkStor
       store(),
       clean.map((place) => keys[place] as MarkKey),
     )
-    // A clean mark waits for nothing, so its version may be forgotten.
+    // A store may forget the version of a clean mark.
     const withoutVersion = (record: MarkRecord | undefined, place: number) =>
       record && clean.includes(place) ? { ...record, version: undefined } : record
     const read = await store().readDirtyMarks(keys)

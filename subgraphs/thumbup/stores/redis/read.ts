@@ -1,6 +1,6 @@
 /**
- * Point lookups of marks (`lists.ts` has the pages). There is no script. Each viewer and business takes four commands, and all commands
- * share one round trip.
+ * Point lookups of marks (`lists.ts` has the pages). There is no script. For a page, each viewer and business takes four commands, and
+ * all commands share one round trip.
  *
  * The answers are not of one moment, but their order makes that harmless: the state, the sorted sets, then the hash with the state again. A
  * mark that changes in between leaves its sorted set, and the hash has the change, which wins. A miss counts as NONE only if the first
@@ -20,7 +20,7 @@ type Answers = (Buffer | null)[]
 
 /**
  * Keys whose dirty marks are read at once. A persist step has up to 20,000 by default. If their commands were all in flight, they would fill V8's
- * young generation, and each collection would copy them. In return, a step makes up to 40 round trips in a row.
+ * young generation, and each collection would copy them. The price: 20,000 keys take up to 40 round trips in a row.
  */
 const DIRTY_AT_ONCE = 1_000
 
