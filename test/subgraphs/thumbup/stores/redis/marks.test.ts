@@ -165,6 +165,18 @@ describe.skipIf(!(await redisIsHere()))('marks on their own Redis', () => {
     await brief.close()
   })
 
+  it('cached likers never expire before their version', async () => {
+    let compared = 0
+    for (let version = 1; version <= 2_000; version++) {
+      await counts.putLikers({ business: 1, oid: '7' }, { version, whole: true, entries: [{ id: '1', markedAt: at }] })
+      const [list, itsVersion] = (await keys()).sort((a, b) => a.length - b.length) as [string, string]
+      const [listEnds, versionEnds] = await Promise.all([redis.pexpiretime(list), redis.pexpiretime(itsVersion)])
+      expect(listEnds).toBeGreaterThanOrEqual(versionEnds)
+      if (versionEnds > 0) compared++
+    }
+    expect(compared).toBe(2_000)
+  })
+
   it('history and marks with the same prefix do not affect each other', async () => {
     const history = openRedisHotStore({ urls: servers.urls, regions })
     await history.putProgress([write('42', '7', report(at))], { now: at, timelineCap: 10 })
