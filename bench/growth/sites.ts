@@ -5,10 +5,10 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Redis } from 'ioredis'
 import { makeConfig } from '../../config/config.ts'
 import { openStores, type OpenStores } from '../../cli/stores/history.ts'
+import { readMetrics } from '../../conformance/api-client.ts'
 import { systemClock } from '../../core/clock.ts'
 import { OWN_SERVERS } from '../../harness/deployment/own-servers.ts'
 import { startDeployment, waitUntilConverged, type Deployment } from '../../harness/deployment/deployment.ts'
-import { metricsOf, type Role } from '../../harness/deployment/role.ts'
 import { makeServiceFolder, startService } from '../../harness/deployment/service.ts'
 import { storeMarks } from '../../harness/samples/stored-facts.ts'
 import { persistKeys } from '../../subgraphs/history/persist/persist.ts'
@@ -80,12 +80,11 @@ export function openEmbedded(): Promise<Site> {
     },
     async start() {
       const service = await startService({ folder, settings: SETTINGS })
-      const metrics = { metricsUrl: new URL('/metrics', service.url).href }
       return {
         url: service.url,
         pids: new Map([['service', service.pid]]),
-        settled: () => settled(metrics),
-        fills: () => fillsOf(metrics),
+        settled: () => settled(service.url),
+        fills: () => fillsOf(service.url),
         async stop() {
           const status = await service.stop()
           if (status !== 0) throw new Error(`the service ended with status ${status}: ${service.log()}`)
@@ -129,7 +128,7 @@ export async function openDistributed(): Promise<Site> {
           ...servers.map((each) => [basename(each), runningPid(each) as number] as const),
         ]),
         settled: async () => void (await waitUntilConverged(deployment, QUIET_MAX_MS)),
-        fills: () => fillsOf(gateway),
+        fills: () => fillsOf(gateway.url),
         stop: () => Promise.resolve(redis.disconnect()),
       }
     },
@@ -156,18 +155,18 @@ function makeBareReader(redis: Redis, { regions, redis: options }: Deployment['c
   }
 }
 
-async function fillsOf(service: Pick<Role, 'metricsUrl'>): Promise<number> {
-  const fills = (await metricsOf(service))?.get('tidemark_mark_fills_total')
-  if (fills === undefined) throw new Error(`${service.metricsUrl} did not report tidemark_mark_fills_total`)
+async function fillsOf(url: string): Promise<number> {
+  const fills = (await readMetrics(url)).get('tidemark_mark_fills_total')
+  if (fills === undefined) throw new Error(`${url} has no metric tidemark_mark_fills_total`)
   return fills
 }
 
 const WAITING = ['dirty_keys', 'dirty_marks', 'marks_log_lag_messages', 'log_lag_messages']
 
-async function settled(service: Pick<Role, 'metricsUrl'>): Promise<void> {
+async function settled(url: string): Promise<void> {
   for (const end = Date.now() + QUIET_MAX_MS; ; await sleep(100)) {
-    const metrics = await metricsOf(service)
-    const waiting = WAITING.map((name) => ({ name, count: metrics?.get(`tidemark_${name}`) }))
+    const metrics = await readMetrics(url)
+    const waiting = WAITING.map((name) => ({ name, count: metrics.get(`tidemark_${name}`) }))
     if (waiting.every(({ count }) => count === 0)) return
     if (Date.now() > end) throw new Error(`not persisted in time: ${waiting.map(({ name, count }) => `${name} ${count}`).join(', ')}`)
   }

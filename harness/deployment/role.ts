@@ -148,7 +148,7 @@ export function makeRole({ name, command, port, folder, settings, checkout = CHE
 }
 
 /** The numbers of `/metrics` by name, labels added up; undefined if it does not answer. */
-export async function metricsOf(role: Pick<Role, 'metricsUrl'>): Promise<Map<string, number> | undefined> {
+export async function metricsOf(role: Role): Promise<Map<string, number> | undefined> {
   let text: string
   try {
     text = await (await fetch(role.metricsUrl, { signal: AbortSignal.timeout(10_000) })).text()

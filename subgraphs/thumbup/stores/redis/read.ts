@@ -19,8 +19,8 @@ type Asked = { likes: string; dislikes: string; marks: string; oids: string[]; i
 type Answers = (Buffer | null)[]
 
 /**
- * Keys whose dirty marks are read at once. A persist step has up to 20,000 by default. If their commands were all in flight, they would fill V8's
- * young generation, and each collection would copy them. The price: 20,000 keys take up to 40 round trips in a row.
+ * Dirty marks of at most this many keys are read together. A persist step has up to 20,000 keys by default. All their commands together would fill
+ * V8's young generation, and each collection would copy them. The price: 20,000 keys take up to 40 round trips in a row.
  */
 const DIRTY_AT_ONCE = 1_000
 

@@ -9,7 +9,7 @@ redis.call('UNLINK', KEYS[1])
 for from = 4, #ARGV, 2000 do
   redis.call('ZADD', KEYS[1], unpack(ARGV, from, math.min(from + 1999, #ARGV)))
 end
--- In this order: until Redis 7.2, each command of a script reads the time anew, and the list must not expire before its version.
+-- The list must not expire before its version. Until Redis 7.2, each command of a script reads the time anew, so the version comes first.
 redis.call('SET', KEYS[2], ARGV[1] .. ',' .. ARGV[2], 'PX', ARGV[3])
 redis.call('PEXPIRE', KEYS[1], ARGV[3])
 return 1
