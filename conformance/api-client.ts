@@ -85,14 +85,15 @@ function headersOf(credentials: ApiCredentials): Record<string, string> {
   return headers
 }
 
-/** The unlabelled counters and gauges of `/metrics`, and the sums of labelled ones, by name. */
+/** The numbers of `/metrics` by name, labels added up. */
 export async function readMetrics(graphqlUrl: string): Promise<Map<string, number>> {
-  const text = await (await send(new URL('/metrics', apiUrl(graphqlUrl)).href, {})).text()
+  return parseMetrics(await (await send(new URL('/metrics', apiUrl(graphqlUrl)).href, {})).text())
+}
+
+/** `text`: the text format of Prometheus. */
+export function parseMetrics(text: string): Map<string, number> {
   const sums = new Map<string, number>()
-  for (const line of text.split('\n')) {
-    const match = /^([a-zA-Z_:][\w:]*)(?:\{.*\})? (\S+)/.exec(line)
-    if (match === null) continue
-    const [, name, value] = match
+  for (const [, name, value] of text.matchAll(/^([a-zA-Z_:][\w:]*)(?:\{.*\})? (\S+)/gm)) {
     sums.set(name as string, (sums.get(name as string) ?? 0) + Number(value))
   }
   return sums

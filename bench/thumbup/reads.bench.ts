@@ -12,9 +12,10 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { systemClock } from '../../core/clock.ts'
 import { makeConfig } from '../../config/config.ts'
 import { openStores, type OpenStores } from '../../cli/stores/history.ts'
+import { readMetrics } from '../../conformance/api-client.ts'
 import { startDeployment, waitUntilConverged, type Deployment } from '../../harness/deployment/deployment.ts'
 import { forgetHot } from '../../harness/samples/mark-shapes.ts'
-import { metricsOf, type Role } from '../../harness/deployment/role.ts'
+import type { Role } from '../../harness/deployment/role.ts'
 import { makeServiceFolder, startService } from '../../harness/deployment/service.ts'
 import { storeFilters, storeHistory, storeLikes, type Facts } from '../../harness/samples/stored-facts.ts'
 import { slowDown } from './slow-database.ts'
@@ -40,8 +41,7 @@ const HISTORY = '{ viewerHistory(first: 20) { edges { node { id } } } }'
 const UNSEEN = `query ($ids: [ID!]!) { unseen(business: "${BUSINESS}", candidates: $ids) { ids } }`
 const MARK = `mutation ($id: ID!) { setMark(input: { business: "${BUSINESS}", id: $id, mark: LIKE }) { outcome } }`
 
-/** `metrics`: the metrics of the process that reads. */
-type Served = { name: string; url: string; metrics(): Promise<ReadonlyMap<string, number>> }
+type Served = { name: string; url: string }
 type Seeds = { likes: Facts[]; watched: Facts[] }
 type Tally = { calls: number; nulls: number; degraded: number; wrong: number; ms: number[]; seconds: number }
 
@@ -65,8 +65,7 @@ async function measureEmbedded(seeds: Seeds, progress: (text: string) => void): 
     await stores.close()
     const service = await startService({ folder, settings: SETTINGS })
     try {
-      const metrics = async () => parseMetrics(await (await fetch(new URL('/metrics', service.url))).text())
-      return await measureHealthy({ name: 'embedded', url: service.url, metrics }, seeds, progress)
+      return await measureHealthy({ name: 'embedded', url: service.url }, seeds, progress)
     } finally {
       await service.kill()
     }
@@ -83,7 +82,7 @@ async function measureDistributed(seeds: Seeds, quick: boolean, progress: (text:
     try {
       await seed(stores, seeds)
       const gateway = deployment.gateways[0] as Role
-      const served = { name: 'distributed', url: gateway.url, metrics: async () => (await metricsOf(gateway)) ?? new Map<string, number>() }
+      const served = { name: 'distributed', url: gateway.url }
       const healthy = await measureHealthy(served, seeds, progress)
       await forgetHot(stores, BUSINESS_NUMBER)
       return [...healthy, ...(await measureSlow(deployment, served, seeds, quick ? 6_000 : 30_000, progress))]
@@ -104,7 +103,7 @@ async function seed(stores: OpenStores, { likes, watched }: Seeds): Promise<void
 async function measureHealthy(served: Served, { likes, watched }: Seeds, progress: (text: string) => void): Promise<Measure[]> {
   const liked = ({ viewer, oids }: Facts) =>
     ask<Likes>(served, viewer, LIKES).then((answer) => [answer, answer.data?.thumbupUser?.likes, oids.length] as const)
-  const reads = async () => (await served.metrics()).get('tidemark_marks_record_reads_total') ?? 0
+  const reads = async () => (await readMetrics(served.url)).get('tidemark_marks_record_reads_total') ?? 0
   const unknown = await readAll(CALLERS, likes, liked, ({ edges }) => edges.length)
   const before = await reads()
   const known = await readAll(CALLERS, likes, liked, ({ edges }) => edges.length)
@@ -138,16 +137,16 @@ async function measureHealthy(served: Served, { likes, watched }: Seeds, progres
 async function measureSlow(deployment: Deployment, served: Served, { likes }: Seeds, forMs: number, progress: (text: string) => void) {
   progress(`distributed: the database gets a tenth of its time for ${forMs / 1_000} s`)
   const job = deployment.markJobs[0] as Role
-  const rows = async () => (await metricsOf(job))?.get('tidemark_marks_persisted_rows_total') ?? 0
+  const rows = async () => (await readMetrics(job.url)).get('tidemark_marks_persisted_rows_total') ?? 0
   const restore = slowDown(deployment.servers.mariadb)
   const end = performance.now() + forMs
   const isOver = () => performance.now() > end
   let [most, least, longest, marks] = [0, Infinity, 0, 0]
   const persistedBefore = await rows()
-  const refusedBefore = (await served.metrics()).get('tidemark_marks_record_reads_refused_total') ?? 0
+  const refusedBefore = (await readMetrics(served.url)).get('tidemark_marks_record_reads_refused_total') ?? 0
   const watch = (async () => {
     while (!isOver()) {
-      const metrics = await served.metrics()
+      const metrics = await readMetrics(served.url)
       most = Math.max(most, metrics.get('tidemark_marks_record_reads_under_way') ?? Infinity)
       least = Math.min(least, metrics.get('tidemark_marks_record_reads_limit') ?? Infinity)
       longest = Math.max(longest, metrics.get('tidemark_marks_record_reads_waiting') ?? 0)
@@ -165,7 +164,7 @@ async function measureSlow(deployment: Deployment, served: Served, { likes }: Se
   const tally = await readAll(SLOW_CALLERS, likes, liked, ({ edges }) => edges.length, isOver)
   await Promise.all([watch, marking])
   const persisted = (await rows()) - persistedBefore
-  const refused = ((await served.metrics()).get('tidemark_marks_record_reads_refused_total') ?? 0) - refusedBefore
+  const refused = ((await readMetrics(served.url)).get('tidemark_marks_record_reads_refused_total') ?? 0) - refusedBefore
   await restore()
   const convergedMs = await waitUntilConverged(deployment, QUIET_MAX_MS)
   const title = 'slow database'
@@ -243,13 +242,4 @@ function measuresOf(title: string, { calls, nulls, degraded, wrong, ms, seconds 
 function quantile(values: readonly number[], at: number): number {
   const sorted = values.toSorted((a, b) => a - b)
   return quantileOf(sorted, at)
-}
-
-function parseMetrics(text: string): Map<string, number> {
-  return new Map(
-    text
-      .split('\n')
-      .flatMap((line) => (/^[a-z_]+ [\d.e+-]+$/.test(line) ? [line.split(' ') as [string, string]] : []))
-      .map(([name, value]) => [name, Number(value)]),
-  )
 }

@@ -6,6 +6,7 @@ import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { createWriteStream, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { parseMetrics } from '../../conformance/api-client.ts'
 
 const CHECKOUT = join(import.meta.dirname, '..', '..')
 
@@ -149,15 +150,9 @@ export function makeRole({ name, command, port, folder, settings, checkout = CHE
 
 /** The numbers of `/metrics` by name, labels added up; undefined if it does not answer. */
 export async function metricsOf(role: Role): Promise<Map<string, number> | undefined> {
-  let text: string
   try {
-    text = await (await fetch(role.metricsUrl, { signal: AbortSignal.timeout(10_000) })).text()
+    return parseMetrics(await (await fetch(role.metricsUrl, { signal: AbortSignal.timeout(10_000) })).text())
   } catch {
     return undefined
   }
-  const sums = new Map<string, number>()
-  for (const [, name, value] of text.matchAll(/^([a-zA-Z_:][\w:]*)(?:\{.*\})? (\S+)/gm)) {
-    sums.set(name as string, (sums.get(name as string) ?? 0) + Number(value))
-  }
-  return sums
 }
