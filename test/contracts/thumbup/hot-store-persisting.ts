@@ -87,6 +87,33 @@ export function persistingContract({ store, regions, another, reopen }: MarkStor
     expect(await lookUp(store(), viewer, '1')).toEqual({ ...UNDONE, counted: 'LIKE', pending: true })
   })
 
+  it('a late clearing of a clean mark does not bring back an older mark', async () => {
+    const viewer = await completeViewer()
+    const at = later(1_000)
+    await write(viewer, '1', 'LIKE', at)
+    await persist(store(), [keyOf(viewer, '1')])
+    const [read] = await store().readDirtyMarks([keyOf(viewer, '1')])
+    const clean = read?.record as MarkRecord
+    for (const markedAt of [at, at + 1]) {
+      await write(viewer, '1', 'DISLIKE', markedAt)
+      await persist(store(), [keyOf(viewer, '1')])
+      await clear(viewer, '1', clean.version, clean)
+      expect(await lookUp(store(), viewer, '1')).toEqual({ mark: 'DISLIKE', counted: 'DISLIKE', pending: false })
+      expect(await listedOids(store(), viewer)).toEqual([])
+    }
+  })
+
+  it('a clean mark takes over a later row of the record store', async () => {
+    const viewer = await completeViewer()
+    const at = later(1_000)
+    await write(viewer, '1', 'LIKE', at)
+    await persist(store(), [keyOf(viewer, '1')])
+    const [read] = await store().readDirtyMarks([keyOf(viewer, '1')])
+    const clean = read?.record as MarkRecord
+    await clear(viewer, '1', clean.version, { mark: 'DISLIKE', markedAt: at + 1, version: (at + 1) * 1_024 })
+    expect(await lookUp(store(), viewer, '1')).toEqual({ mark: 'DISLIKE', counted: 'DISLIKE', pending: false })
+  })
+
   it('a newer mark of the record store is adopted', async () => {
     const viewer = await completeViewer()
     const at = later(10_000)

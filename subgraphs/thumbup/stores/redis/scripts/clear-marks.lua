@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
 -- clear-marks: takes over the record store's row and removes the dirty mark, if the version has not moved since it was read.
--- If it has moved, only notes the counted mark, unless that is newer than this row. Then trims.
+-- If it has moved, only notes the counted mark, unless that is newer than this row. A clean mark changes only for a later row. Then trims.
 -- KEYS[1..] per region: last version (string), dirty marks (zset), tombstones (zset)
 -- then per viewer and business: marks (hash), likes (zset), dislikes (zset)
 -- ARGV[1] cap of likes, and of dislikes  ARGV[2] regions, more than one only on a single server
@@ -24,6 +24,10 @@ local function clear(group, oid, version, row)
   end
   local member = group.prefix .. oid
   redis.call('ZREM', region.dirty, member)
+  -- The next write at the same time must win over this row.
+  region.clock.last = math.max(region.clock.last, row.version)
+  -- Clean likes and dislikes have no version. The read one may have been replaced since, and this clearing may be late.
+  if not held.dirty and row.markedAt <= held.markedAt then return end
   if row.mark ~= held.mark or row.markedAt ~= held.markedAt then placeMark(group, oid, held.mark, row.mark, row.markedAt) end
   if row.mark == NONE then
     row.counted, row.dirty = NONE, false
@@ -33,8 +37,6 @@ local function clear(group, oid, version, row)
     redis.call('HDEL', group.marks, oid)
     if held.mark == NONE and not held.dirty then redis.call('ZREM', region.undone, member) end
   end
-  -- The next write at the same time must win over this row.
-  region.clock.last = math.max(region.clock.last, row.version)
 end
 
 local at = 1
