@@ -3,7 +3,7 @@ import type { BusinessNumber, SubjectCounts } from '../../../core/domain.ts'
 import type { MarkChanges, MarkRecords } from '../stores/record-store.ts'
 import { newest, publish, refreshCaches, type Changed, type MarkPersistStores } from './persist.ts'
 
-/** Changes per publication. Each may hold as many marks as a transaction takes. */
+/** Changes in memory at once. Each may hold as many marks as a transaction takes. */
 const OUTBOX_MAX = 10
 /** The most entries of the outbox that a round remembers. Further entries are other jobs', or wait for a log that is down. */
 const OUTBOX_SEEN_MAX = 100_000
@@ -23,39 +23,40 @@ export function makePublisher(
 ): (mayGoOn: () => boolean) => Promise<number> {
   let seen: ReadonlySet<number> = new Set()
   return async (mayGoOn) => {
-    let published = 0
     const isDue = ({ number, counts, owners }: MarkChanges): boolean => {
       const ours = [...counts, ...owners].map(({ business }) => isOurs(business))
       return seen.has(number) && (isTenant ? ours.every(Boolean) : ours.some(Boolean))
     }
-    while (mayGoOn() && seen.size > 0) {
-      const some = await publishOutbox(stores, OUTBOX_MAX, isDue, isOurs)
-      published += some
-      if (some < OUTBOX_MAX) break
-    }
+    const published = seen.size === 0 ? 0 : await publishOutbox(stores, isDue, isOurs, mayGoOn)
     seen = new Set(await stores.records.listOutboxNumbers(OUTBOX_SEEN_MAX))
     return published
   }
 }
 
 /**
- * Completes the work of earlier steps: the events get the content of the outbox, and the caches get the current values of `isOurs` from the
- * record store. The values in the outbox may be old, and a cache that lost everything would keep them as the newest.
+ * Completes the work of earlier steps, page by page: the events get the content of the outbox, and the caches get the current values of
+ * `isOurs` from the record store. The values in the outbox may be old, and a cache that lost everything would keep them as the newest.
  *
- * `isDue` skips entries that a running step is about to publish, and entries of other jobs. Returns the number of published changes, at
- * most `limit`. Rejects with the code of the store that failed.
+ * `isDue` skips entries that a running step is about to publish, and entries of other jobs. Returns the number of published changes.
+ * Rejects with the code of the store that failed.
  */
 export async function publishOutbox(
   stores: MarkPersistStores,
-  limit: number,
   isDue: (changes: MarkChanges) => boolean,
   isOurs: (business: BusinessNumber) => boolean = () => true,
+  mayGoOn: () => boolean = () => true,
 ): Promise<number> {
-  const due = await listDue(stores.records, limit, isDue)
-  if (due.length === 0) return 0
-  await refreshCaches(stores.cache, [await current(stores.records, due, isOurs)])
-  await publish(stores, due)
-  return due.length
+  let published = 0
+  for (let after: number | undefined = 0; after !== undefined && mayGoOn();) {
+    const page = await stores.records.listOutbox(OUTBOX_MAX, after)
+    after = page.at(-1)?.number
+    const due = page.filter(isDue)
+    if (due.length === 0) continue
+    await refreshCaches(stores.cache, [await current(stores.records, due, isOurs)])
+    await publish(stores, due)
+    published += due.length
+  }
+  return published
 }
 
 /** The current counts and sums of the changed subjects and owners. */
@@ -78,17 +79,5 @@ async function current(
   return {
     counts: subjects.map((subject, index) => ({ ...subject, counts: counts[index] as SubjectCounts })),
     owners: owners.length === 0 ? [] : await records.getOwnerSums(owners),
-  }
-}
-
-/** Entries that are not due must not hide due entries behind them, and must not all be in memory at once. */
-async function listDue(records: MarkRecords, limit: number, isDue: (changes: MarkChanges) => boolean): Promise<MarkChanges[]> {
-  const due: MarkChanges[] = []
-  for (let after = 0; ;) {
-    const page = await records.listOutbox(limit, after)
-    due.push(...page.filter(isDue))
-    const last = page.at(-1)
-    if (last === undefined || page.length < limit || due.length >= limit) return due.slice(0, limit)
-    after = last.number
   }
 }

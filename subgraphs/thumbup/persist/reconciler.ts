@@ -77,7 +77,7 @@ export function startReconciler(
     if (page.length === 0) return undefined
     const subjects = page.map(({ oid }) => ({ business, oid }))
     note(page.length, await recounted(subjects, records.recount))
-    for (const each of [cache, ...(cache.others ?? [])]) await refreshCounts(each, subjects)
+    await refreshEach((into) => refreshCounts(records, into, subjects))
     return listed.length < PAGE && page.length === listed.length ? undefined : page.at(-1)?.oid
   }
 
@@ -86,7 +86,7 @@ export function startReconciler(
     if (page.length === 0) return undefined
     const owners = page.map(({ owner }) => ({ business, owner }))
     note(page.length, await recounted(owners, records.recountOwners))
-    for (const each of [cache, ...(cache.others ?? [])]) await refreshSums(each, page)
+    await refreshEach((into) => refreshSums(into, page))
     return page.length < PAGE ? undefined : page.at(-1)?.owner
   }
 
@@ -110,30 +110,41 @@ export function startReconciler(
     if (drift.length > 0) onError(new Error(`counts differ from rows, which is a bug: ${JSON.stringify(drift.slice(0, 5))}`))
   }
 
-  /** Read the record store after the cache: only the cache may be behind. */
-  async function refreshCounts(into: Refreshed, subjects: readonly Subject[]): Promise<void> {
-    const cached = await into.getCountsMany(subjects)
-    const held = subjects.filter((_, index) => cached[index] !== undefined)
-    if (held.length === 0) return
-    const counts = await records.getCountsMany(held)
-    const cachedOf = new Map(subjects.map(({ oid }, index) => [oid, cached[index]?.version]))
-    const older = held.flatMap((subject, index) => {
-      const stored = counts[index]
-      return stored !== undefined && (cachedOf.get(subject.oid) ?? 0) < stored.version ? [{ ...subject, counts: stored }] : []
-    })
-    if (older.length > 0) await into.putCounts(older)
-    figures.cacheRefreshed += older.length
-  }
-
-  async function refreshSums(into: Refreshed, owners: readonly OwnerSum[]): Promise<void> {
-    const cached = await into.getOwnerSums(owners)
-    const older = owners.filter(({ version }, index) => (cached[index]?.version ?? version) < version)
-    if (older.length > 0) await into.putOwnerSums(older)
-    figures.cacheRefreshed += older.length
+  /** A cache that does not answer must not stop the walk. Its values are compared again in the next walk. */
+  async function refreshEach(refresh: (into: Refreshed) => Promise<number>): Promise<void> {
+    for (const each of [cache, ...(cache.others ?? [])]) {
+      try {
+        figures.cacheRefreshed += await refresh(each)
+      } catch (error) {
+        onError(error)
+      }
+    }
   }
 
   const rounds = startWorker(clock, () => restMs(options.reconcileEveryMs, rows), round, onError)
   return { figures: () => ({ ...figures }), stop: rounds.stop }
+}
+
+/** Reads the record store after the cache: only the cache may be behind. Returns the number of replaced values. */
+async function refreshCounts(records: MarkRecords, into: Refreshed, subjects: readonly Subject[]): Promise<number> {
+  const cached = await into.getCountsMany(subjects)
+  const held = subjects.filter((_, index) => cached[index] !== undefined)
+  if (held.length === 0) return 0
+  const counts = await records.getCountsMany(held)
+  const cachedOf = new Map(subjects.map(({ oid }, index) => [oid, cached[index]?.version]))
+  const older = held.flatMap((subject, index) => {
+    const stored = counts[index]
+    return stored !== undefined && (cachedOf.get(subject.oid) ?? 0) < stored.version ? [{ ...subject, counts: stored }] : []
+  })
+  if (older.length > 0) await into.putCounts(older)
+  return older.length
+}
+
+async function refreshSums(into: Refreshed, owners: readonly OwnerSum[]): Promise<number> {
+  const cached = await into.getOwnerSums(owners)
+  const older = owners.filter(({ version }, index) => (cached[index]?.version ?? version) < version)
+  if (older.length > 0) await into.putOwnerSums(older)
+  return older.length
 }
 
 function rowsOf(subjects: readonly CountedSubject[]): number {

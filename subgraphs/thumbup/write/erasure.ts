@@ -31,11 +31,7 @@ export type MarkErasure = {
   outbox: Traces
 }
 
-export function makeMarkErasure(
-  stores: Pick<MarkPersistStores, 'cache' | 'records' | 'events'> & Pick<MarkPersistStores, 'hot'>,
-  traces: MarkTraces,
-  { businesses, follows }: MarkErasureOptions,
-): MarkErasure {
+export function makeMarkErasure(stores: MarkPersistStores, traces: MarkTraces, { businesses, follows }: MarkErasureOptions): MarkErasure {
   const { records } = stores
   const userOf = (viewer: ViewerId): Subject[] => (follows === undefined ? [] : [{ business: follows, oid: viewer }])
 
@@ -115,8 +111,7 @@ export function makeMarkErasure(
       },
     },
     outbox: {
-      erase: (viewer) =>
-        publishOutbox(stores, Number.MAX_SAFE_INTEGER, ({ transitions }) => transitions.some(({ key }) => isOf(key, viewer, follows))),
+      erase: (viewer) => publishOutbox(stores, ({ transitions }) => transitions.some(({ key }) => isOf(key, viewer, follows))),
       async count(viewer) {
         let found = 0
         for (let after = 0; ;) {

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { MarkChanges } from '../../../subgraphs/thumbup/stores/record-store.ts'
-import { makePublisher } from '../../../subgraphs/thumbup/persist/outbox.ts'
+import { makePublisher, publishOutbox } from '../../../subgraphs/thumbup/persist/outbox.ts'
 import { openMarkedStores, type MarkedStores } from './marked-stores.ts'
 
 let stores: MarkedStores
@@ -42,4 +42,18 @@ test('for any number of waiting entries, few changes are in memory at once', asy
   const publish = makePublisher(stores.stores, () => true)
   expect([await publish(() => true), await publish(() => true)]).toEqual([0, 300])
   expect(Math.max(...asked)).toBeLessThanOrEqual(10)
+})
+
+test('one publication reads each page once, whatever is not due', async () => {
+  wait(2, 300)
+  wait(1, 15)
+  let pages = 0
+  const { listOutbox } = stores.stores.records
+  stores.stores.records.listOutbox = (limit, after) => {
+    pages++
+    return listOutbox(limit, after)
+  }
+  expect(await publishOutbox(stores.stores, ({ counts }) => counts[0]?.business === 1)).toBe(15)
+  expect(stores.rows.outbox.size).toBe(300)
+  expect(pages).toBeLessThanOrEqual(33)
 })

@@ -100,7 +100,7 @@ describe('the persist step of marks', () => {
     expect(late).toHaveLength(12)
     stores.set('events', 'up')
     const isLast = ({ counts }: { counts: { oid: string }[] }) => counts.some(({ oid }) => oid === 's11')
-    expect(await publishOutbox(stores.stores, 2, isLast)).toBe(1)
+    expect(await publishOutbox(stores.stores, isLast)).toBe(1)
     expect(await stores.plain.records.listOutbox(100)).toHaveLength(11)
   })
 

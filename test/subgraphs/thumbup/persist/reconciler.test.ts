@@ -6,9 +6,10 @@ import type { MarkRecords } from '../../../../subgraphs/thumbup/stores/record-st
 
 const EVERY_MS = 1_000
 
-/** Subjects 100, 101 and so on with these numbers of likes, and the subjects of each recount. */
-function setup(likes: readonly number[]) {
+/** Subjects 100, 101 and so on with these numbers of likes, the subjects of each recount, and all errors. */
+function setup(likes: readonly number[], cached: CountCache['getCountsMany'] = async (some) => some.map(() => undefined)) {
   const recounts: string[][] = []
+  const errors: unknown[] = []
   const subjects = likes.map((count, at) => ({ business: 1, oid: String(100 + at), counts: { likes: count, dislikes: 0, version: 1 } }))
   const records = {
     listSubjects: async (_: number, after: string | undefined, limit: number) =>
@@ -19,7 +20,7 @@ function setup(likes: readonly number[]) {
     },
     listOwners: async () => [],
   } as unknown as MarkRecords
-  const cache = { getCountsMany: async (some: readonly unknown[]) => some.map(() => undefined) } as unknown as CountCache
+  const cache = { getCountsMany: cached } as unknown as CountCache
   const clock = makeSteppedClock()
   const options = { reconcileEveryMs: EVERY_MS, businesses: [1] }
   const reconciler = startReconciler(
@@ -27,18 +28,16 @@ function setup(likes: readonly number[]) {
     { records, cache },
     () => true,
     options,
-    (error) => {
-      throw error
-    },
+    (error) => errors.push(error),
   )
-  return { clock, recounts, reconciler }
+  return { clock, recounts, reconciler, errors }
 }
 
 const turns = () => new Promise((resolve) => setImmediate(resolve))
 
 describe('the reconciler', () => {
   it('recounts so many subjects at a time as have 20,000 rows together', async () => {
-    const { clock, recounts, reconciler } = setup([9_000, 9_000, 9_000, 100, 19_900, 1])
+    const { clock, recounts, reconciler, errors } = setup([9_000, 9_000, 9_000, 100, 19_900, 1])
     for (let round = 0; round < 4; round++) {
       clock.advance(EVERY_MS)
       await turns()
@@ -49,11 +48,12 @@ describe('the reconciler', () => {
       ['104', '105'],
     ])
     expect(reconciler.figures()).toMatchObject({ reconciled: 6, drift: 0, walks: 1 })
+    expect(errors).toEqual([])
     await reconciler.stop()
   })
 
   it('rests longer after a subject that has more rows', async () => {
-    const { clock, recounts, reconciler } = setup([100_000, 5])
+    const { clock, recounts, reconciler, errors } = setup([100_000, 5])
     clock.advance(EVERY_MS)
     await turns()
     clock.advance(4 * EVERY_MS)
@@ -62,16 +62,31 @@ describe('the reconciler', () => {
     clock.advance(EVERY_MS)
     await turns()
     expect(recounts).toStrictEqual([['100'], ['101']])
+    expect(errors).toEqual([])
     await reconciler.stop()
   })
 
   it('rests for an hour at most, whatever a count says', async () => {
-    const { clock, recounts, reconciler } = setup([1e12, 5])
+    const { clock, recounts, reconciler, errors } = setup([1e12, 5])
     clock.advance(EVERY_MS)
     await turns()
     clock.advance(3_600_000)
     await turns()
     expect(recounts).toStrictEqual([['100'], ['101']])
+    expect(errors).toEqual([])
+    await reconciler.stop()
+  })
+
+  it('goes on if a cache does not answer', async () => {
+    const down = new Error('down')
+    const { clock, recounts, reconciler, errors } = setup([19_000, 19_000], () => Promise.reject(down))
+    for (let round = 0; round < 3; round++) {
+      clock.advance(EVERY_MS)
+      await turns()
+    }
+    expect(recounts).toStrictEqual([['100'], ['101']])
+    expect(errors).toEqual([down, down])
+    expect(reconciler.figures()).toMatchObject({ reconciled: 2, walks: 1 })
     await reconciler.stop()
   })
 })
