@@ -46,7 +46,7 @@ export type MarkOutcome =
    * Nothing changed: only the record store knows the old mark. Call again with `baseAsOf: asOf` and a `base` that was read after this
    * outcome. `beginReads` reports in advance which viewers are unknown: a write of theirs needs a base, unless its mark is held.
    *
-   * `unknown`: the store holds nothing of this viewer and business, and a fill helps all later calls. The store may ask again, since a mark
+   * `unknown`: nobody has filled in this viewer's marks in the business, and a fill helps all later calls. The store may ask again, since a mark
    * that left after `asOf` may be newer than the base. `repeated`: as in `PutOutcome`.
    */
   | { status: 'needs-base'; unknown: boolean; asOf: number; repeated?: true }

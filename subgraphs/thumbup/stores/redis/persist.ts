@@ -2,7 +2,7 @@
  * The job's side of the store: lists, clears and drops dirty marks, purges tombstones, and forgets deleted businesses. Each call may be
  * repeated, since it refers to versions or times.
  */
-import type { BusinessNumber, MarkKey, ViewerId } from '../../../../core/domain.ts'
+import type { BusinessNumber, MarkKey } from '../../../../core/domain.ts'
 import { ID_BYTES_MAX } from '../../../../core/keys.ts'
 import { type DirtyWalk, type PersistedMark, COUNTED_MAX } from '../hot-store.ts'
 import { scriptCommand } from '../../../../stores/redis/connection.ts'
@@ -13,13 +13,11 @@ import { packMarkMember, unpackMarkMember } from './keys.ts'
 import type { MarkLayout } from './keys.ts'
 import { RECORD_BYTES, writeMark } from './values.ts'
 import { ITEMS_PER_SCRIPT, regionsCommand, viewerKeys } from './regions-command.ts'
+import { KEYS_PER_SCRIPT, forgetCommand, purgeCommand } from './removal-commands.ts'
 import { countMembers, listMembers, walkMembers, type SetPlaces } from '../../../../stores/redis/region-sets.ts'
 import { SCRIPTS } from './scripts.ts'
 import { countNames, makeWalk } from '../../../../stores/redis/walking.ts'
-import { lengthBefore, writeVersion, packGroup } from '../../../../stores/redis/packing.ts'
-
-/** Keys per script, so that no script blocks its server for more than about a millisecond. */
-const KEYS_PER_SCRIPT = 500
+import { lengthBefore, writeVersion } from '../../../../stores/redis/packing.ts'
 
 const PERSISTED_BYTES_MAX = 7 + RECORD_BYTES + 1 + ID_BYTES_MAX
 
@@ -33,19 +31,6 @@ export function makeMarkPersisting(connection: Connection, layout: MarkLayout) {
     const keys = [layout.dirty(region), ...groups.flatMap(({ viewer, business }) => viewerKeys(layout, region, viewer, business))]
     const args = items.flatMap(({ item, place }): Argument[] => [place, item.oid, packMarkMember(item)])
     return scriptCommand(SCRIPTS.dropMarks, keys, args)
-  }
-
-  function purgeCommand({ region, groups, items }: RegionBatch<MarkKey>, undoneBefore: number): Command {
-    const keys = [layout.version(region), layout.undone(region)]
-    for (const { viewer, business } of groups) keys.push(...viewerKeys(layout, region, viewer, business))
-    const args = items.flatMap(({ item, place }): Argument[] => [place, packGroup(item.viewer, item.business), item.oid])
-    return scriptCommand(SCRIPTS.purgeMarks, keys, [undoneBefore, ...args])
-  }
-
-  function forgetCommand(viewer: ViewerId, business: BusinessNumber): Command {
-    const region = layout.regionOf(viewer)
-    const keys = [layout.dirty(region), layout.undone(region), ...viewerKeys(layout, region, viewer, business)]
-    return scriptCommand(SCRIPTS.forgetMarks, keys, [packGroup(viewer, business)])
   }
 
   return {
@@ -74,7 +59,7 @@ export function makeMarkPersisting(connection: Connection, layout: MarkLayout) {
         const asked = Math.min(KEYS_PER_SCRIPT, limit - gone)
         const members = await listMembers(connection, layout.undone, regions, undoneBefore, asked)
         const batches = groupByRegion(members.map(unpackMarkMember), (key) => key, layout.regionOf)
-        const went = (await connection.send(batches.map((batch) => purgeCommand(batch, undoneBefore)))) as number[]
+        const went = (await connection.send(batches.map((batch) => purgeCommand(layout, batch, undoneBefore)))) as number[]
         gone += went.reduce((sum, count) => sum + count, 0)
         if (members.length < asked || gone >= limit) return gone
       }
@@ -86,7 +71,7 @@ export function makeMarkPersisting(connection: Connection, layout: MarkLayout) {
       await forgetting.walk(layout.viewersPattern(business), limit, async (keys, room) => {
         const found = keys.flatMap((key) => layout.viewerOf(key) ?? []).filter((found) => found.business === business)
         const viewers = [...new Set(found.map(({ viewer }) => viewer))].slice(0, room)
-        const went = (await connection.send(viewers.map((viewer) => forgetCommand(viewer, business)))) as number[]
+        const went = (await connection.send(viewers.map((viewer) => forgetCommand(layout, viewer, business)))) as number[]
         keysGone += went.reduce((sum, count) => sum + count, 0)
         return viewers.length
       })
