@@ -69,7 +69,9 @@ export function openDatabase(clock: Clock, options: MysqlOptions): Database {
   const statementTimeoutMs = options.statementTimeoutMs ?? STATEMENT_TIMEOUT_MS
   const waitTimeoutMs = options.waitTimeoutMs ?? WAIT_TIMEOUT_MS
   const connectionsMax = options.connectionsMax ?? 8
-  const pool = createPool({ ...address, ...connectionSettings(options), connectionLimit: connectionsMax })
+  // Our statements have no placeholders. Without this, the driver looks for them in each statement, character by character.
+  const queryFormat = (sql: string): string => sql
+  const pool = createPool({ ...address, ...connectionSettings(options), connectionLimit: connectionsMax, queryFormat })
   const prepared = new WeakSet<PoolConnection>()
   let closing: Promise<void> | undefined
 

@@ -7,14 +7,14 @@ import { chunked } from '../../../../stores/chunks.ts'
 import type { MarkRecords } from '../record-store.ts'
 import { findArchived } from './archive-reads.ts'
 import { ofSubject, ofViewer, readPage } from './lists.ts'
-import { markRecordOf, packKey } from './rows.ts'
+import { keyTuple, markRecordOf } from './rows.ts'
 import { selectMarks } from './statements.ts'
 
 export function markReads(database: Database, transactions: Transactions): Pick<MarkRecords, 'getMarkMany' | 'listMarks' | 'listLikers'> {
   async function getMarkMany(keys: readonly MarkKey[]): Promise<(MarkRecord | undefined)[]> {
     const found = keys.map((): MarkRecord | undefined => undefined)
     const read = async (chunk: readonly MarkKey[], start: number): Promise<void> => {
-      const { rows } = await database.send(selectMarks(placed(chunk.map((key) => packKey(key).tuple))))
+      const { rows } = await database.send(selectMarks(placed(chunk.map(keyTuple))))
       for (const row of rows) found[start + Number(row[0])] = markRecordOf(row, 1)
     }
     await Promise.all(chunked(keys, KEYS_MAX).map((chunk, i) => read(chunk, i * KEYS_MAX)))

@@ -5,7 +5,7 @@
 import type { BusinessNumber, Mark, MarkKey, MarkRecord, Subject, ViewerId } from '../../../../core/domain.ts'
 import type { MarkRow } from '../record-store.ts'
 import type { Row } from '../../../../stores/mysql/database.ts'
-import { numberLiteral, packedHex, asLiteral } from '../../../../stores/mysql/literals.ts'
+import { asLiteral, idLiteral, numberLiteral, packedHex } from '../../../../stores/mysql/literals.ts'
 import { type Tuple, byOrder } from '../../../../stores/mysql/tuples.ts'
 
 const MARKS: readonly Mark[] = ['NONE', 'LIKE', 'DISLIKE']
@@ -36,6 +36,11 @@ export function packSubject({ business, oid }: Subject): PackedSubject {
 /** For an owner of subjects, or a viewer as the owner of an archive. */
 export function packOwner({ business, owner }: { business: BusinessNumber; owner: ViewerId }): PackedSubject {
   return packSubject({ business, oid: owner })
+}
+
+/** (business, viewer, oid) */
+export function keyTuple({ business, viewer, oid }: MarkKey): Tuple {
+  return [numberLiteral(business), idLiteral(viewer), idLiteral(oid)]
 }
 
 export type PackedKey = { order: string; tuple: Tuple; subjectOrder: string }

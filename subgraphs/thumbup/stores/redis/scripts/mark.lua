@@ -6,8 +6,15 @@
 local NONE, LIKE, DISLIKE = 0, 1, 2
 local UNKNOWN, COMPLETE, TRUNCATED = 0, 1, 2
 
+-- Numbers as texts. A call has few different ones: times and expiries.
+local texts = {}
 local function whole(number)
-  return string.format('%.0f', number)
+  local text = texts[number]
+  if not text then
+    text = string.format('%.0f', number)
+    texts[number] = text
+  end
+  return text
 end
 
 -- A mark: mark and counted mark (2 bits each), 16 if dirty; markedAt (6), version (7). A dirty mark also has countedAt (6), the
@@ -79,6 +86,9 @@ local function findMark(group, oid)
   if value == nil then value = redis.call('HGET', group.marks, oid) end
   group.first = nil
   if value then return unpackMark(value) end
+  if group.state.kind == UNKNOWN and not group.sizes[LIKE] and redis.call('EXISTS', group.lists[LIKE], group.lists[DISLIKE]) == 0 then
+    group.sizes = { [LIKE] = 0, [DISLIKE] = 0 }
+  end
   for mark = LIKE, DISLIKE do
     local score = sizeOf(group, mark) > 0 and redis.call('ZSCORE', group.lists[mark], oid)
     local markedAt = score and tonumber(score)
