@@ -17,7 +17,7 @@ export function chartsOf(runs: readonly Run[]): ({ name: string } & Chart)[] {
     { name: 'feed-page', ...barsOf('Home feed: the cost of reading and of publishing', [pages(figures), publications(figures)]) },
     { name: 'growth', ...growth(figures, 'embedded', 'embedded stores') },
     { name: 'growth-distributed', ...growth(figures, 'distributed', 'servers') },
-    { name: 'reads-and-writes', ...barsOf('Writes and reads beside the raw limits of the stores', readsAndWrites(figures)) },
+    { name: 'reads-and-writes', ...barsOf('Writes and reads beside the stores alone', readsAndWrites(figures)) },
     { name: 'at-rest', ...barsOf('An idle process', atRest(figures)) },
     {
       name: 'seen-filters',
