@@ -85,7 +85,7 @@ function headersOf(credentials: ApiCredentials): Record<string, string> {
   return headers
 }
 
-/** The numbers of `/metrics` by name, labels added up. */
+/** The values of `/metrics` by name. Values with different labels are added up. */
 export async function readMetrics(graphqlUrl: string): Promise<Map<string, number>> {
   return parseMetrics(await (await send(new URL('/metrics', apiUrl(graphqlUrl)).href, {})).text())
 }

@@ -161,8 +161,8 @@ async function measureSlow(deployment: Deployment, served: Served, { likes }: Se
   })()
   const liked = ({ viewer, oids }: Facts) =>
     ask<Likes>(served, viewer, LIKES).then((answer) => [answer, answer.data?.thumbupUser?.likes, oids.length] as const)
-  const tally = await readAll(SLOW_CALLERS, likes, liked, ({ edges }) => edges.length, isOver)
-  await Promise.all([watch, marking])
+  const reading = readAll(SLOW_CALLERS, likes, liked, ({ edges }) => edges.length, isOver)
+  const [tally] = await Promise.all([reading, watch, marking])
   const persisted = (await rows()) - persistedBefore
   const refused = ((await readMetrics(served.url)).get('tidemark_marks_record_reads_refused_total') ?? 0) - refusedBefore
   await restore()

@@ -110,7 +110,7 @@ export function startReconciler(
     if (drift.length > 0) onError(new Error(`counts differ from rows, which is a bug: ${JSON.stringify(drift.slice(0, 5))}`))
   }
 
-  /** A cache that does not answer must not stop the walk. Its values are compared again in the next walk. */
+  /** A failed comparison must not stop the walk. The next walk compares the values again. */
   async function refreshEach(refresh: (into: Refreshed) => Promise<number>): Promise<void> {
     for (const each of [cache, ...(cache.others ?? [])]) {
       try {

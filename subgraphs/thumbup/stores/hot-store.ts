@@ -46,7 +46,7 @@ export type MarkOutcome =
    * Nothing changed: only the record store knows the old mark. Call again with `baseAsOf: asOf` and a `base` that was read after this
    * outcome. `beginReads` reports in advance which viewers are unknown: a write of theirs needs a base, unless its mark is held.
    *
-   * `unknown`: nobody has filled in this viewer's marks in the business, and a fill helps all later calls. The store may ask again, since a mark
+   * `unknown`: the viewer's marks in the business are unknown, so a fill helps all later calls. The store may ask again, since a mark
    * that left after `asOf` may be newer than the base. `repeated`: as in `PutOutcome`.
    */
   | { status: 'needs-base'; unknown: boolean; asOf: number; repeated?: true }
@@ -147,8 +147,8 @@ export interface MarkStore {
    */
   readDirtyMarks(keys: readonly MarkKey[]): Promise<DirtyMark[]>
   /**
-   * Removes the dirty mark of each key whose version has not moved, and takes over the row if that differs, since it was newer. If the
-   * version has moved, only the counted mark is noted, unless a row with a later `markedAt` is counted already. Then trims. An undone mark
+   * Removes the dirty mark of each key whose version has not moved, and takes over the row if that differs, since it was newer. A
+   * clean mark may have lost its version. It may then keep its value against a row of the same `markedAt`. If the version has moved, only the counted mark is noted, unless a row with a later `markedAt` is counted already. Then trims. An undone mark
    * stays as a tombstone until `purgeUndone`.
    */
   clearDirtyMarks(persisted: readonly PersistedMark[], cap: number): Promise<void>

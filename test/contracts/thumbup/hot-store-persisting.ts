@@ -112,6 +112,7 @@ export function persistingContract({ store, regions, another, reopen }: MarkStor
     const clean = read?.record as MarkRecord
     await clear(viewer, '1', clean.version, { mark: 'DISLIKE', markedAt: at + 1, version: (at + 1) * 1_024 })
     expect(await lookUp(store(), viewer, '1')).toEqual({ mark: 'DISLIKE', counted: 'DISLIKE', pending: false })
+    expect(await listedOids(store(), viewer)).toEqual([])
   })
 
   it('a newer mark of the record store is adopted', async () => {
@@ -140,6 +141,14 @@ export function persistingContract({ store, regions, another, reopen }: MarkStor
     const ahead: MarkRecord = { mark: 'LIKE', markedAt: at + 1, version: (at + 3_600_000) * 1_024 }
     await clear(viewer, '1', version, ahead)
     expect((await write(viewer, '1', 'NONE', at + 2)).version).toBeGreaterThan(ahead.version)
+    // The same for the row of a clean mark that stays.
+    await write(viewer, '2', 'LIKE', at)
+    await persist(store(), [keyOf(viewer, '2')])
+    const [read] = await store().readDirtyMarks([keyOf(viewer, '2')])
+    const clean = read?.record as MarkRecord
+    const further = { ...clean, version: (at + 7_200_000) * 1_024 }
+    await clear(viewer, '2', clean.version, further)
+    expect((await write(viewer, '2', 'NONE', at)).version).toBeGreaterThan(further.version)
   })
 
   it('a repeated or late clearing, or one of a missing mark, changes nothing', async () => {

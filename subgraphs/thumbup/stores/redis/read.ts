@@ -5,7 +5,8 @@
  * The answers are not of one moment, but their order makes that harmless: the state, the sorted sets, then the hash with the state again. A
  * mark that changes in between leaves its sorted set, and the hash has the change, which wins. A miss counts as NONE only if the first
  * state is not "unknown" and the second is "complete". In between, the marks of an unknown viewer may be filled, and a mark may be trimmed.
- * `sendInOrder` keeps the order in a repetition. Only a change that is put, persisted and cleared between two of the commands is missed.
+ * `sendInOrder` keeps the order in a repetition. One case remains: a mark that
+ * moves to the other list, and is persisted and cleared between two of the commands, may read as NONE.
  */
 import type { MarkKey } from '../../../../core/domain.ts'
 import type { DirtyMark, HotMark } from '../hot-store.ts'

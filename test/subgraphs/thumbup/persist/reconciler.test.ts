@@ -6,8 +6,11 @@ import type { MarkRecords } from '../../../../subgraphs/thumbup/stores/record-st
 
 const EVERY_MS = 1_000
 
+type Caches = { getCountsMany: CountCache['getCountsMany']; putCounts?: CountCache['putCounts']; others?: Caches[] }
+const EMPTY: Caches = { getCountsMany: async (some) => some.map(() => undefined) }
+
 /** Subjects 100, 101 and so on with these numbers of likes, the subjects of each recount, and all errors. */
-function setup(likes: readonly number[], cached: CountCache['getCountsMany'] = async (some) => some.map(() => undefined)) {
+function setup(likes: readonly number[], cache = EMPTY) {
   const recounts: string[][] = []
   const errors: unknown[] = []
   const subjects = likes.map((count, at) => ({ business: 1, oid: String(100 + at), counts: { likes: count, dislikes: 0, version: 1 } }))
@@ -19,13 +22,13 @@ function setup(likes: readonly number[], cached: CountCache['getCountsMany'] = a
       return []
     },
     listOwners: async () => [],
+    getCountsMany: async (some: readonly unknown[]) => some.map(() => ({ likes: 1, dislikes: 0, version: 1 })),
   } as unknown as MarkRecords
-  const cache = { getCountsMany: cached } as unknown as CountCache
   const clock = makeSteppedClock()
   const options = { reconcileEveryMs: EVERY_MS, businesses: [1] }
   const reconciler = startReconciler(
     clock,
-    { records, cache },
+    { records, cache: cache as CountCache },
     () => true,
     options,
     (error) => errors.push(error),
@@ -77,16 +80,22 @@ describe('the reconciler', () => {
     await reconciler.stop()
   })
 
-  it('goes on if a cache does not answer', async () => {
+  it('goes on with the other caches and pages if a cache does not answer', async () => {
     const down = new Error('down')
-    const { clock, recounts, reconciler, errors } = setup([19_000, 19_000], () => Promise.reject(down))
+    const put: string[] = []
+    const old: Caches = {
+      getCountsMany: async (some) => some.map(() => ({ likes: 0, dislikes: 0, version: 0 })),
+      putCounts: async (counts) => void put.push(...counts.map(({ oid }) => oid)),
+    }
+    const { clock, recounts, reconciler, errors } = setup([19_000, 19_000], { getCountsMany: () => Promise.reject(down), others: [old] })
     for (let round = 0; round < 3; round++) {
       clock.advance(EVERY_MS)
       await turns()
     }
     expect(recounts).toStrictEqual([['100'], ['101']])
+    expect(put).toEqual(['100', '101'])
     expect(errors).toEqual([down, down])
-    expect(reconciler.figures()).toMatchObject({ reconciled: 2, walks: 1 })
+    expect(reconciler.figures()).toMatchObject({ reconciled: 2, cacheRefreshed: 2, walks: 1 })
     await reconciler.stop()
   })
 })

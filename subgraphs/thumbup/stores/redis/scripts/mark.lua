@@ -6,7 +6,7 @@
 local NONE, LIKE, DISLIKE = 0, 1, 2
 local UNKNOWN, COMPLETE, TRUNCATED = 0, 1, 2
 
--- Numbers as texts. A call has few different ones: times and expiries.
+-- Numbers as texts. In a call, expiries repeat, and so do times unless the marks have their own.
 local texts = {}
 local function whole(number)
   local text = texts[number]
