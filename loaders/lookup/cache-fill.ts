@@ -6,8 +6,11 @@ import type { Cacheable, LocalCache } from '../../core/sieve/local-cache.ts'
 import { Incomplete } from './incomplete.ts'
 import { makeRecent } from './recent.ts'
 
-/** A cached value. Loads are numbered in the order in which they begin. */
-export type CachedLoad<V> = { value: V; load: number; begunAt: number }
+/**
+ * A cached value. Loads are numbered in the order in which they begin. `hot` is false after a load of the key while it was cold: a caller
+ * may have seen a newer value, so the entry answers no call until the next load of the hot key.
+ */
+export type CachedLoad<V> = { value: V; load: number; begunAt: number; hot: boolean }
 /** `freshMs`: how long the values of its hot keys stay fresh. */
 export type EndedLoad = { load: number; begunAt: number; endedAt: number; freshMs: number }
 
@@ -27,18 +30,19 @@ export function makeCacheFill<V extends Cacheable>(
     fill(text: string, isHotKey: boolean, value: V, { load, begunAt, endedAt, freshMs }: EndedLoad): void {
       // A value that lacks a store must not keep a whole one out.
       if (!isHotKey && (value instanceof Incomplete || kept.has(text, endedAt))) return
+      // The first load after a hot phase must not be skipped.
+      if (isHotKey) kept.forget(text)
       const held = isHotKey ? cache.getStale(text) : cache.visit(text)
-      if (held !== undefined && held.load > load) return
+      if (held !== undefined && held.load > load) return kept.forget(text)
       const bytes = bytesOf(value)
       if (isHotKey || held === undefined || bytesOf(held.value) !== bytes) {
-        // The value of a cold key is not fresh: when the key turns hot, a newer value may have been read.
-        cache.set(text, { value, load, begunAt }, bytes + 2 * text.length + ENTRY_BYTES, isHotKey ? freshMs : 0)
+        cache.set(text, { value, load, begunAt, hot: isHotKey }, bytes + 2 * text.length + ENTRY_BYTES, isHotKey ? freshMs : 0)
         return
       }
-      // An entry from a hot phase stays fresh until its time ends.
       if (!isSame(held.value, value)) held.value = value
       held.load = load
       held.begunAt = begunAt
+      held.hot = false
     },
     forget(text: string): void {
       kept.forget(text)

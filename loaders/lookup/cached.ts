@@ -1,7 +1,7 @@
 /**
  * A lookup with a local cache for hot keys. A value may be older than a write of another process: by at most `ttlMs`
  * from the start of its load, or by the duration of one load if that is longer. It is never older than a write of this
- * process.
+ * process, and the cache never returns the value of a load that began before the last one that a caller saw.
  *
  * - A hot key is answered from the cache while its value is fresh. Otherwise the call joins the load of the key that is
  *   in flight, or begins one. Keys of one call that need loading leave as one load. A load has its own deadline.
@@ -93,7 +93,7 @@ export function makeCachedLookup<K, V extends Cacheable>(
     texts.forEach((text, place) => {
       const hot = isHot(text)
       const cached = hot ? cache.get(text) : undefined
-      if (cached !== undefined) {
+      if (cached?.hot === true) {
         figures.cached++
         values[place] = cached.value
         return

@@ -52,12 +52,12 @@ it.each([
     await run(seed, { livelySteps: LIVELY_STEPS, faults: {} }, history)
     return history.lines(undefined, Infinity)
   }
-  for (const seed of [1, 2, 3]) {
+  for (const seed of [2, 3, 4]) {
     const first = await lines(seed)
     expect(first.length).toBeGreaterThan(200)
     expect(await lines(seed)).toEqual(first)
   }
-  expect(await lines(1)).not.toEqual(await lines(2))
+  expect(await lines(2)).not.toEqual(await lines(3))
 })
 
 it('a failure prints the last events of its viewer', async () => {

@@ -3,7 +3,6 @@ import type { Clock } from '../../../core/clock.ts'
 import type { Subject, SubjectCounts } from '../../../core/domain.ts'
 import { type Degraded, noteOrThrow } from '../../../core/outage/degraded.ts'
 import { subjectText } from '../../../loaders/counts.ts'
-import type { CachedLoad } from '../../../loaders/lookup/cache-fill.ts'
 import { makeSharedLookup } from '../../../loaders/lookup/shared.ts'
 import { makeSieveCache } from '../../../core/sieve/sieve.ts'
 import type { CachedLikers, CountCache } from '../stores/count-cache.ts'
@@ -26,7 +25,7 @@ type Load = { running: Promise<CachedLikers>; next: Promise<CachedLikers> | unde
 
 export function makeNewestLikersRead(clock: Clock, { cache, records }: NewestLikersSources): NewestLikersRead {
   const loads = new Map<string, Load>()
-  const lastKnown = makeSieveCache<CachedLoad<CachedLikers>>(clock, LAST_KNOWN)
+  const lastKnown = makeSieveCache<CachedLikers>(clock, LAST_KNOWN)
   const countedOf = makeSharedLookup<Subject, SubjectCounts>((subjects) => records.getCountsMany(subjects), subjectText)
 
   async function readNewest(subject: Subject, counted: SubjectCounts | null, degraded: Degraded): Promise<CachedLikers | null> {
@@ -41,7 +40,7 @@ export function makeNewestLikersRead(clock: Clock, { cache, records }: NewestLik
       return keep(subject, await load(subject))
     } catch (error) {
       noteOrThrow(error, 'recordStore', degraded)
-      return lastKnown.getStale(subjectText(subject))?.value ?? null
+      return lastKnown.getStale(subjectText(subject)) ?? null
     }
   }
 
@@ -76,7 +75,7 @@ export function makeNewestLikersRead(clock: Clock, { cache, records }: NewestLik
   }
 
   function keep(subject: Subject, likers: CachedLikers): CachedLikers {
-    lastKnown.set(subjectText(subject), { value: likers, load: 0, begunAt: clock.now() }, BYTES_PER_LIKER * (1 + likers.entries.length))
+    lastKnown.set(subjectText(subject), likers, BYTES_PER_LIKER * (1 + likers.entries.length))
     return likers
   }
 

@@ -64,6 +64,21 @@ describe('a cached lookup', () => {
     expect(await later).toEqual([2])
   })
 
+  it('does not return to an older value when a key is hot, cold and hot again', async () => {
+    let isHot = true
+    const { store, get } = setup({ isHot: () => isHot, ttlMs: 10_000 })
+    const phases: boolean[] = [true, false, false, true, false, true, true, false, true]
+    const seen: number[] = []
+    for (const [version, hot] of phases.entries()) {
+      store.set('a', version)
+      isHot = hot
+      seen.push(...(await get('a')))
+    }
+    expect(seen).toEqual(seen.toSorted((a, b) => a - b))
+    // Only the second of two hot calls in a row is answered from the cache.
+    expect(seen).toEqual([0, 1, 2, 3, 4, 5, 5, 7, 8])
+  })
+
   it('starts one load of a hot key for any number of readers', async () => {
     const { calls, lookup } = setup()
     const readers = Array.from({ length: 100 }, () => lookup.getMany(['hot']))
