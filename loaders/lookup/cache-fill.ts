@@ -7,8 +7,8 @@ import { Incomplete } from './incomplete.ts'
 import { makeRecent } from './recent.ts'
 
 /**
- * A cached value. Loads are numbered in the order in which they begin. `hot` is false after a load of the key while it was cold: a caller
- * may have seen a newer value, so the entry answers no call until the next load of the hot key.
+ * A cached value. Loads are numbered in the order in which they begin. `hot` is false if the key was loaded while it was cold. A later load
+ * may then have shown a newer value, so the entry answers no call.
  */
 export type CachedLoad<V> = { value: V; load: number; begunAt: number; hot: boolean }
 /** `freshMs`: how long the values of its hot keys stay fresh. */

@@ -33,9 +33,20 @@ export function makePublisher(
   }
 }
 
+/** The whole outbox, a few changes at a time. Published changes may be dropped meanwhile. */
+export async function* pagesOfOutbox(records: Pick<MarkRecords, 'listOutbox'>): AsyncGenerator<MarkChanges[]> {
+  for (let after = 0; ;) {
+    const page = await records.listOutbox(OUTBOX_MAX, after)
+    const last = page.at(-1)
+    if (last === undefined) return
+    after = last.number
+    yield page
+  }
+}
+
 /**
- * Completes the work of earlier steps, page by page: the events get the content of the outbox, and the caches get the current values of
- * `isOurs` from the record store. The values in the outbox may be old, and a cache that lost everything would keep them as the newest.
+ * Completes the work of earlier steps, page by page. The events get the content of the outbox. The caches get the current values of `isOurs`
+ * from the record store: the values in the outbox may be old, and a cache that lost everything would keep them as the newest.
  *
  * `isDue` skips entries that a running step is about to publish, and entries of other jobs. Returns the number of published changes.
  * Rejects with the code of the store that failed.
@@ -47,9 +58,8 @@ export async function publishOutbox(
   mayGoOn: () => boolean = () => true,
 ): Promise<number> {
   let published = 0
-  for (let after: number | undefined = 0; after !== undefined && mayGoOn();) {
-    const page = await stores.records.listOutbox(OUTBOX_MAX, after)
-    after = page.at(-1)?.number
+  for await (const page of pagesOfOutbox(stores.records)) {
+    if (!mayGoOn()) break
     const due = page.filter(isDue)
     if (due.length === 0) continue
     await refreshCaches(stores.cache, [await current(stores.records, due, isOurs)])

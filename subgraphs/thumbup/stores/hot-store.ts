@@ -147,7 +147,7 @@ export interface MarkStore {
    */
   readDirtyMarks(keys: readonly MarkKey[]): Promise<DirtyMark[]>
   /**
-   * Removes the dirty mark of each key whose version has not moved, and takes over the row if that differs, since it was newer. A
+   * Removes the dirty mark of each key whose version has not moved. Takes over a row that differs, since it was newer. A
    * clean mark may have lost its version. It may then keep its value against a row of the same `markedAt`. If the version has moved, only the counted mark is noted, unless a row with a later `markedAt` is counted already. Then trims. An undone mark
    * stays as a tombstone until `purgeUndone`.
    */

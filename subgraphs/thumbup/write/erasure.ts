@@ -9,13 +9,12 @@ import type { BusinessNumber, MarkKey, Subject, ViewerId } from '../../../core/d
 import type { Traces } from '../../../core/erasure/traces.ts'
 import { saysDown } from '../../../core/outage/degraded.ts'
 import { publish, refreshCaches, type MarkPersistStores } from '../persist/persist.ts'
-import { publishOutbox } from '../persist/outbox.ts'
+import { pagesOfOutbox, publishOutbox } from '../persist/outbox.ts'
 import type { MarkTraces } from '../stores/traces.ts'
 
 /** A version is milliseconds times this number, plus a count. */
 const VERSION_UNIT = 1_024
 const MARKS_PER_STEP = 500
-const OUTBOX_PAGE = 20
 
 export type MarkErasureOptions = {
   /** The businesses with marks in these stores. */
@@ -33,6 +32,8 @@ export type MarkErasure = {
 
 export function makeMarkErasure(stores: MarkPersistStores, traces: MarkTraces, { businesses, follows }: MarkErasureOptions): MarkErasure {
   const { records } = stores
+  const hasViewer = (transitions: readonly { key: MarkKey }[], viewer: ViewerId) =>
+    transitions.some(({ key }) => isOf(key, viewer, follows))
   const userOf = (viewer: ViewerId): Subject[] => (follows === undefined ? [] : [{ business: follows, oid: viewer }])
 
   async function undoMarks(viewer: ViewerId, business: BusinessNumber, upToVersion: number): Promise<number> {
@@ -111,16 +112,11 @@ export function makeMarkErasure(stores: MarkPersistStores, traces: MarkTraces, {
       },
     },
     outbox: {
-      erase: (viewer) => publishOutbox(stores, ({ transitions }) => transitions.some(({ key }) => isOf(key, viewer, follows))),
+      erase: (viewer) => publishOutbox(stores, ({ transitions }) => hasViewer(transitions, viewer)),
       async count(viewer) {
         let found = 0
-        for (let after = 0; ;) {
-          const page = await records.listOutbox(OUTBOX_PAGE, after)
-          const last = page.at(-1)
-          if (last === undefined) return found
-          found += page.filter(({ transitions }) => transitions.some(({ key }) => isOf(key, viewer, follows))).length
-          after = last.number
-        }
+        for await (const page of pagesOfOutbox(records)) found += page.filter(({ transitions }) => hasViewer(transitions, viewer)).length
+        return found
       },
     },
   }

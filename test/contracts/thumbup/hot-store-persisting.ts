@@ -17,6 +17,13 @@ export function persistingContract({ store, regions, another, reopen }: MarkStor
     written(await putMark(store(), markOf(viewer, oid, mark, markedAt))).record
   const clear = (viewer: string, oid: string, version: number, record: MarkRecord): Promise<void> =>
     store().clearDirtyMarks([{ key: keyOf(viewer, oid), version, record }], CAP)
+  /** Likes and persists, and returns the like as a persist step reads it then. */
+  async function cleanLike(viewer: string, oid: string, markedAt: number): Promise<MarkRecord> {
+    await write(viewer, oid, 'LIKE', markedAt)
+    await persist(store(), [keyOf(viewer, oid)])
+    const [read] = await store().readDirtyMarks([keyOf(viewer, oid)])
+    return read?.record as MarkRecord
+  }
 
   it('the counted mark stays while changes wait, and follows when they are persisted', async () => {
     const viewer = await completeViewer()
@@ -90,10 +97,7 @@ export function persistingContract({ store, regions, another, reopen }: MarkStor
   it('a late clearing of a clean mark does not bring back an older mark', async () => {
     const viewer = await completeViewer()
     const at = later(1_000)
-    await write(viewer, '1', 'LIKE', at)
-    await persist(store(), [keyOf(viewer, '1')])
-    const [read] = await store().readDirtyMarks([keyOf(viewer, '1')])
-    const clean = read?.record as MarkRecord
+    const clean = await cleanLike(viewer, '1', at)
     for (const markedAt of [at, at + 1]) {
       await write(viewer, '1', 'DISLIKE', markedAt)
       await persist(store(), [keyOf(viewer, '1')])
@@ -106,10 +110,7 @@ export function persistingContract({ store, regions, another, reopen }: MarkStor
   it('a clean mark takes over a later row of the record store', async () => {
     const viewer = await completeViewer()
     const at = later(1_000)
-    await write(viewer, '1', 'LIKE', at)
-    await persist(store(), [keyOf(viewer, '1')])
-    const [read] = await store().readDirtyMarks([keyOf(viewer, '1')])
-    const clean = read?.record as MarkRecord
+    const clean = await cleanLike(viewer, '1', at)
     await clear(viewer, '1', clean.version, { mark: 'DISLIKE', markedAt: at + 1, version: (at + 1) * 1_024 })
     expect(await lookUp(store(), viewer, '1')).toEqual({ mark: 'DISLIKE', counted: 'DISLIKE', pending: false })
     expect(await listedOids(store(), viewer)).toEqual([])
@@ -142,10 +143,7 @@ export function persistingContract({ store, regions, another, reopen }: MarkStor
     await clear(viewer, '1', version, ahead)
     expect((await write(viewer, '1', 'NONE', at + 2)).version).toBeGreaterThan(ahead.version)
     // The same for the row of a clean mark that stays.
-    await write(viewer, '2', 'LIKE', at)
-    await persist(store(), [keyOf(viewer, '2')])
-    const [read] = await store().readDirtyMarks([keyOf(viewer, '2')])
-    const clean = read?.record as MarkRecord
+    const clean = await cleanLike(viewer, '2', at)
     const further = { ...clean, version: (at + 7_200_000) * 1_024 }
     await clear(viewer, '2', clean.version, further)
     expect((await write(viewer, '2', 'NONE', at)).version).toBeGreaterThan(further.version)

@@ -23,7 +23,7 @@ local function take(lot, oids)
   for at = 1, #oids do
     if not pending[at] and not likes[at] and not dislikes[at] then
       local list = fresh[lot[at].mark]
-      -- Not `whole`: it would keep all these times.
+      -- `whole` would keep a text for each of these times.
       list[#list + 1] = string.format('%.0f', lot[at].markedAt)
       list[#list + 1] = oids[at]
     end
