@@ -223,7 +223,9 @@ export const configSchema = z
             errorMap: () => ({ message: 'give a whole number of days from 1 to 36500, or "forever"' }),
           })
           .default(90)
-          .describe('A record is removed this long after its last write, or never with `forever`.'),
+          .describe(
+            'A record is removed this long after its last write, or never with `forever`. On Redis, a longer time applies to a viewer from their next write on.',
+          ),
         flushKeysMax: count(1, 100_000).default(500).describe('A region is flushed when the aggregator holds this many keys of it.'),
         flushAgeMaxMs: count(1, 3_600_000).default(60_000).describe('A region is flushed when its oldest key has this age.'),
         aggregatorKeysMax: count(1, 10_000_000)

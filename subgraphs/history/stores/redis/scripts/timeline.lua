@@ -72,17 +72,21 @@ local function removeUntil(group, dirtyKey, clearedAt)
 end
 
 -- Renews the expiry of idle viewers' keys, once a day instead of at each write: each call adds a line to the append-only file.
--- `renewed`: a key may be new and have no expiry.
+-- `renewed`: a key may be new and have no expiry. Without an expiry (0), it ends the one that an earlier configuration set.
 local DAY = 86400000
 local function putOffExpiry(group, now, expireMs, renewed)
-  if expireMs == 0 then return end
-  local today = math.max(0, math.floor(now / DAY))
-  if group.state.expiredOn == today and not renewed then return end
+  local today = expireMs > 0 and math.max(0, math.floor(now / DAY)) or 0
+  if group.state.expiredOn == today and (expireMs == 0 or not renewed) then return end
   group.state.expiredOn = today
   redis.call('HSET', group.contents, '', packState(group.state))
   group.changed = false
-  redis.call('PEXPIRE', group.contents, whole(expireMs + DAY))
-  redis.call('PEXPIRE', group.timeline, whole(expireMs + DAY))
+  for _, key in ipairs({ group.contents, group.timeline }) do
+    if expireMs == 0 then
+      redis.call('PERSIST', key)
+    else
+      redis.call('PEXPIRE', key, whole(expireMs + DAY))
+    end
+  end
 end
 
 local function storeState(group)
