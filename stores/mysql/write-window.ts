@@ -9,7 +9,7 @@
  * - A statement that is slow even when alone gets fewer rows, by half. If half the rows take about as long, the rows are not the cost
  *   (a slow disk, a far replica). The rows come back then, and latency has to double before the next try. Otherwise a database with slow
  *   commits would get ever smaller statements, and stop.
- * - Both grow back in the other order: rows first, 32 at a time, then statements, one per round.
+ * - Both grow back in the other order: rows first, 32 at a time, until a statement takes half of `slowMs`. Then statements, one per round.
  */
 import assert from 'node:assert/strict'
 import type { Clock } from '../../core/clock.ts'
@@ -96,9 +96,9 @@ export function makeWriteWindow(clock: Clock, options: WriteWindowOptions = {}):
   function answerFast(tookMs: number, full: { statements: boolean; rows: boolean }): void {
     trial = undefined
     toleratedMs = 0
-    if (rowLimit < rowsMax) {
-      if (full.rows && tookMs <= slowMs / 2) rowLimit = Math.min(rowsMax, rowLimit + ROWS_GROWTH)
-    } else limit.grow(full.statements)
+    const mayHaveMoreRows = rowLimit < rowsMax && tookMs <= slowMs / 2
+    if (!mayHaveMoreRows) limit.grow(full.statements)
+    else if (full.rows) rowLimit = Math.min(rowsMax, rowLimit + ROWS_GROWTH)
   }
 
   function answerSlow(startedAt: number, tookMs: number, rows: number, overloaded: boolean): void {

@@ -57,10 +57,22 @@ describe('write window', () => {
   it('a database that spends its time on rows gets fewer of them', async () => {
     const clock = makeSteppedClock()
     const window = makeWriteWindow(clock)
-    await feed(clock, window, 60_000, (rows) => rows * 5)
-    expect(window.figures().statementLimit).toBe(1)
+    await feed(clock, window, 60_000, (rows, inFlight) => rows * 5 * inFlight)
+    expect(window.figures().statementLimit).toBeLessThanOrEqual(2)
     expect(window.figures().rowLimit).toBeLessThan(150)
     expect(window.figures().latencyMs).toBeLessThan(600)
+  })
+
+  it('after one slow statement, a database that needs more than half of the allowed time gets all statements again', async () => {
+    const clock = makeSteppedClock()
+    const window = makeWriteWindow(clock)
+    const slow = await window.enter(512)
+    clock.advance(600)
+    slow.end('done')
+    expect(window.figures()).toMatchObject({ statementLimit: 1, rowLimit: 256 })
+    await feed(clock, window, 30_000, (rows) => rows * 0.6)
+    expect(window.figures().statementLimit).toBe(4)
+    expect(window.figures().rowLimit).toBeGreaterThan(400)
   })
 
   it('a database with slow commits keeps its rows, because fewer would not help', async () => {
