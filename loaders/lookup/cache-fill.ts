@@ -44,6 +44,10 @@ export function makeCacheFill<V extends Cacheable>(
       held.begunAt = begunAt
       held.hot = false
     },
+    /** A load of a hot key begins. A cold load that begins later and ends earlier must not be skipped. */
+    noteHotLoad(text: string): void {
+      kept.forget(text)
+    },
     forget(text: string): void {
       kept.forget(text)
       cache.delete(text)

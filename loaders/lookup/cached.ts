@@ -78,7 +78,7 @@ export function makeCachedLookup<K, V extends Cacheable>(
 ): CachedLookup<K, V> {
   const { isHot, textOf, bytesOf, isSame = Object.is, keepCold = true } = options
   const { latest, note, noteAll, hasChanged } = makeChanges()
-  const { fill, forget, forgetAll } = makeCacheFill(cache, bytesOf, isSame)
+  const { fill, noteHotLoad, forget, forgetAll } = makeCacheFill(cache, bytesOf, isSame)
   const flights = new Map<string, Flight<V>>()
   const figures: CachedLookupFigures = { cached: 0, joined: 0, loaded: 0 }
   let loads = 0
@@ -127,7 +127,7 @@ export function makeCachedLookup<K, V extends Cacheable>(
     figures.loaded += wanted.keys.length
     const number = ++loads
     const begunAt = clock.now()
-    const values = callLoad(wanted.keys).then((answers) => {
+    const values = valuesOf(wanted.keys, load).then((answers) => {
       const endedAt = clock.now()
       const ended = { load: number, begunAt, endedAt, freshMs: Math.max(0, options.ttlMs - Math.max(0, endedAt - begunAt)) }
       wanted.texts.forEach((text, row) => {
@@ -139,16 +139,13 @@ export function makeCachedLookup<K, V extends Cacheable>(
     })
     if (!wanted.hot.includes(true)) return values
     const own = wanted.texts.flatMap((text, index) => (wanted.hot[index] ? [{ text, flight: { since: wanted.since, index, values } }] : []))
-    for (const { text, flight } of own) flights.set(text, flight)
+    for (const { text, flight } of own) {
+      flights.set(text, flight)
+      noteHotLoad(text)
+    }
     return values.finally(() => {
       for (const { text, flight } of own) if (flights.get(text) === flight) flights.delete(text)
     })
-  }
-
-  async function callLoad(keys: readonly K[]): Promise<readonly V[]> {
-    const answers = await load(keys)
-    assert(answers.length === keys.length, `${keys.length} keys were loaded, but ${answers.length} values returned`)
-    return answers
   }
 
   return {
@@ -168,4 +165,10 @@ export function makeCachedLookup<K, V extends Cacheable>(
     },
     figures: () => ({ ...figures }),
   }
+}
+
+async function valuesOf<K, V>(keys: readonly K[], load: (keys: readonly K[]) => Promise<readonly V[]>): Promise<readonly V[]> {
+  const values = await load(keys)
+  assert(values.length === keys.length, `${keys.length} keys were loaded, but ${values.length} values returned`)
+  return values
 }
