@@ -11,6 +11,7 @@ import { keyText } from '../core/progress-key.ts'
 import type { HotStore } from '../subgraphs/history/stores/hot-store.ts'
 import type { RecordStore } from '../subgraphs/history/stores/record-store.ts'
 import { getProgressMany, type MayHavePlayed } from './progress.ts'
+import { answerFromHot, makeHotFirst, UNANSWERED, type HotAnswer } from './lookup/hot-first.ts'
 import { noted, withoutStores, type Incomplete } from './lookup/incomplete.ts'
 import { makeSharedLookup } from './lookup/shared.ts'
 
@@ -32,7 +33,14 @@ export function makeLoaders(
   mayLack?: MayLack,
 ): (degraded: Degraded, lasting?: boolean) => Loaders {
   // Lookups of many viewers leave together. If a part of the hot store is down, viewers of other parts get complete results.
-  const progress = makeSharedLookup<ProgressKey, Found>((keys) => apartIfPartIsOut(keys, lookUpTogether), keyText)
+  const progress = makeHotFirst<ProgressKey, Found>(
+    makeSharedLookup((keys) => answerFromHot(keys, readHot), keyText),
+    makeSharedLookup((keys) => apartIfPartIsOut(keys, lookUpTogether), keyText),
+  )
+
+  async function readHot(keys: readonly ProgressKey[]): Promise<readonly HotAnswer<Found>[]> {
+    return (await hot.getProgressMany(keys)).map(({ record, older }) => (older === undefined ? record : UNANSWERED))
+  }
 
   async function lookUpTogether(keys: readonly ProgressKey[]): Promise<readonly Found[]> {
     const without: Degraded = new Set()

@@ -12,6 +12,7 @@ import type { MarkRecords } from '../subgraphs/thumbup/stores/record-store.ts'
 import { subjectText, type CountReads } from './counts.ts'
 import { getMarkMany, type MarkSources, type ShownMark } from './marks.ts'
 import { ownerText, type OwnerKey, type OwnerReads } from './owner-likes.ts'
+import { answerFromHot, makeHotFirst, UNANSWERED, type HotAnswer } from './lookup/hot-first.ts'
 import { noted, withoutStores, type Incomplete } from './lookup/incomplete.ts'
 import { makeJoinedLookup } from './lookup/joined.ts'
 
@@ -58,7 +59,12 @@ export function makeThumbupLoaders<S extends ThumbupSources>(
         const without: Degraded = new Set()
         return withoutStores(await getMarkMany(sources, keys, without), without)
       }
-      lookup = makeJoinedLookup((keys) => apartIfPartIsOut(keys, (some) => apartIfDamaged(some, together)))
+      const readHot = async (keys: readonly MarkKey[]): Promise<readonly HotAnswer<Found>[]> =>
+        (await sources.hot.getMarkMany(keys)).map((mark) => (mark.older === undefined ? mark : UNANSWERED))
+      lookup = makeHotFirst<MarkKey, Found>(
+        makeJoinedLookup((keys) => answerFromHot(keys, readHot)),
+        makeJoinedLookup((keys) => apartIfPartIsOut(keys, (some) => apartIfDamaged(some, together))),
+      )
       lookups.set(sources, lookup)
     }
     return lookup

@@ -81,6 +81,25 @@ describe('with the record store down', () => {
     expect(collectors.map((collector) => [...collector])).toEqual([['recordStore'], ['recordStore']])
   })
 
+  it('a lookup of a hot record neither waits for the record store nor names it, although another lookup needs it', async () => {
+    await truncated()
+    stores.set('records', 'hangs')
+    const collectors: [Degraded, Degraded] = [new Set(), new Set()]
+    const ended: string[] = []
+    const load = (collector: Degraded, oid: string) =>
+      served.history
+        .makeLoaders(collector)
+        .progress.load({ viewer: '7', business: 1, oid })
+        .then((record) => {
+          ended.push(oid)
+          return record?.position
+        })
+    expect(await Promise.all([load(collectors[0], '2'), load(collectors[1], '12')])).toEqual([undefined, 10_012])
+    expect(ended).toEqual(['12', '2'])
+    expect(collectors.map((collector) => [...collector])).toEqual([['recordStore'], []])
+    stores.set('records', 'up')
+  })
+
   it('a glance at a trimmed subject is readable at once, and its resume point returns with the store', async () => {
     await truncated()
     const [answer] = await send(report('2', { position: 7 }))

@@ -58,6 +58,18 @@ describe('outages of stores', () => {
     expect(await recount()).toEqual({ checked: 2, unchecked: [], drift: [], ownerDrift: [], degraded: [] })
   })
 
+  test('the record store: a viewer whose marks are hot gets a complete answer beside one who needs the record store', async () => {
+    await mark('7', 'a', 'LIKE')
+    await settled()
+    stores.set('records', 'down')
+    const query = '{ subjects(business: "video", ids: ["a", "b"]) { viewerMark } }'
+    const answers = await Promise.all(['7', '9'].map((viewer) => served.ask(query, viewerOf(viewer))))
+    expect(answers.map(({ data, errors, degraded }) => ({ subjects: data.subjects, errors, degraded }))).toEqual([
+      { subjects: [{ viewerMark: 'LIKE' }, { viewerMark: 'NONE' }], errors: [], degraded: [] },
+      { subjects: [{ viewerMark: null }, { viewerMark: null }], errors: [], degraded: ['recordStore'] },
+    ])
+  })
+
   test('the hot tier: reads come from the record store, marks wait in the journal and are applied when it is back', async () => {
     await mark('7', 'a', 'LIKE')
     await settled()
