@@ -136,6 +136,7 @@ describe('an answer with values of wrong types', () => {
   const lies: [string, unknown][] = [
     ['a text for an object', [{ viewerProgress: 'far' }, null, null]],
     ['a text for an Int', [{ viewerProgress: { position: 'far' } }, null, null]],
+    ['an object with names of methods for an Int', [{ viewerProgress: { position: { toString: 1, valueOf: 1 } } }, null, null]],
     ['a list for an object', [{ viewerProgress: [{ position: 1 }] }, null, null]],
     ['numbers for entities', [1, 2, 3]],
     ['too few entities', [null]],
