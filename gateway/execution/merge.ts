@@ -44,8 +44,8 @@ export const mergeObjects: Merge = (target, source) => {
 function mergeValues(known: unknown, value: unknown): unknown {
   if (known === undefined || known === null) return value
   if (value === null) return known
-  // A piece is a leaf.
-  if (value instanceof Piece) return value
+  // A piece is a leaf, whatever another subgraph sends for it.
+  if (value instanceof Piece || known instanceof Piece) return value
   if (isRecord(known) && isRecord(value)) {
     mergeObjects(known, value)
     return known
