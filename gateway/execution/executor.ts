@@ -12,6 +12,7 @@ import type { DocumentNode } from 'graphql'
 import type { Batch, EntityList } from './entities.ts'
 import { compileEntityList, failLists, mergeAnswer } from './entities.ts'
 import { compileFlatten, sharedStart } from './flatten.ts'
+import { compileForeignKeys } from './foreign-keys.ts'
 import { countNodes, type PlanSize } from '../memory/estimates.ts'
 import { mergeObjects } from './merge.ts'
 import type { PossibleTypes } from '../operation/planner.ts'
@@ -133,6 +134,8 @@ type Fetch = {
   /** The size of its text. */
   readonly characters: number
   readonly nodes: number
+  /** Removes the keys of an answer that the fetch did not select. */
+  clean(result: FetchResult): void
   pick(run: Run): Record<string, unknown>
 }
 
@@ -147,10 +150,14 @@ function compileFetch(node: FetchNode | BatchFetchNode, { transports, fetches }:
     text: node.operation,
     document,
   })
+  let removeForeign: ((data: Record<string, unknown>) => void) | undefined
+  const clean = ({ data, isExact }: FetchResult): void => {
+    if (transport.remote && isExact !== true && data != null) (removeForeign ??= compileForeignKeys(document))(data)
+  }
   const usages = node.variableUsages ?? []
   const pick = (run: Run): Record<string, unknown> => pickVariables(run.variables, usages)
   const size = { characters: node.operation.length, nodes: countNodes(document) }
-  const fetch = { compiled, document, subgraph: node.serviceName, remote: transport.remote, ...size, pick }
+  const fetch = { compiled, document, subgraph: node.serviceName, remote: transport.remote, ...size, clean, pick }
   fetches.push(fetch)
   return fetch
 }
@@ -182,6 +189,7 @@ function send(
   }
   const takeOrFail = (taken: FetchResult): void => {
     try {
+      fetch.clean(taken)
       take(taken)
     } catch (thrown) {
       if (!isTooDeep(thrown)) throw thrown
@@ -310,6 +318,9 @@ function compileSource({ primary }: SubscriptionNode, around: Surroundings): Sou
   return {
     subgraph: fetch.subgraph,
     open: (variables, context) => fetch.compiled.subscribe(pickVariables(variables, usages), context),
-    take: (run, event) => taker.take(run, run.data, [], event),
+    take(run, event) {
+      fetch.clean(event)
+      taker.take(run, run.data, [], event)
+    },
   }
 }
