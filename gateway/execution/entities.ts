@@ -4,7 +4,7 @@
  * plain `Flatten` of a `Fetch` has one list and one path.
  */
 import type { EntityBatchAlias } from '@graphql-hive/router-query-planner'
-import { Kind } from 'graphql'
+import { Kind, getOperationAST } from 'graphql'
 import type { DocumentNode } from 'graphql'
 import { unescapeTree } from './escaped.ts'
 import type { Flatten, Target } from './flatten.ts'
@@ -59,7 +59,7 @@ export function compileEntityList(node: EntityBatchAlias, document: DocumentNode
 }
 
 function mergeOf(document: DocumentNode, alias: string): Merge {
-  const operation = document.definitions.find((definition) => definition.kind === Kind.OPERATION_DEFINITION)
+  const operation = getOperationAST(document)
   const fields = operation?.selectionSet.selections.filter((selection) => selection.kind === Kind.FIELD) ?? []
   const field = fields.find((candidate) => (candidate.alias ?? candidate.name).value === alias)
   return field?.selectionSet === undefined ? mergeObjects : compileMerge(field.selectionSet, fragmentsOf(document))

@@ -7,7 +7,7 @@
  * fetch that needs missing data finds no objects or no representations, and is not sent.
  */
 import type { BatchFetchNode, FetchNode, FlattenNode, PlanNode, SubscriptionNode } from '@graphql-hive/router-query-planner'
-import { Kind, parse } from 'graphql'
+import { Kind, getOperationAST, parse } from 'graphql'
 import type { DocumentNode } from 'graphql'
 import type { Batch, EntityList } from './entities.ts'
 import { compileEntityList } from './entities.ts'
@@ -241,7 +241,7 @@ function compileTaker(node: FetchNode, { document, subgraph }: Pick<Fetch, 'docu
 }
 
 function rootKeys(document: DocumentNode): string[] {
-  const operation = document.definitions.find((definition) => definition.kind === Kind.OPERATION_DEFINITION)
+  const operation = getOperationAST(document)
   const selections = operation?.selectionSet.selections ?? []
   return selections.flatMap((selection) => (selection.kind === Kind.FIELD ? [(selection.alias ?? selection.name).value] : []))
 }

@@ -7,7 +7,7 @@
  * tree is that of the slow way, except that absent fields are present as undefined.
  */
 import { isUtf8 } from 'node:buffer'
-import { Kind } from 'graphql'
+import { getOperationAST } from 'graphql'
 import type { DocumentNode, SelectionSetNode } from 'graphql'
 import { entry, makeFunction } from '../execution/codegen.ts'
 import { Piece, escapeText, escapeTree, textOf } from '../execution/escaped.ts'
@@ -49,8 +49,8 @@ const PIECE_LENGTH_MIN = 64
 const DIGITS_MAX = 15
 
 export function compileScanner(document: DocumentNode): ScanAnswer {
-  const operation = document.definitions.find((definition) => definition.kind === Kind.OPERATION_DEFINITION)
-  if (operation === undefined) return () => undefined
+  const operation = getOperationAST(document)
+  if (operation == null) return () => undefined
   const scanData = compileObject([operation.selectionSet], fragmentsOf(document), new Map())
   return (answer) => {
     const bytes = withoutEnd(joined(answer))
