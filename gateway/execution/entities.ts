@@ -1,14 +1,14 @@
 /**
  * Entity fetches: objects at a flatten path become representations and go to a subgraph in one call. Its answer is merged into the same
- * objects. One call may carry several lists of representations (`BatchFetch`), and a list may gather several paths. A plain `Flatten`
- * of a `Fetch` has one list and one path.
+ * objects (entity-answer.ts). One call may carry several lists of representations (`BatchFetch`), and a list may gather several paths. A
+ * plain `Flatten` of a `Fetch` has one list and one path.
  */
 import type { EntityBatchAlias } from '@graphql-hive/router-query-planner'
-import { Kind } from 'graphql'
+import { Kind, getOperationAST } from 'graphql'
 import type { DocumentNode } from 'graphql'
 import { unescapeTree } from './escaped.ts'
 import type { Flatten, Target } from './flatten.ts'
-import { compileFlatten, sharedStart } from './flatten.ts'
+import { compileFlatten } from './flatten.ts'
 import type { Merge } from './merge.ts'
 import { compileMerge, mergeObjects } from './merge.ts'
 import { fragmentsOf } from '../operation/plan-document.ts'
@@ -18,8 +18,7 @@ import { NO_KEY, compileRequires } from './representations.ts'
 import type { Rewrite } from './rewrites.ts'
 import { compileRewrites, renamedKeys } from './rewrites.ts'
 import type { DataPath, Run } from './run.ts'
-import { isRecord, failTargets } from './run.ts'
-import type { FetchError, FetchResult } from '../transports/transport.ts'
+import { isRecord } from './run.ts'
 
 /**
  * The objects that `collect` found for one list. `places[i]` is the index of the representation of `targets[i]`; without `places` it is
@@ -37,10 +36,10 @@ export type EntityList = {
   collect(run: Run): Batch
   /** Merges the entities of an answer into the targets. False if the answer has no list of entities. */
   merge(batch: Batch, answer: Record<string, unknown>): boolean
-  /** Notes an error of the subgraph below `[alias, ...]`, for each affected place. */
-  fail(run: Run, batch: Batch, error: FetchError): void
-  /** The places of all targets, for a fetch that failed as a whole. */
-  locate(run: Run, batch: Batch): DataPath[]
+  /** The keys in errors of the subgraph, and the keys that they were renamed to. */
+  readonly renamed: ReadonlyMap<string, string>
+  /** The paths of all targets. It walks the whole data. */
+  locate(run: Run): Map<Target, DataPath[]>
 }
 
 export function compileEntityList(node: EntityBatchAlias, document: DocumentNode, remote: boolean, possible: PossibleTypes): EntityList {
@@ -49,19 +48,18 @@ export function compileEntityList(node: EntityBatchAlias, document: DocumentNode
   const rewriteInput = compileRewrites(node.inputRewrites, possible)
   const rewriteOutput = compileRewrites(node.outputRewrites, possible)
   const merge = rewriteOutput === undefined ? mergeOf(document, node.alias) : mergeObjects
-  const renamed = renamedKeys(node.outputRewrites)
   return {
     alias: node.alias,
     variable: node.representationsVariableName,
     collect: (run) => collectBatch(run, flattens, requires, rewriteInput, remote),
     merge: (batch, answer) => mergeEntities(batch, answer[node.alias], merge, rewriteOutput),
-    fail: (run, batch, error) => failEntity(run, batch, error, flattens, renamed),
-    locate: (run, batch) => locateAll(run, batch.targets, flattens),
+    renamed: renamedKeys(node.outputRewrites),
+    locate: (run) => locateTargets(run, flattens),
   }
 }
 
 function mergeOf(document: DocumentNode, alias: string): Merge {
-  const operation = document.definitions.find((definition) => definition.kind === Kind.OPERATION_DEFINITION)
+  const operation = getOperationAST(document)
   const fields = operation?.selectionSet.selections.filter((selection) => selection.kind === Kind.FIELD) ?? []
   const field = fields.find((candidate) => (candidate.alias ?? candidate.name).value === alias)
   return field?.selectionSet === undefined ? mergeObjects : compileMerge(field.selectionSet, fragmentsOf(document))
@@ -147,45 +145,14 @@ function mergeEntities(batch: Batch, entities: unknown, merge: Merge, rewrite: R
   return true
 }
 
-function failEntity(run: Run, batch: Batch, error: FetchError, flattens: readonly Flatten[], renamed: ReadonlyMap<string, string>): void {
-  const [, place, ...rest] = error.path ?? []
-  const { targets, places } = batch
-  const failed = typeof place === 'number' ? targets.filter((_, index) => (places?.[index] ?? index) === place) : targets
-  const below = rest.map((key) => (typeof key === 'string' ? (renamed.get(key) ?? key) : key))
-  const located = locateAll(run, failed, flattens)
-  if (typeof place !== 'number') failTargets(run, failed, error, sharedStart(located))
-  else if (below.length === 0) for (const path of located) failTargets(run, failed, error, path)
-  else for (const path of located) run.failures.push({ error, path: [...path, ...below] })
-}
-
-function locateAll(run: Run, targets: readonly Target[], flattens: readonly Flatten[]): DataPath[] {
-  const maps = flattens.map((flatten) => flatten.locate(run.data))
-  return [...new Set(targets)].flatMap((target) => maps.flatMap((map) => map.get(target) ?? []))
-}
-
-/** Merges an answer for several lists. An error that names no list concerns all of them. */
-export function mergeAnswer(run: Run, lists: readonly EntityList[], batches: readonly Batch[], result: FetchResult): void {
-  const { data, errors } = result
-  const complete = lists.map((list, index) => data != null && list.merge(batches[index] as Batch, data))
-  if (errors !== undefined && errors.length > 0) for (const error of errors) failAnswer(run, lists, batches, error)
-  else if (complete.includes(false))
-    failLists(run, lists, batches, { message: 'The subgraph did not answer with one entity or null per representation.' })
-}
-
-function failAnswer(run: Run, lists: readonly EntityList[], batches: readonly Batch[], error: FetchError): void {
-  const index = lists.findIndex(({ alias }) => alias === error.path?.[0])
-  const list = lists[index]
-  if (list === undefined) failLists(run, lists, batches, error)
-  else list.fail(run, batches[index] as Batch, error)
-}
-
-/** Notes one error for all targets of the fetch. */
-export function failLists(run: Run, lists: readonly EntityList[], batches: readonly Batch[], error: FetchError): void {
-  const located = lists.flatMap((list, index) => list.locate(run, batches[index] as Batch))
-  failTargets(
-    run,
-    batches.flatMap(({ targets }) => targets),
-    error,
-    sharedStart(located),
-  )
+function locateTargets(run: Run, flattens: readonly Flatten[]): Map<Target, DataPath[]> {
+  const located = new Map<Target, DataPath[]>()
+  for (const flatten of flattens) {
+    for (const [target, paths] of flatten.locate(run.data)) {
+      const known = located.get(target)
+      if (known === undefined) located.set(target, paths)
+      else for (const path of paths) known.push(path)
+    }
+  }
+  return located
 }

@@ -7,11 +7,13 @@
  * fetch that needs missing data finds no objects or no representations, and is not sent.
  */
 import type { BatchFetchNode, FetchNode, FlattenNode, PlanNode, SubscriptionNode } from '@graphql-hive/router-query-planner'
-import { Kind, parse } from 'graphql'
+import { Kind, getOperationAST, parse } from 'graphql'
 import type { DocumentNode } from 'graphql'
 import type { Batch, EntityList } from './entities.ts'
-import { compileEntityList, failLists, mergeAnswer } from './entities.ts'
+import { compileEntityList } from './entities.ts'
+import { failLists, mergeAnswer } from './entity-answer.ts'
 import { compileFlatten, sharedStart } from './flatten.ts'
+import { compileForeignKeys } from './foreign-keys.ts'
 import { countNodes, type PlanSize } from '../memory/estimates.ts'
 import { mergeObjects } from './merge.ts'
 import type { PossibleTypes } from '../operation/planner.ts'
@@ -133,6 +135,8 @@ type Fetch = {
   /** The size of its text. */
   readonly characters: number
   readonly nodes: number
+  /** Removes the keys of an answer that the fetch did not select. */
+  clean(result: FetchResult): void
   pick(run: Run): Record<string, unknown>
 }
 
@@ -147,10 +151,14 @@ function compileFetch(node: FetchNode | BatchFetchNode, { transports, fetches }:
     text: node.operation,
     document,
   })
+  let removeForeign: ((data: Record<string, unknown>) => void) | undefined
+  const clean = ({ data, isExact }: FetchResult): void => {
+    if (transport.remote && isExact !== true && data != null) (removeForeign ??= compileForeignKeys(document))(data)
+  }
   const usages = node.variableUsages ?? []
   const pick = (run: Run): Record<string, unknown> => pickVariables(run.variables, usages)
   const size = { characters: node.operation.length, nodes: countNodes(document) }
-  const fetch = { compiled, document, subgraph: node.serviceName, remote: transport.remote, ...size, pick }
+  const fetch = { compiled, document, subgraph: node.serviceName, remote: transport.remote, ...size, clean, pick }
   fetches.push(fetch)
   return fetch
 }
@@ -182,6 +190,7 @@ function send(
   }
   const takeOrFail = (taken: FetchResult): void => {
     try {
+      fetch.clean(taken)
       take(taken)
     } catch (thrown) {
       if (!isTooDeep(thrown)) throw thrown
@@ -232,7 +241,7 @@ function compileTaker(node: FetchNode, { document, subgraph }: Pick<Fetch, 'docu
 }
 
 function rootKeys(document: DocumentNode): string[] {
-  const operation = document.definitions.find((definition) => definition.kind === Kind.OPERATION_DEFINITION)
+  const operation = getOperationAST(document)
   const selections = operation?.selectionSet.selections ?? []
   return selections.flatMap((selection) => (selection.kind === Kind.FIELD ? [(selection.alias ?? selection.name).value] : []))
 }
@@ -310,6 +319,9 @@ function compileSource({ primary }: SubscriptionNode, around: Surroundings): Sou
   return {
     subgraph: fetch.subgraph,
     open: (variables, context) => fetch.compiled.subscribe(pickVariables(variables, usages), context),
-    take: (run, event) => taker.take(run, run.data, [], event),
+    take(run, event) {
+      fetch.clean(event)
+      taker.take(run, run.data, [], event)
+    },
   }
 }

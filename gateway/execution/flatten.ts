@@ -57,7 +57,7 @@ function compileVisit(path: FlattenPath, possible: PossibleTypes): Visit {
 }
 
 /** Nested lists that are followed. No type nests lists this deeply, but an answer of a subgraph may. */
-const LISTS_MAX = 32
+export const LISTS_MAX = 32
 
 const collectObjects: Visit = (value, found) => collectWithin(value, found, 0)
 

@@ -12,7 +12,8 @@ export function leafTest(type: GraphQLLeafType, bind: (value: unknown) => string
   if (!isSpecifiedScalarType(type)) return `(typeof v !== 'object' || ${bind(isShallow)}(v, 0))`
   switch (type.name) {
     case 'Int':
-      return '(v | 0) === v'
+      // An operator calls methods of an object, which may be values of the subgraph: `{"toString":1}`.
+      return `(typeof v === 'number' && (v | 0) === v)`
     case 'Float':
       return `(typeof v === 'number' && v - v === 0)`
     case 'Boolean':

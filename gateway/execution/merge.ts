@@ -1,8 +1,7 @@
 /** Merges the result of a fetch into the data. Both are trees of this request. */
-import { Kind } from 'graphql'
 import type { SelectionSetNode } from 'graphql'
 import { makeFunction, read } from './codegen.ts'
-import type { Fragments } from '../operation/plan-document.ts'
+import { fieldsByKey, type Fragments } from '../operation/plan-document.ts'
 import { Piece } from './escaped.ts'
 import { isRecord } from './run.ts'
 
@@ -13,24 +12,12 @@ export type Merge = (target: Record<string, unknown>, source: Record<string, unk
  * are merged. A field that a condition excluded is undefined in the source and changes nothing.
  */
 export function compileMerge(selectionSet: SelectionSetNode, fragments: Fragments): Merge {
-  const keys = new Map<string, boolean>()
-  collectKeys(selectionSet, fragments, keys)
-  const lines = [...keys].map(([key, isLeaf]) => {
+  const lines = Array.from(fieldsByKey([selectionSet], fragments), ([key, nodes]) => {
+    const isLeaf = nodes.every((node) => node.selectionSet === undefined)
     const target = `target[${JSON.stringify(key)}]`
     return `if ((value = ${read('source', key)}) !== undefined) ${target} = ${isLeaf ? 'value' : `mergeValues(${read('target', key)}, value)`};`
   })
   return makeFunction<Merge>(['target', 'source'], `let value; ${lines.join(' ')}`, { mergeValues })
-}
-
-function collectKeys(selectionSet: SelectionSetNode, fragments: Fragments, keys: Map<string, boolean>): void {
-  for (const selection of selectionSet.selections) {
-    if (selection.kind === Kind.FIELD) {
-      keys.set(selection.alias?.value ?? selection.name.value, selection.selectionSet === undefined)
-      continue
-    }
-    const inner = selection.kind === Kind.INLINE_FRAGMENT ? selection : fragments.get(selection.name.value)
-    if (inner !== undefined) collectKeys(inner.selectionSet, fragments, keys)
-  }
 }
 
 /** The general merge, for sources with renamed keys. */
@@ -44,8 +31,8 @@ export const mergeObjects: Merge = (target, source) => {
 function mergeValues(known: unknown, value: unknown): unknown {
   if (known === undefined || known === null) return value
   if (value === null) return known
-  // A piece is a leaf.
-  if (value instanceof Piece) return value
+  // A piece is a leaf, whatever another subgraph sends for it.
+  if (value instanceof Piece || known instanceof Piece) return value
   if (isRecord(known) && isRecord(value)) {
     mergeObjects(known, value)
     return known

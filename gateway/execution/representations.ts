@@ -23,7 +23,7 @@ export type TypeRequires = {
   readonly keyOf: (entity: Entity) => unknown
 }
 
-/** Undefined for an object without a type name. */
+/** Undefined for an object without a type name, or of a type for which the plan requires nothing. */
 export type Requires = (entity: Entity) => TypeRequires | undefined
 
 export const NO_KEY = Symbol('no key')
@@ -36,17 +36,18 @@ export function compileRequires(requires: readonly RequiresSelection[], possible
     let known = byType.get(typename)
     if (known === undefined) {
       known = compileForType(requires, typename, possible)
-      byType.set(typename, known)
+      // Other names are not kept: a subgraph may invent any number of them.
+      if (known !== undefined) byType.set(typename, known)
     }
     return known
   }
 }
 
-function compileForType(requires: readonly RequiresSelection[], typename: string, possible: PossibleTypes): TypeRequires {
+function compileForType(requires: readonly RequiresSelection[], typename: string, possible: PossibleTypes): TypeRequires | undefined {
   const fields = flatFields(requires, typename, possible)
   if (fields === undefined)
     return { represent: (entity, variables) => selectedOf(requires, entity, variables, possible), keyOf: () => NO_KEY }
-  if (fields.length === 0) return { represent: () => undefined, keyOf: () => undefined }
+  if (fields.length === 0) return undefined
   return { represent: compileFlat(fields), keyOf: compileKey(fields) }
 }
 
@@ -73,8 +74,9 @@ function flatFields(requires: readonly RequiresSelection[], typename: string, po
       if (selection.selections != null && selection.selections.length > 0) return undefined
       fields.push(selection)
     } else {
-      if (selection.kind === 'FragmentSpread' || selection.skipIf != null || selection.includeIf != null) return undefined
+      if (selection.kind === 'FragmentSpread') return undefined
       if (!possible(selection.typeCondition).has(typename)) continue
+      if (selection.skipIf != null || selection.includeIf != null) return undefined
       const inner = flatFields(selection.selections, typename, possible)
       if (inner === undefined) return undefined
       fields.push(...inner)

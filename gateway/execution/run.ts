@@ -33,6 +33,11 @@ export function makeRun(
 /** Notes one failure for all objects that a fetch should have completed. */
 export function failTargets(run: Run, targets: Iterable<object>, error: FetchError, path: DataPath | undefined): void {
   run.failures.push({ error, path })
+  markLost(run, targets)
+}
+
+/** A null in these objects needs no further error. */
+export function markLost(run: Run, targets: Iterable<object>): void {
   run.lost ??= new Set()
   for (const target of targets) run.lost.add(target)
 }

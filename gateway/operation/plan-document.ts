@@ -26,6 +26,21 @@ export function fragmentsOf(document: DocumentNode): Fragments {
   return fragments
 }
 
+/** The fields of a selection by their response keys, with those of fragments, whatever their conditions are. */
+export function fieldsByKey(sets: readonly SelectionSetNode[], fragments: Fragments, fields = new Map<string, FieldNode[]>()) {
+  for (const selection of sets.flatMap(({ selections }) => selections)) {
+    if (selection.kind === Kind.FIELD) {
+      const known = fields.get(keyOf(selection))
+      if (known === undefined) fields.set(keyOf(selection), [selection])
+      else known.push(selection)
+      continue
+    }
+    const inner = selection.kind === Kind.INLINE_FRAGMENT ? selection : fragments.get(selection.name.value)
+    if (inner !== undefined) fieldsByKey([inner.selectionSet], fragments, fields)
+  }
+  return fields
+}
+
 /** The key of a field in the data while a plan runs. Each key of the client has one data key. */
 export type DataKeys = (field: FieldNode) => string
 

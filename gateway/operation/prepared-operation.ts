@@ -159,8 +159,9 @@ export function compileOperation(
 
 async function runPlan({ plan, introspect }: Variant, run: Run): Promise<void> {
   const pending = plan.step(run)
-  introspect(run)
   if (pending !== undefined) await pending
+  // Last: the answer of introspection may be kept for all callers, and no answer of a subgraph may change it.
+  introspect(run)
 }
 
 /** The stream of a subscription whose only field is excluded. It ends at once. */

@@ -7,7 +7,7 @@
  * per subgraph, and one for its other root fields.
  */
 import type { PlanNode } from '@graphql-hive/router-query-planner'
-import { Kind, parse, visit } from 'graphql'
+import { Kind, getOperationAST, parse, visit } from 'graphql'
 import type {
   ConstDirectiveNode,
   DocumentNode,
@@ -81,8 +81,8 @@ export function planSharedRoots(
 
 /** A document per subgraph at which shared root fields begin; the other root fields by ''. Undefined without shared root fields. */
 function partsOf(document: DocumentNode, shared: SharedRoots): Map<string, DocumentNode> | undefined {
-  const operation = document.definitions.find((definition) => definition.kind === Kind.OPERATION_DEFINITION)
-  if (operation?.kind !== Kind.OPERATION_DEFINITION || operation.operation !== 'query') return undefined
+  const operation = getOperationAST(document)
+  if (operation?.operation !== 'query') return undefined
   const fragments = fragmentsOf(document)
   const byKey = new Map<string, FieldNode[]>()
   for (const field of fieldsOf(operation.selectionSet, fragments)) {

@@ -10,6 +10,7 @@
 import { createHash } from 'node:crypto'
 import { Kind, parse } from 'graphql'
 import type { OperationDefinitionNode } from 'graphql'
+import { isRecord } from '../execution/run.ts'
 
 export const APOLLO_FORMAT = 'apollo-persisted-query-manifest'
 
@@ -93,7 +94,7 @@ type Entry = {
 }
 
 function entriesOf(data: unknown, file: string, mistakes: string[]): Entry[] {
-  if (!isMap(data)) {
+  if (!isRecord(data)) {
     mistakes.push(`${file} is not a JSON object: use Apollo's format ({"format": "${APOLLO_FORMAT}", …}) or Relay's ({"id": "text"})`)
     return []
   }
@@ -113,7 +114,7 @@ function entriesOf(data: unknown, file: string, mistakes: string[]): Entry[] {
   }
   return operations.flatMap((operation: unknown, index): Entry[] => {
     const place = `${file}: operations[${index}]`
-    if (isMap(operation)) return [{ place, id: operation['id'], body: operation['body'], ...operation }]
+    if (isRecord(operation)) return [{ place, id: operation['id'], body: operation['body'], ...operation }]
     mistakes.push(`${place} is not an object: write {"id", "name", "type", "body"}`)
     return []
   })
@@ -145,8 +146,4 @@ function readEntry(entry: Entry, file: string, tokensMax: number, mistakes: stri
     return wrong(`(id ${id}) has the name ${String(name)}, but its text has ${names.join(', ')}: correct one of them`)
   if (typeof type === 'string' && type !== named.operation) return wrong(`(id ${id}) has the type ${type}, but is a ${named.operation}`)
   return { id: plain, body, names, client: typeof clientName === 'string' ? clientName : undefined, file }
-}
-
-function isMap(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

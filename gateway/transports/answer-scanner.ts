@@ -7,11 +7,11 @@
  * tree is that of the slow way, except that absent fields are present as undefined.
  */
 import { isUtf8 } from 'node:buffer'
-import { Kind } from 'graphql'
-import type { DocumentNode, FieldNode, SelectionSetNode } from 'graphql'
+import { getOperationAST } from 'graphql'
+import type { DocumentNode, SelectionSetNode } from 'graphql'
 import { entry, makeFunction } from '../execution/codegen.ts'
 import { Piece, escapeText, escapeTree, textOf } from '../execution/escaped.ts'
-import { fragmentsOf, type Fragments } from '../operation/plan-document.ts'
+import { fieldsByKey, fragmentsOf, type Fragments } from '../operation/plan-document.ts'
 import type { Body } from './http-call.ts'
 
 /** The `data` of an answer without errors. Undefined if the answer needs the slow way. */
@@ -49,8 +49,8 @@ const PIECE_LENGTH_MIN = 64
 const DIGITS_MAX = 15
 
 export function compileScanner(document: DocumentNode): ScanAnswer {
-  const operation = document.definitions.find((definition) => definition.kind === Kind.OPERATION_DEFINITION)
-  if (operation === undefined) return () => undefined
+  const operation = getOperationAST(document)
+  if (operation == null) return () => undefined
   const scanData = compileObject([operation.selectionSet], fragmentsOf(document), new Map())
   return (answer) => {
     const bytes = withoutEnd(joined(answer))
@@ -124,8 +124,7 @@ function compileObject(
   const only = sets.length === 1 ? sets[0] : undefined
   const compiled = known.get(only)
   if (compiled !== undefined) return compiled
-  const fields = new Map<string, FieldNode[]>()
-  for (const set of sets) collectFields(set, fragments, fields)
+  const fields = fieldsByKey(sets, fragments)
   const bindings: Record<string, unknown> = { giveUp, skipSpace, hasMore, scanField, scanName }
   const steps = [...fields].map(([key, nodes], index) => {
     const inner = nodes.flatMap(({ selectionSet }) => selectionSet ?? [])
@@ -149,18 +148,6 @@ function compileObject(
   const scanObject = makeFunction<ScanObject>(['scan'], body, bindings)
   if (only !== undefined) known.set(only, scanObject)
   return scanObject
-}
-
-function collectFields(set: SelectionSetNode, fragments: Fragments, fields: Map<string, FieldNode[]>): void {
-  for (const selection of set.selections) {
-    if (selection.kind === Kind.FIELD) {
-      const key = (selection.alias ?? selection.name).value
-      fields.set(key, [...(fields.get(key) ?? []), selection])
-      continue
-    }
-    const inner = selection.kind === Kind.INLINE_FRAGMENT ? selection : fragments.get(selection.name.value)
-    if (inner !== undefined) collectFields(inner.selectionSet, fragments, fields)
-  }
 }
 
 /** Reads the colon and the value of a field. Without `object` the field is a leaf. */

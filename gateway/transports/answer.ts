@@ -27,7 +27,7 @@ export const readAnswer: ReadAnswer = (subgraph, answer) =>
 export function readEscaped(scan: ScanAnswer): ReadAnswer {
   return (subgraph, answer) => {
     const data = scan(answer.body)
-    if (data !== undefined) return { data }
+    if (data !== undefined) return { data, isExact: true }
     const result = readAnswer(subgraph, answer)
     return { ...result, data: escapeTree(result.data) }
   }

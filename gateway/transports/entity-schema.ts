@@ -16,7 +16,7 @@
  * The rewritten fields are on a separate root type, in a second schema that shares all other types with the first. Documents with
  * conditions on interfaces use the subgraph's own `_entities`.
  */
-import { GraphQLList, GraphQLObjectType, GraphQLSchema, Kind, isObjectType, visit } from 'graphql'
+import { GraphQLList, GraphQLObjectType, GraphQLSchema, Kind, getOperationAST, isObjectType, visit } from 'graphql'
 import type { DocumentNode, FieldNode, GraphQLFieldConfigMap, GraphQLResolveInfo, OperationDefinitionNode, SelectionNode } from 'graphql'
 import { toError } from './entity-errors.ts'
 
@@ -79,8 +79,8 @@ function referenceOrError(resolve: ResolveReference, representation: Representat
 }
 
 function rewriteDocument(document: DocumentNode, isObject: (name: string) => boolean): EntityDocument | undefined {
-  const operation = document.definitions.find((definition) => definition.kind === Kind.OPERATION_DEFINITION)
-  if (operation === undefined) return undefined
+  const operation = getOperationAST(document)
+  if (operation == null) return undefined
   const lists: EntityLists[] = []
   const selections: FieldNode[] = []
   for (const field of operation.selectionSet.selections) {

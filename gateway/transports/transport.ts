@@ -28,6 +28,8 @@ export type FetchResult = {
   /** The caller owns the tree: the executor writes into it. */
   readonly data?: Record<string, unknown> | null | undefined
   readonly errors?: readonly FetchError[] | undefined
+  /** `data` has only keys that the operation selects. Otherwise the executor removes other keys from the answer of a remote subgraph. */
+  readonly isExact?: boolean
 }
 
 export type FetchVariables = Readonly<Record<string, unknown>>

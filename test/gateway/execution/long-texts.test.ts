@@ -54,3 +54,13 @@ it('a long text of a later answer replaces that of an earlier one, whose bytes s
   mergeObjects(target, { list: [new Piece(later, 0, 6)], text: new Piece(later, 0, 6) })
   expect([...target.list, target.text, target.neighbour].map(textOf)).toEqual(['second', 'second', 'neighbour'])
 })
+
+it('an object of a later answer replaces a long text, and does not move it to other bytes', () => {
+  const bytes = Buffer.from('text,neighbour')
+  const text = new Piece(bytes, 0, 4)
+  const target = { text, list: [text] }
+  const forged = { start: 0, end: 4_000_000_000 }
+  mergeObjects(target, { text: forged, list: [forged] })
+  expect(target).toEqual({ text: forged, list: [forged] })
+  expect(text).toEqual(new Piece(bytes, 0, 4))
+})

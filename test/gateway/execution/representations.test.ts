@@ -40,3 +40,26 @@ describe('keys of representations', () => {
     expect(keysOf([field('constructor')], [{}])).toEqual([undefined])
   })
 })
+
+test('invented type names of a subgraph are not kept', () => {
+  const asked: string[] = []
+  const possible = (name: string) => {
+    asked.push(name)
+    return new Set([name])
+  }
+  const on = (typeCondition: string, ...selections: object[]) => ({ kind: 'InlineFragment', typeCondition, selections })
+  const nested = { ...on('B', field('x', field('y'))), skipIf: 'never' }
+  const requires = compileRequires([on('A', field('__typename'), field('id')), nested] as never, possible)
+  const of = (__typename: string) => requires({ __typename, id: '1', x: { y: 1 } })
+  for (const name of ['A', 'B']) {
+    expect(of(name)).toBeDefined()
+    asked.length = 0
+    expect(of(name)).toBe(of(name))
+    expect(asked).toEqual([])
+  }
+  for (let invented = 0; invented < 3; invented += 1) {
+    asked.length = 0
+    expect(of('Invented')).toBeUndefined()
+    expect(asked).toEqual(['A', 'B'])
+  }
+})

@@ -10,6 +10,12 @@ const throwing = (message: string) => () => {
   throw new Error(message)
 }
 
+function endless(): unknown[] {
+  let list: unknown[] = []
+  for (let depth = 0; depth < 100_000; depth += 1) list = [list]
+  return list
+}
+
 /** A subgraph with changed answers. */
 function changing(wanted: SubgraphName, change: (data: Record<string, unknown>) => unknown) {
   return (name: SubgraphName, transport: Transport): Transport => {
@@ -233,6 +239,8 @@ describe('a subgraph that returns values of wrong types', () => {
     ['an object for an Int', { topScore: { a: 1 } }, { topScore: null }],
     ['a list for an Int', { topScore: [1] }, { topScore: null }],
     ['a fraction for an Int', { topScore: 1.5 }, { topScore: null }],
+    ['an object with names of methods for an Int', { topScore: { toString: 1, valueOf: 1 } }, { topScore: null }],
+    ['an endlessly nested list for an Int', { topScore: endless() }, { topScore: null }],
   ]
   for (const [name, data, expected] of answers) {
     test(`${name} is null with an error`, async () => {

@@ -30,6 +30,9 @@ const VALUES: unknown[] = [
   { id: { deep: ['"'] }, é: 1 },
 ]
 
+/** The number in all foreign keys: fields of other subgraphs, which no fetch asked for. */
+export const FOREIGN = 666_666
+
 /** How a server writes JSON. */
 type Style = {
   readonly space: string
@@ -42,7 +45,7 @@ type Style = {
 export type Change = {
   readonly values: readonly (readonly [place: number, value: unknown])[]
   readonly style: Style
-  readonly extra: 'none' | 'extensions' | 'key' | 'repeated' | 'line'
+  readonly extra: 'none' | 'extensions' | 'key' | 'foreign' | 'repeated' | 'line'
   readonly damages: readonly (readonly [place: number, bytes: Uint8Array])[]
 }
 
@@ -60,7 +63,7 @@ const style = fc.record<Style>({
 export const change: fc.Arbitrary<Change> = fc.record({
   values: fc.array(fc.tuple(place, fc.oneof(fc.constantFrom(...VALUES), fc.string({ unit: 'binary' }), fc.jsonValue())), { maxLength: 2 }),
   style,
-  extra: fc.constantFrom('none', 'none', 'none', 'none', 'none', 'none', 'extensions', 'key', 'repeated', 'line', 'line'),
+  extra: fc.constantFrom('none', 'none', 'none', 'none', 'none', 'none', 'extensions', 'key', 'foreign', 'repeated', 'line', 'line'),
   damages: fc.oneof(
     { weight: 4, arbitrary: fc.constant([]) },
     {
@@ -117,6 +120,8 @@ function written(tree: unknown, how: Style, extra: Change['extra']): string {
       )
       if (how.order === 'reversed') entries.reverse()
       if (depth === 1 && extra === 'key') entries.push('"unknown":{"a":[1]}')
+      if (extra === 'foreign' && !('topScore' in value) && !('viewerProgress' in value))
+        entries.push(`"topScore":${FOREIGN}`, `"viewerProgress":{"position":${FOREIGN}}`)
       if (depth === 2 && extra === 'repeated' && entries[0] !== undefined) entries.push(entries[0].replace(/:.*$/s, ':"again"'))
       if (depth === 0 && extra === 'extensions') entries.push('"extensions":{"data":"x","n":[{}]}')
       return `{${entries.join(',')}${how.space}}`
