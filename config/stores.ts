@@ -81,7 +81,11 @@ export const mysqlSchema = z
     user: z.string().optional().describe('User name. Default: that of the address.'),
     password: z.string().optional().describe('Password. Default: that of the address.'),
     tls: tlsSchema.optional().describe('TLS to MySQL. The variable is `true`, or the PEM file of the trusted authority.'),
-    connectionsMax: count(1, 1_000).default(8).describe('Connections of one process.'),
+    connectionsMax: count(1, 1_000)
+      .default(8)
+      .describe(
+        'Connections of one pool. A process has one pool each for history, marks, filters, the feed and its counters, and one for the marks of each business with stores of its own.',
+      ),
   })
   .strict()
 

@@ -13,6 +13,8 @@ export type ConcurrencyLimit = {
   calls(): number
   /** A fast call ended. `wasFull`: the limit was reached at that time. */
   grow(wasFull: boolean): void
+  /** True for a call that began before the last cut: it ran under another limit. */
+  isEarlier(beganAt: number): boolean
   /**
    * A slow call ended that had begun at this time. `earlier`: it began before the last cut, so it does not count against the current limit.
    * `least`: one call at a time is already slow, so the calls of this process are not the cause.
@@ -31,16 +33,18 @@ export function makeConcurrencyLimit(clock: Clock, { callsMax, callsAtFirst = 1 
   let limit = callsAtFirst
   let cutAt = -Infinity
 
+  // If the clock was set back, no call would be later than the last cut until the clock has caught up.
+  const isEarlier = (beganAt: number): boolean => beganAt < cutAt && cutAt <= clock.now()
+
   return {
     calls: () => Math.floor(limit),
     grow(wasFull) {
       if (wasFull) limit = Math.min(callsMax, limit + 1 / Math.floor(limit))
     },
+    isEarlier,
     cut(beganAt) {
-      const now = clock.now()
-      // If the clock was set back, no call would be later than the last cut until the clock has caught up.
-      if (beganAt < cutAt && cutAt <= now) return 'earlier'
-      cutAt = now
+      if (isEarlier(beganAt)) return 'earlier'
+      cutAt = clock.now()
       if (limit <= 1) return 'least'
       limit = Math.max(1, limit / 2)
       return 'cut'

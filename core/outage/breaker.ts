@@ -1,9 +1,13 @@
 /**
  * A breaker keeps callers from waiting for a store that is down. The first call that ends with the store's "unavailable"
  * opens it. From then on calls are refused at once, and the breaker probes the store periodically. A caller's request is
- * not the probe, because that caller would wait for a store that may still be down. One failure is enough, because
- * adapters retry for seconds before they give up. A call may begin before the breaker opens and fail after it closes.
- * Such a failure is outdated and does not open it again.
+ * not the probe, because that caller would wait for a store that may still be down. A call may begin before the breaker
+ * opens and fail after it closes. Such a failure is outdated and does not open it again.
+ *
+ * One failure is enough for adapters that retry for seconds before they give up. That of a record store retries only a
+ * lost connection, and a call may fail alone: its statement was killed, or reads a long list from disk. With
+ * `checksFirst`, a failure therefore opens the breaker only if a check fails too. The failed call ends after that check,
+ * so that reads that wait for its place do not start before the breaker has opened.
  */
 import type { Clock, Timer } from '../clock.ts'
 import { UNAVAILABLE, saysDown, type AnyStoreName } from './degraded.ts'
@@ -17,6 +21,10 @@ export type BreakerOptions = {
    * viewer would. If absent, the adapter's own limit applies.
    */
   patienceMs?: number
+  /**
+   * True: a failure opens the breaker only if the store does not answer a check within `checkEveryMs` either. Default false.
+   */
+  checksFirst?: boolean
 }
 
 export type Breaker = {
@@ -38,11 +46,12 @@ export function makeBreaker(
   options: BreakerOptions,
   onOpen: (error: unknown) => void,
 ): Breaker {
-  const { checkEveryMs, patienceMs } = options
+  const { checkEveryMs, patienceMs, checksFirst = false } = options
   const listeners: (() => void)[] = []
   let failure: unknown
   let opened = 0
   let timer: Timer | undefined
+  let checking: Promise<boolean> | undefined
   let stopped = false
 
   async function run<T>(task: () => Promise<T>): Promise<T> {
@@ -53,18 +62,30 @@ export function makeBreaker(
     }
     const openedBefore = opened
     try {
-      return await bounded(task)
+      return await bounded(task, patienceMs)
     } catch (error) {
-      if (opened === openedBefore && saysDown(error, store)) open(error)
+      const isNew = (): boolean => opened === openedBefore && saysDown(error, store)
+      if (isNew() && !(checksFirst && (await answers())) && isNew()) open(error)
       throw error
     }
   }
 
-  function bounded<T>(task: () => Promise<T>): Promise<T> {
-    if (patienceMs === undefined) return task()
+  /** Calls that fail together share one check. */
+  function answers(): Promise<boolean> {
+    checking ??= bounded(check, checkEveryMs)
+      .then(
+        () => true,
+        () => false,
+      )
+      .finally(() => (checking = undefined))
+    return checking
+  }
+
+  function bounded<T>(task: () => Promise<T>, ms: number | undefined): Promise<T> {
+    if (ms === undefined) return task()
     return new Promise((resolve, reject) => {
-      const late = clock.after(patienceMs, () =>
-        reject(new TidemarkError(UNAVAILABLE[store], `the ${WORDS[store]} did not answer in ${patienceMs} ms: check whether it runs`)),
+      const late = clock.after(ms, () =>
+        reject(new TidemarkError(UNAVAILABLE[store], `the ${WORDS[store]} did not answer in ${ms} ms: check whether it runs`)),
       )
       task()
         .finally(() => late.cancel())
@@ -82,7 +103,7 @@ export function makeBreaker(
   function planCheck(): void {
     if (stopped) return
     timer = clock.after(checkEveryMs, () => {
-      bounded(check).then(close, planCheck)
+      bounded(check, patienceMs).then(close, planCheck)
     })
   }
 

@@ -36,7 +36,13 @@ export function makeStoreBreakers(
   return {
     hotStore: makePartBreaker(clock, hot, { checkEveryMs }, onError),
     log: makeBreaker(clock, 'log', () => log.check(), { checkEveryMs, patienceMs: logPatienceMs }, onError),
-    recordStore: makeBreaker(clock, 'recordStore', () => records.check(), { checkEveryMs, patienceMs: recordPatienceMs }, onError),
+    recordStore: makeBreaker(
+      clock,
+      'recordStore',
+      () => records.check(),
+      { checkEveryMs, patienceMs: recordPatienceMs, checksFirst: true },
+      onError,
+    ),
   }
 }
 

@@ -31,13 +31,10 @@ export type ReadLatency = {
 
 export function makeReadLatency(clock: Clock, limit: ConcurrencyLimit): ReadLatency {
   const kinds = new Map<string, Kind>()
-  let roundsBeganAt = -Infinity
 
   function judge(kind: Kind, beganAt: number, isFull: boolean): void {
-    const now = clock.now()
-    // The read was measured under another limit. After a clock was set back, times do not tell.
-    if (beganAt < roundsBeganAt && roundsBeganAt <= now) return
-    kind.fastestMs = Math.min(kind.fastestMs, now - beganAt)
+    if (limit.isEarlier(beganAt)) return
+    kind.fastestMs = Math.min(kind.fastestMs, clock.now() - beganAt)
     kind.count++
     if (isFull) kind.full++
     if (kind.count < ROUND) return
@@ -58,9 +55,7 @@ export function makeReadLatency(clock: Clock, limit: ConcurrencyLimit): ReadLate
     const done = vainCuts < VAIN_CUTS_MAX ? limit.cut(beganAt) : 'least'
     if (done === 'least') Object.assign(kind, NOT_SLOW, { usualMs: fastestMs })
     else Object.assign(kind, { slowRounds: 0, slowMs: fastestMs, vainCuts })
-    if (done !== 'cut') return
-    roundsBeganAt = clock.now()
-    for (const each of kinds.values()) Object.assign(each, NO_ROUND)
+    if (done === 'cut') for (const each of kinds.values()) Object.assign(each, NO_ROUND)
   }
 
   function kindOf({ kind, size }: { kind: string; size: number }): Kind {

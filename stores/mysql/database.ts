@@ -1,14 +1,15 @@
 /**
  * A bounded pool of connections to one MySQL, MariaDB or TiDB. Connecting, waiting for a free connection and every
- * statement have a time limit. A connection that was cut off is not used again.
+ * statement have a time limit. A connection that was cut off is not used again, and a read that it ended is sent once more.
  *
  * A statement that timed out may still run on the server. All statements of Tidemark may be repeated.
  */
-import { type ConnectionOptions, type PoolConnection, type SslOptions, createPool } from 'mysql2'
+import { type ConnectionOptions, type PoolConnection, type SslOptions } from 'mysql2'
 import type { Clock } from '../../core/clock.ts'
 import { TidemarkError } from '../../core/errors.ts'
 import { mysqlAddress } from '../../config/store-addresses.ts'
-import { endsConnection, wrapFailure } from './failures.ts'
+import { endsConnection, isConnectionLost, wrapFailure } from './failures.ts'
+import { makePool } from './pool.ts'
 import { SESSION } from './statements.ts'
 
 export type MysqlTls = {
@@ -61,6 +62,7 @@ export type Database = Session & {
 }
 
 export const CLOSE_MAX_MS = 5_000
+const READ = /^\(?SELECT\b/
 
 /** Throws CONFIG_INVALID if the options are wrong. Connects on first use. */
 export function openDatabase(clock: Clock, options: MysqlOptions): Database {
@@ -71,7 +73,7 @@ export function openDatabase(clock: Clock, options: MysqlOptions): Database {
   const connectionsMax = options.connectionsMax ?? 8
   // Our statements have no placeholders. Without this, the driver looks for them in each statement, character by character.
   const queryFormat = (sql: string): string => sql
-  const pool = createPool({ ...address, ...connectionSettings(options), connectionLimit: connectionsMax, queryFormat })
+  const pool = makePool(clock, { ...address, ...connectionSettings(options), connectionLimit: connectionsMax, queryFormat })
   const prepared = new WeakSet<PoolConnection>()
   let closing: Promise<void> | undefined
 
@@ -85,7 +87,7 @@ export function openDatabase(clock: Clock, options: MysqlOptions): Database {
         const sentence = `no connection to ${server} became free in ${waitTimeoutMs} ms: it is overloaded or cannot be reached`
         reject(new TidemarkError('RECORD_STORE_UNAVAILABLE', sentence))
       })
-      pool.getConnection((error, connection) => {
+      pool.take((error, connection) => {
         timer.cancel()
         if (error !== null) reject(error)
         else if (waiting) resolve(connection)
@@ -100,8 +102,6 @@ export function openDatabase(clock: Clock, options: MysqlOptions): Database {
       const borrowed = (connection = await borrow())
       const own: Session = { send: (sql, timeoutMs = statementTimeoutMs) => send(borrowed, sql, timeoutMs) }
       if (!prepared.has(borrowed)) {
-        // The driver reports a broken connection twice. Without a listener, the second report ends the process.
-        borrowed.on('error', () => undefined)
         for (const statement of SESSION) await own.send(statement)
         prepared.add(borrowed)
       }
@@ -114,11 +114,21 @@ export function openDatabase(clock: Clock, options: MysqlOptions): Database {
     }
   }
 
+  async function sendOne(sql: string, timeoutMs?: number): Promise<Answer> {
+    const once = (): Promise<Answer> => session((own) => own.send(sql, timeoutMs))
+    try {
+      return await once()
+    } catch (error) {
+      if (!READ.test(sql) || !isConnectionLost(error)) throw error
+      return once()
+    }
+  }
+
   return {
     server,
     connectionsMax,
     session,
-    send: (sql, timeoutMs) => session((own) => own.send(sql, timeoutMs)),
+    send: sendOne,
     close() {
       closing ??= new Promise((resolve) => {
         const timer = clock.after(CLOSE_MAX_MS, resolve)
@@ -132,7 +142,7 @@ export function openDatabase(clock: Clock, options: MysqlOptions): Database {
   }
 
   function giveBack(connection: PoolConnection, error: unknown): void {
-    if (!prepared.has(connection) || endsConnection(error)) connection.destroy()
+    if (!prepared.has(connection) || endsConnection(error)) pool.destroy(connection)
     else connection.release()
   }
 }

@@ -17,10 +17,11 @@ const UNKNOWN_DATABASE = 1049
 const TOO_MANY = new Set([1040, 1203, 1226])
 const DENIED = new Set([1044, 1045, 1130, 1142, 1143, 1227, 1251, 1698, 3118, 3159])
 const READ_ONLY = new Set([1290, 1792, 1836])
-/** Shutting down, killed, gone away, lost; TiDB: the storage does not answer (9001 to 9013). */
-const INTERRUPTED = new Set([
-  1053, 1077, 1079, 1152, 1159, 1161, 1317, 1927, 2006, 2013, 3024, 1969, 4031, 9001, 9002, 9003, 9004, 9005, 9013,
-])
+/** The connection ended: shutting down, killed, gone away, lost. */
+const LOST = [1053, 1077, 1079, 1152, 1159, 1161, 1927, 2006, 2013, 4031]
+const LOST_CODES = new Set(['PROTOCOL_CONNECTION_LOST', 'ECONNRESET', 'EPIPE'])
+/** Also: the statement was killed or took too long (1317, 3024, 1969); TiDB: the storage does not answer (9001 to 9013). */
+const INTERRUPTED = new Set([...LOST, 1317, 3024, 1969, 9001, 9002, 9003, 9004, 9005, 9013])
 const FULL = new Set([1021, 1114, 3675])
 const TLS_REFUSED = new Set(['HANDSHAKE_SSL_ERROR', 'HANDSHAKE_NO_SSL_SUPPORT'])
 /** Operating system error 28, "no space left on device", as servers quote it. */
@@ -39,8 +40,17 @@ export function isDuplicate(error: unknown): boolean {
 
 /** The server is overloaded: send less to it. */
 export function isOverload(error: unknown): boolean {
-  const number = numberOf(error)
-  return number === LOCK_WAIT || (number !== undefined && TOO_MANY.has(number)) || codeOf(error) === 'PROTOCOL_SEQUENCE_TIMEOUT'
+  return numberOf(error) === LOCK_WAIT || isTooMany(error) || codeOf(error) === 'PROTOCOL_SEQUENCE_TIMEOUT'
+}
+
+/** The server allows no further connection, to anybody or to this account. */
+export function isTooMany(error: unknown): boolean {
+  return TOO_MANY.has(numberOf(error) ?? 0)
+}
+
+/** The connection was lost, perhaps while the server was well. A read may be sent again on another connection. */
+export function isConnectionLost(error: unknown): boolean {
+  return LOST.includes(numberOf(error) ?? 0) || LOST_CODES.has(codeOf(error) ?? '')
 }
 
 /** Wrong credentials, rights, database or certificate. A retry helps only after an operator changes them. */
@@ -80,7 +90,7 @@ export function wrapFailure(error: unknown, server: string, account: string): Ti
   if (TLS_REFUSED.has(cause.code ?? ''))
     return unavailable(`the TLS settings do not match those of ${server} (${said}): check tls, its ca, and the server's certificate`)
   if (number !== undefined && READ_ONLY.has(number)) return unavailable(`${server} is read-only (${said}): point the url at the primary`)
-  if (number !== undefined && TOO_MANY.has(number)) {
+  if (isTooMany(cause)) {
     return unavailable(`${server} has no connection left (${said}): raise its max_connections or lower connectionsMax`)
   }
   if (isContention(cause) || isDuplicate(cause))

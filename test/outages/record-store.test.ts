@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { systemClock } from '../../core/clock.ts'
 import type { Degraded } from '../../core/outage/degraded.ts'
 import { openMysqlRecordStore } from '../../subgraphs/history/stores/mysql/record-store.ts'
+import { openDatabase } from '../../stores/mysql/database.ts'
 import { makeServer, mariadb, startMigrated, type OwnServer } from '../stores/mysql/databases.ts'
 import { redisIsHere, startRedis, type TestServers } from '../../harness/deployment/redis-servers.ts'
 import { makeDataFolder, type Folder } from '../subgraphs/switched-stores.ts'
@@ -73,6 +74,25 @@ describe.skipIf(mariadb === undefined || !(await redisIsHere()))('when MariaDB',
 
   it('is up, pages are complete and not degraded', async () => {
     expect(await page()).toMatchObject({ oids: 20, degraded: [] })
+  })
+
+  it.each(['kills', 'keeps waiting'])('%s a single read, only that page is incomplete', async (fate) => {
+    const administrator = openDatabase(systemClock, { url: database.url })
+    await administrator.session(async ({ send }) => {
+      await send('LOCK TABLES history WRITE')
+      const incomplete = page()
+      if (fate === 'kills') {
+        await until('the read is killed', async () => {
+          const { rows } = await send(`SELECT id FROM information_schema.processlist WHERE state LIKE 'Waiting for table%'`)
+          for (const [id] of rows) await send(`KILL QUERY ${String(id)}`)
+          return rows.length > 0
+        })
+      }
+      expect(await incomplete).toMatchObject({ oids: 10, degraded: ['recordStore'] })
+      await send('UNLOCK TABLES')
+    })
+    expect(await page()).toMatchObject({ oids: 20, degraded: [] })
+    await administrator.close()
   })
 
   it('hangs, the first page waits for the timeout, the next ones do not, none fails, and all recover afterwards', async () => {

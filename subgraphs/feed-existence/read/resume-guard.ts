@@ -1,7 +1,7 @@
 /**
  * Keeps history's misses from the record store. It answers from staged plays and filters whether a viewer may have played a subject. The
- * reads are those of `unseen`, from the same cached filters, so they cost at most one round trip of the hot store. Their order loses
- * nothing, so no recorded play is denied in the months whose filters are read.
+ * reads are those of `unseen`, from the same cached filters. For each viewer they cost one round trip of the hot store, and one load from the
+ * record store if the filters are not cached. Their order loses nothing, so no recorded play is denied in the months whose filters are read.
  */
 import type { ProgressKey } from '../../../core/domain.ts'
 import { hashSeen } from '../filter/hash.ts'

@@ -6,7 +6,7 @@ import { makeSteppedClock } from '../../../harness/stepped-clock.ts'
 const down = () => Promise.reject(new TidemarkError('LOG_UNAVAILABLE', 'the log is down'))
 const turn = () => new Promise((resolve) => setImmediate(resolve))
 
-function setup(patienceMs?: number) {
+function setup(patienceMs?: number, checksFirst = false) {
   const clock = makeSteppedClock()
   const state = { up: true, hangs: false, checks: 0, closed: 0 }
   const check = async () => {
@@ -18,7 +18,7 @@ function setup(patienceMs?: number) {
     clock,
     'log',
     check,
-    { checkEveryMs: 100, ...(patienceMs === undefined ? {} : { patienceMs }) },
+    { checkEveryMs: 100, checksFirst, ...(patienceMs === undefined ? {} : { patienceMs }) },
     () => undefined,
   )
   breaker.onClose(() => state.closed++)
@@ -95,5 +95,49 @@ describe('a breaker', () => {
     await expect(breaker.run(down)).rejects.toThrow()
     breaker.stop()
     expect(clock.pending()).toBe(0)
+  })
+})
+
+describe('a breaker that checks first', () => {
+  it('stays closed if calls fail on a store that answers, and checks once for all of them', async () => {
+    const { clock, breaker, state } = setup(50, true)
+    const failed = await Promise.allSettled([breaker.run(down), breaker.run(down)])
+    expect(failed.map(({ status }) => status)).toEqual(['rejected', 'rejected'])
+    expect(state.checks).toBe(1)
+    expect(breaker.isOpen()).toBe(false)
+    await expect(breaker.run(down)).rejects.toThrow()
+    expect(state.checks).toBe(2)
+    expect([breaker.opened(), clock.pending()]).toEqual([0, 0])
+  })
+
+  it('stays closed if a call is late on a store that answers', async () => {
+    const { clock, breaker } = setup(50, true)
+    const late = breaker.run(() => new Promise(() => undefined))
+    clock.advance(50)
+    await expect(late).rejects.toMatchObject({ code: 'LOG_UNAVAILABLE' })
+    expect(breaker.isOpen()).toBe(false)
+  })
+
+  it('is open when a failed call ends, if the check fails too', async () => {
+    const { breaker, state } = setup(50, true)
+    state.up = false
+    const opens = [breaker.run(down), breaker.run(down)].map((call) => call.catch(() => breaker.isOpen()))
+    expect(await Promise.all(opens)).toEqual([true, true])
+    expect([breaker.opened(), state.checks]).toEqual([1, 1])
+    breaker.stop()
+  })
+
+  it('opens if a late call is followed by a late check', async () => {
+    const { clock, breaker, state } = setup(50, true)
+    state.hangs = true
+    const late = breaker.run(() => new Promise(() => undefined)).catch(() => breaker.isOpen())
+    clock.advance(50)
+    await turn()
+    clock.advance(99)
+    await turn()
+    expect(breaker.isOpen()).toBe(false)
+    clock.advance(1)
+    expect(await late).toBe(true)
+    breaker.stop()
   })
 })

@@ -1,0 +1,59 @@
+/**
+ * The connections of a database. If the server allows fewer than the pool wants, calls share those that are open, and the pool asks for
+ * more after a while.
+ */
+import { createPool, type PoolConnection, type PoolOptions } from 'mysql2'
+import type { Clock, Timer } from '../../core/clock.ts'
+import { isTooMany } from './failures.ts'
+
+export type Pool = {
+  /** Calls `use` with a free connection, or with the error of the attempt to connect. */
+  take(use: (error: Error | null, connection: PoolConnection) => void): void
+  destroy(connection: PoolConnection): void
+  end(done: () => void): void
+}
+
+/** Milliseconds until a pool asks again for the connections that the server refused. */
+export const SHARE_MS = 10_000
+
+export function makePool(clock: Clock, options: PoolOptions & { connectionLimit: number }): Pool {
+  const pool = createPool(options)
+  const open = new Set<PoolConnection>()
+  let sharing: Timer | undefined
+
+  pool.on('connection', (connection) => {
+    open.add(connection)
+    const forget = (): void => void open.delete(connection)
+    connection.on('end', forget)
+    // The driver reports a broken connection twice. Without a listener, the second report ends the process.
+    connection.on('error', forget)
+  })
+
+  /** The driver compares this limit with its connections at every call. Beyond it, calls wait for a free one. */
+  function shareOpen(): void {
+    pool.config.connectionLimit = open.size
+    sharing?.cancel()
+    sharing = clock.after(SHARE_MS, () => {
+      pool.config.connectionLimit = options.connectionLimit
+    })
+  }
+
+  const take: Pool['take'] = (use) =>
+    pool.getConnection((error, connection) => {
+      if (error === null || open.size === 0 || !isTooMany(error)) return use(error, connection)
+      shareOpen()
+      take(use)
+    })
+
+  return {
+    take,
+    destroy(connection) {
+      open.delete(connection)
+      connection.destroy()
+    },
+    end(done) {
+      sharing?.cancel()
+      pool.end(done)
+    },
+  }
+}
