@@ -65,7 +65,7 @@ describe('an operation costs', () => {
     expect(cost('{ name names }')).toBe(1)
     expect(cost('{ one { id } }')).toBe(1)
     expect(cost('{ a: one { id } b: one { id } }')).toBe(2)
-    expect(cost('{ __schema { types { name } } one { __typename } }')).toBe(1)
+    expect(cost('{ __schema { queryType { name } } one { __typename } }')).toBe(2)
   })
 
   it('for a list as many times as its arguments say, by literals, defaults and variables', () => {
