@@ -6,7 +6,8 @@
  * A hint `PUBLIC` speaks of anonymous callers. The same field may show an identified caller a write of a moment ago, such as a like in a count.
  * The caller's own browser must therefore ask again: `no-cache`.
  *
- * `vary` names every header that the answer may depend on, so that a cache never gives one caller's answer to another.
+ * `vary` names every header that the answer may depend on, so that a cache never gives one caller's answer to another. Headers that are
+ * forwarded to subgraphs are not named there: with them, every answer is `no-cache`.
  */
 import type { IncomingHttpHeaders } from 'node:http'
 import { CLIENT_HEADERS, type Caller } from '../request/caller.ts'
@@ -25,9 +26,9 @@ export function cacheHeaders(
 ): Readonly<Record<string, string>> {
   const vary = varyOnClient ? VARY_ON_CLIENT : VARY
   if (policy === undefined) return { 'cache-control': 'no-store', vary }
-  // The configuration decides which headers go to subgraphs. A shared cache should not need to know them.
+  // The configuration decides which headers go to subgraphs, and `vary` does not name them. So no cache answers without asking.
   const isForwarding = caller.forwarded !== undefined
-  const named = isForwarding || caller.viewer !== undefined || IDENTITY_HEADERS.some((name) => headers[name] !== undefined)
-  if (policy.isPublic && named) return { 'cache-control': 'private, no-cache', vary }
+  const isIdentified = caller.viewer !== undefined || IDENTITY_HEADERS.some((name) => headers[name] !== undefined)
+  if (isForwarding || (policy.isPublic && isIdentified)) return { 'cache-control': 'private, no-cache', vary }
   return { 'cache-control': `${policy.isPublic ? 'public' : 'private'}, max-age=${policy.maxAge}`, vary }
 }

@@ -2,6 +2,7 @@
 import type { ServerResponse } from 'node:http'
 import type { ExecutionResult } from 'graphql'
 import { TidemarkError } from '../../core/errors.ts'
+import { countUnread, type HeldBytes } from '../limits/held-bytes.ts'
 import { subscribeHeld } from '../limits/open-cost.ts'
 import type { OpenConnection } from '../limits/open-limits.ts'
 import type { Viewer } from '../../core/viewer.ts'
@@ -24,7 +25,8 @@ export type EventStreams = {
 
 const COMPLETE = 'event: complete\ndata:\n\n'
 
-export function makeEventStreams({ log, formatError }: Pick<Front, 'log' | 'formatError'>, pingEveryMs: number): EventStreams {
+export function makeEventStreams(front: Pick<Front, 'log' | 'formatError' | 'heldBytes'>, pingEveryMs: number): EventStreams {
+  const { log, formatError, heldBytes } = front
   const streams = new Set<() => void>()
 
   return {
@@ -64,16 +66,16 @@ export function makeEventStreams({ log, formatError }: Pick<Front, 'log' | 'form
           if (mode !== 'open') return void (await first.return())
           results = first
           forget = whenExpired(viewer, () => {
-            void writeEvent(response, { errors: [graphqlErrorOf(new TidemarkError('TOKEN_EXPIRED', EXPIRED))] })
+            void writeEvent(heldBytes, response, { errors: [graphqlErrorOf(new TidemarkError('TOKEN_EXPIRED', EXPIRED))] })
             response.write(COMPLETE)
             end()
           })
-          for await (const result of results) await writeEvent(response, result)
+          for await (const result of results) await writeEvent(heldBytes, response, result)
         } else {
-          await writeEvent(response, first)
+          await writeEvent(heldBytes, response, first)
         }
       } catch (error) {
-        await writeEvent(response, { errors: [formatError(error, 'field')] })
+        await writeEvent(heldBytes, response, { errors: [formatError(error, 'field')] })
       }
       if (mode === 'open') response.write(COMPLETE)
       end()
@@ -85,11 +87,13 @@ export function makeEventStreams({ log, formatError }: Pick<Front, 'log' | 'form
 }
 
 /** Resolves when the client has taken the event or has left. A slow reader therefore slows only its own source. */
-function writeEvent(response: ServerResponse, result: ExecutionResult): Promise<void> {
+function writeEvent(held: HeldBytes, response: ServerResponse, result: ExecutionResult): Promise<void> {
   if (response.writableEnded || response.destroyed) return Promise.resolve()
   if (response.write(`event: next\ndata: ${JSON.stringify(result)}\n\n`)) return Promise.resolve()
+  const release = countUnread(held, response)
   return new Promise((resolve) => {
     const done = () => {
+      release()
       response.off('drain', done)
       response.off('close', done)
       resolve()

@@ -141,6 +141,7 @@ function plainParameters(data: Record<string, unknown>): OperationRequest | unde
     variables: variables ?? undefined,
     extensions: extensions ?? undefined,
     documentId: called ? idOf(documentId, relayId) : undefined,
+    cost: undefined,
   }
 }
 

@@ -94,13 +94,20 @@ export function operationOfMessage(payload: object): OperationRequest | Tidemark
   }
 }
 
-/** Adds an empty text to a message that has an id and no text: `graphql-ws` closes the socket on messages without a text. */
+/**
+ * Adds an empty text to a message that has an id and no text: `graphql-ws` closes the socket on messages without a text. A message that is
+ * nested too deeply to write becomes an empty text. That is no message of the protocol, so the socket is closed.
+ */
 export function withText(message: string): string {
   if (!ID_KEYS.test(message)) return message
   const data = parseMap(message)
   const payload = data?.['payload']
   if (!isMap(payload) || data?.['type'] !== 'subscribe' || (payload['query'] ?? undefined) !== undefined || !hasId(payload)) return message
-  return JSON.stringify({ ...data, payload: { ...payload, query: '' } })
+  try {
+    return JSON.stringify({ ...data, payload: { ...payload, query: '' } })
+  } catch {
+    return ''
+  }
 }
 
 export function hasId({ documentId, doc_id: relayId, extensions }: Record<string, unknown>): boolean {

@@ -1,7 +1,7 @@
 /** One request to the API: its caller is let in, and answered over HTTP or by an event stream, as the request asks. */
 import type { ServerResponse } from 'node:http'
 import { TidemarkError } from '../../core/errors.ts'
-import { releaseBody } from '../limits/held-bytes.ts'
+import { holdUnread, releaseBody } from '../limits/held-bytes.ts'
 import { LARGE_BODY } from '../limits/message-intake.ts'
 import { callerKey, type Caller } from '../request/caller.ts'
 import type { Front } from '../request/front.ts'
@@ -39,8 +39,10 @@ export function makeRequestHandler(
       const caller = await letIn(front, request, response, singleType)
       if ('status' in caller) return writeAnswer(response, compression.compress(request.headers, caller))
       const answer = streamFirst ? undefined : await http(request, caller, singleType)
-      if (answer !== undefined && (answer.subscription === undefined || !stream))
-        return writeAnswer(response, compression.compress(request.headers, answer))
+      if (answer !== undefined && (answer.subscription === undefined || !stream)) {
+        writeAnswer(response, compression.compress(request.headers, answer))
+        return holdUnread(front.heldBytes, response)
+      }
       const opened = await sse.open(request, caller, answer?.subscription)
       if (typeof opened !== 'function') return writeAnswer(response, opened)
       await opened(response)

@@ -1,5 +1,6 @@
 /** The routes of the API, of GraphiQL and of the metrics. Most requests to the API are handled without them (`request-listener.ts`). */
 import type { FastifyInstance } from 'fastify'
+import { holdUnread } from '../limits/held-bytes.ts'
 import type { Front } from '../request/front.ts'
 import { textOf } from './body.ts'
 import { sendPage, wantsPage } from '../pages/graphiql.ts'
@@ -34,6 +35,14 @@ export function addApiRoutes(
     reply.hijack()
     const text = typeof body === 'string' ? body : ''
     return handle({ method, url, headers, body: text, address: socket.remoteAddress, pathId: params.id }, reply.raw)
+  })
+}
+
+/** The replies of routes, such as the schema and pages, count as unread answers too. They are written right after this hook. */
+export function holdReplies(app: FastifyInstance, held: Front['heldBytes']): void {
+  app.addHook('onSend', async (_request, reply, payload) => {
+    setImmediate(holdUnread, held, reply.raw)
+    return payload
   })
 }
 

@@ -24,7 +24,7 @@ import { makeOriginCheck, originRefused } from './browsers/origins.ts'
 import { makeApp, makeFailureOf } from './request-errors.ts'
 import { makeRequestHandler } from './request-handler.ts'
 import { makeRequestListener } from './request-listener.ts'
-import { addApiRoutes } from './routes.ts'
+import { addApiRoutes, holdReplies } from './routes.ts'
 import { addSchemaRoute, type SchemaFileOptions } from './schema-file.ts'
 import { timeouts } from './slow-clients.ts'
 import { makeSse } from './sse.ts'
@@ -119,6 +119,7 @@ export function makeServer(
   }
   const app = makeApp(routing, { paths, advice: placesWith(pages, admin === undefined), bodyBytesMax }, failureOf)
   compressReplies(app, compression)
+  holdReplies(app, front.heldBytes)
   addApiRoutes(app, apiPaths, handle, mode === 'development' ? makeGraphiql(GRAPHQL_PATH) : undefined)
   addSchemaRoute(app, SCHEMA_PATH, engine, options)
   addHealthRoutes(

@@ -22,6 +22,7 @@ import { graphqlErrorOf } from '../request/error-format.ts'
 import type { Front } from '../request/front.ts'
 import type { Refusal } from '../request/refusal.ts'
 import type { OperationRequest } from '../request/operation-request.ts'
+import { costOf } from '../request/preparation.ts'
 import { JSON_TYPE } from './accept.ts'
 import { makeEventStreams, type HeldStream, type Results } from './event-stream.ts'
 import { answerOf, mutationByGet, refusal, requestErrors, sentenceOf, type Answer } from './answers.ts'
@@ -71,7 +72,7 @@ export function makeSse(front: Front, options: SseOptions): Sse {
     characters: number,
   ): HeldStream | TidemarkError {
     const isLasting = !('errors' in prepared) && prepared.kind === 'subscription'
-    const cost = isLasting ? costOpen(prepared.cost?.(operation.variables) ?? 1, characters) : 0
+    const cost = isLasting ? costOpen(costOf(prepared, operation), characters) : 0
     const connection = front.openLimits.connect(address, { viewer, cost })
     if (isTidemarkError(connection)) return connection
     const release = connection.take(cost)

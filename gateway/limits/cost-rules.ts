@@ -7,7 +7,8 @@
  *   If the field returns an object with `edges` or `nodes`, that length applies to them.
  * - `@listSize(sizedFields: …)` without `slicingArguments` sizes these fields by the longest list in the arguments, also by a list in an
  *   input object (`input.reports`). The argument of the directive cannot name it: Apollo's composer accepts only arguments of type Int there.
- * - A list without such an argument has `listSizeAssumed` items.
+ * - A list without such an argument has `listSizeAssumed` items. So has a list whose argument is below 1: to some subgraphs, `limit: 0` and
+ *   `limit: -1` mean no limit.
  * - Ten items of an input list cost 1 if the answer is not a list of objects (`candidates` of `unseen`). An input object in a list that a
  *   mutation receives costs 1, because each is a write.
  * - A field of an interface costs as much as on the most expensive possible type, and so does an object of an interface.
@@ -176,10 +177,10 @@ export function isListed(type: GraphQLOutputType | GraphQLInputType): boolean {
   return isListType(isNonNullType(type) ? type.ofType : type)
 }
 
-/** -1: not given. Coercion refuses values that are neither numbers nor lists. A single value for a list is a list of one. */
+/** -1: not given, or below 1. Coercion refuses values that are neither numbers nor lists. A single value for a list is a list of one. */
 function sizeOf(value: unknown, isList: boolean): number {
   if (Array.isArray(value)) return value.length
-  if (typeof value === 'number' && !isList) return Number.isNaN(value) ? -1 : Math.max(0, value)
+  if (typeof value === 'number' && !isList) return value >= 1 ? value : -1
   return value === undefined || value === null ? -1 : 1
 }
 

@@ -7,6 +7,7 @@
  * hold most are cut until a quarter of the bound is free. A client that holds little is therefore never cut.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import type { WebSocket } from 'ws'
 
@@ -81,6 +82,33 @@ export function holdBody(held: HeldBytes, request: IncomingMessage, response: Se
 /** Called before the body is parsed. */
 export function releaseBody(response: ServerResponse): void {
   bodies.get(response)?.close()
+}
+
+/** The unread bytes of a connection. Answers to pipelined requests wait in it together, and report no close if it ends. */
+type Unread = { bytes: number; readonly holder: Holder }
+const unreadOf = new WeakMap<Socket, Unread>()
+
+/** Called after an answer is written. The network takes a small answer at once, unless earlier ones are unread. Then nothing is counted. */
+export function holdUnread(held: HeldBytes, response: ServerResponse): void {
+  if (response.writableLength > 0) response.once('close', countUnread(held, response))
+}
+
+/** Counts the bytes that the network has not taken yet, until the returned function is called. */
+export function countUnread(held: HeldBytes, response: ServerResponse): () => void {
+  const { socket } = response.req
+  if (socket.destroyed) return () => {}
+  const bytes = response.writableLength
+  const unread = unreadOf.get(socket) ?? openUnread(held, socket)
+  const count = (more: number): void => unread.holder.set((unread.bytes += more))
+  count(bytes)
+  return () => count(-bytes)
+}
+
+function openUnread(held: HeldBytes, socket: Socket): Unread {
+  const unread = { bytes: 0, holder: held.open(() => socket.destroy()) }
+  unreadOf.set(socket, unread)
+  socket.once('close', () => unread.holder.close())
+  return unread
 }
 
 export type HeldSocket = {

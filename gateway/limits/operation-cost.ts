@@ -8,6 +8,8 @@
  * Leaves are free up to `VALUES_PER_POINT` per object: an answer of few objects with a hundred aliases each is as much work as many
  * objects. Values are therefore counted as well, and the larger of the two figures is the cost.
  *
+ * Introspection is no part of this walk: see introspection-cost.ts.
+ *
  * Each representation from a gateway names its type. It costs the selection on that type, in every `_entities` field that receives it.
  */
 import {
@@ -32,6 +34,7 @@ import type {
   ValueNode,
 } from 'graphql'
 import type { Fragments } from '../operation/plan-document.ts'
+import { compileIntrospectionCost } from './introspection-cost.ts'
 import { argumentCost, isListed, itemCounter, measureOf, typesOf, weightOf, type CostRules, type Measure } from './cost-rules.ts'
 
 type Variables = Readonly<Record<string, unknown>>
@@ -69,7 +72,8 @@ export function compileCost(
   const objects = compile(rules)
   // Most operations select few fields per object. The values cannot be the larger figure then, and are not counted per request.
   const isWide = root != null && mostValues({ schema, rules, fragments }, root, operation.selectionSet) >= VALUES_PER_POINT
-  const cost = isWide ? larger(objects, product(compile({ ...rules, weights: new Map(), leafWeight: 1 }), 1 / VALUES_PER_POINT)) : objects
+  const ofData = isWide ? larger(objects, product(compile({ ...rules, weights: new Map(), leafWeight: 1 }), 1 / VALUES_PER_POINT)) : objects
+  const cost = sum([ofData, compileIntrospectionCost(schema, operation, fragments)])
   const defaults: Record<string, unknown> = {}
   for (const { variable, defaultValue } of operation.variableDefinitions ?? [])
     if (defaultValue !== undefined) defaults[variable.name.value] = valueFromASTUntyped(defaultValue)

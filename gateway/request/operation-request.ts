@@ -7,4 +7,6 @@ export type OperationRequest = {
   /** The id of the operation, if it is not in the extensions. */
   readonly documentId?: string | undefined
   readonly extensions?: Readonly<Record<string, unknown>> | undefined
+  /** The cost of the operation with these variables, once it is checked; see preparation.ts. */
+  cost?: number | undefined
 }

@@ -43,7 +43,8 @@ export function makePreparation(
     }
     if (operationCostMax === Infinity) return prepared
     const startedAt = limits === undefined ? 0 : performance.now()
-    const cost = prepared.cost?.(request.variables) ?? 0
+    request.cost = prepared.cost?.(request.variables)
+    const cost = request.cost ?? 0
     if (cost <= operationCostMax) {
       metrics.countCost(prepared.kind, prepared.name, cost)
       return prepared
@@ -62,11 +63,16 @@ export function makePreparation(
     },
     admit(prepared, request, caller) {
       if (limits === undefined || limits.isOff?.() === true) return undefined
-      const refused = limits.spend(caller, prepared.cost?.(request.variables) ?? 1)
+      const refused = limits.spend(caller, costOf(prepared, request))
       if (refused === undefined) return undefined
       return Promise.resolve(refused).then((known) => (known === undefined ? undefined : refuse.with([rateLimitedError(known)])))
     },
   }
+}
+
+/** The cost of a request that `prepare` let pass. */
+export function costOf(prepared: PreparedOperation, request: OperationRequest): number {
+  return request.cost ?? prepared.cost?.(request.variables) ?? 1
 }
 
 function tooCostly({ name }: PreparedOperation, cost: number, costMax: number): GraphQLError {

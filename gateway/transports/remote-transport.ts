@@ -9,10 +9,12 @@
  *   single-flight.ts     identical queries under way share one call; a mutation ends that
  *   subgraph-breaker.ts  requests do not wait for a subgraph that is down
  *   event-stream.ts      subscriptions, over server-sent events
+ *   variables-json.ts    writes the variables
  *
- * A query is tried again if the connection fails or a proxy answers 502, 503 or 504. Tries follow after a random pause, as long as the
- * time allows. A mutation is never tried again, because the first try may have taken effect. If a client goes away, its calls continue:
- * others may have joined the call, and a mutation cannot be undone.
+ * A query is tried again if the connection fails, or if a proxy or the subgraph itself answers 502, 503 or 504. A subgraph that drains, for
+ * example, sends a GraphQL result with 503. Tries follow after a random pause, as long as the time allows. A mutation is never tried again,
+ * because the first try may have taken effect. If a client goes away, its calls continue: others may have joined the call, and a mutation
+ * cannot be undone.
  *
  * A failed call is a SUBGRAPH_UNAVAILABLE with a message that names the subgraph but no address. Its cause, with the address, goes to
  * `report` for the log. Errors in a subgraph's answer are marked as remote: see remote-error.ts.
@@ -30,6 +32,7 @@ import { compileScanner } from './answer-scanner.ts'
 import { makeSharedFetches } from './shared-fetches.ts'
 import { makeSingleFlight } from './single-flight.ts'
 import type { CompiledFetch, FetchOperation, FetchResult, FetchVariables, Transport } from './transport.ts'
+import { variablesJson } from './variables-json.ts'
 
 export type Headers = Readonly<Record<string, string>>
 
@@ -129,7 +132,7 @@ export function remoteTransport(given: RemoteOptions): RemoteTransport {
       return flights.join(key, begin, () => (joined += 1))
     }
 
-    const callOf = (variables: FetchVariables): string => `${start}${JSON.stringify(variables)}}`
+    const callOf = (variables: FetchVariables): string => `${start}${variablesJson(variables, document)}}`
 
     function send(variables: FetchVariables, context: object, read: ReadAnswer): Promise<FetchResult> {
       const headers = options.headers?.(context) ?? NO_HEADERS

@@ -10,6 +10,7 @@ import type { Caller } from '../../request/caller.ts'
 import { graphqlErrorOf } from '../../request/error-format.ts'
 import type { Front } from '../../request/front.ts'
 import type { OperationRequest } from '../../request/operation-request.ts'
+import { costOf } from '../../request/preparation.ts'
 import type { Credentials } from '../../identity/identify.ts'
 import { operationOfMessage } from '../parameters.ts'
 import type { ClientSocket, Sockets } from './sockets.ts'
@@ -44,7 +45,7 @@ export function makeOperationHooks(
       if (isTidemarkError(operation)) return [graphqlErrorOf(operation)]
       const prepared = await front.preparation.prepare(operation, extra.caller)
       if ('errors' in prepared) return prepared.errors
-      const cost = prepared.cost?.(operation.variables) ?? 1
+      const cost = costOf(prepared, operation)
       const isOpen = (): boolean => id in connection.subscriptions
       const start = (release: () => void) => {
         // The client may have completed the operation in the meantime.

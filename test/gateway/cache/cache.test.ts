@@ -144,11 +144,13 @@ describe('an answer is not public', () => {
     expect(await controlOf('{ video(id: 1) { title } }', { authorization: 'Bearer a.b.c' })).toBe('no-store')
   })
 
-  it('an answer is private if headers are forwarded to subgraphs', async () => {
+  it('an answer is private and asked for again if headers are forwarded to subgraphs, for public and private hints', async () => {
     const own = await startServer({ engine: makeCachedEngine(), more: { forwardHeaders: ['x-tenant'] } })
-    const path = `/graphql?query=${encodeURIComponent('{ video(id: 1) { title } }')}`
-    for (const headers of [{}, { 'x-tenant': 'a' }] as Record<string, string>[])
-      expect((await fetch(`${own.url}${path}`, { headers })).headers.get('cache-control')).toBe('private, no-cache')
+    for (const query of ['{ video(id: 1) { title } }', '{ mine { title } }', '{ video(id: 1) { secret title } }'])
+      for (const headers of [{}, { 'x-tenant': 'a' }] as Record<string, string>[]) {
+        const response = await fetch(`${own.url}/graphql?query=${encodeURIComponent(query)}`, { headers })
+        expect(response.headers.get('cache-control'), query).toBe('private, no-cache')
+      }
     await own.close()
   })
 

@@ -5,6 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { systemClock } from '../../../core/clock.ts'
 import { makeEventStreams, type Results } from '../../../gateway/doors/event-stream.ts'
+import { makeHeldBytes } from '../../../gateway/limits/held-bytes.ts'
 import { UNLIMITED, makeOpenLimits, type OpenConnection } from '../../../gateway/limits/open-limits.ts'
 import { makeFormatError } from '../../../gateway/request/error-format.ts'
 
@@ -16,7 +17,7 @@ async function* someResults() {
 
 test('a client that leaves while its subscription is being opened leaves no timer for the expiry of its token', async () => {
   const viewer = { id: '1', scopes: [], expiresAt: Date.now() + 400 }
-  const streams = makeEventStreams({ log, formatError: makeFormatError('production', log) }, 60_000)
+  const streams = makeEventStreams({ log, formatError: makeFormatError('production', log), heldBytes: makeHeldBytes(log) }, 60_000)
   const limits = makeOpenLimits(UNLIMITED, systemClock, log)
   const opened = Promise.withResolvers<Results>()
   const begun = Promise.withResolvers<{ response: ServerResponse; ended: Promise<void> }>()

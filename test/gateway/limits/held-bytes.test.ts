@@ -1,4 +1,6 @@
+import { once } from 'node:events'
 import { request } from 'node:http'
+import { connect, type Socket } from 'node:net'
 import { describe, expect, it } from 'vitest'
 import { WebSocket } from 'ws'
 import { makeHeldBytes } from '../../../gateway/limits/held-bytes.ts'
@@ -70,6 +72,73 @@ describe('incomplete requests', () => {
     await eventually(() => expect(answers).toBe(41))
     expect(closed.has(0)).toBe(false)
     for (const socket of sockets) socket.terminate()
+    await server.close()
+  })
+})
+
+describe('unread answers', () => {
+  const NAMES = 90
+  const ANSWER_BYTES = NAMES * 90_000
+  const query = `query ($n: String) { ${Array.from({ length: NAMES }, (_, at) => `a${at}: hello(name: $n)`).join(' ')} }`
+  const body = JSON.stringify({ query, variables: { n: 'x'.repeat(90_000) } })
+  const SENT = `POST /graphql HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`
+
+  /** Reads nothing before `receivedBy`. */
+  async function ask(url: string, text: string): Promise<Socket> {
+    const socket = connect(Number(new URL(url).port), '127.0.0.1')
+    socket.on('error', () => {})
+    await once(socket, 'connect')
+    socket.pause()
+    socket.write(text)
+    return socket
+  }
+
+  /** The bytes that arrive before the connection ends, or before `bytesMax`. */
+  async function receivedBy(socket: Socket, bytesMax: number): Promise<number> {
+    let bytes = 0
+    const ended = new Promise<void>((resolve) => {
+      if (socket.closed) resolve()
+      socket.on('close', resolve)
+      socket.on('data', (chunk: Buffer) => {
+        bytes += chunk.length
+        if (bytes >= bytesMax) resolve()
+      })
+    })
+    socket.resume()
+    await ended
+    socket.destroy()
+    return bytes
+  }
+
+  const wasCut = (logged: readonly Record<string, unknown>[]) =>
+    logged.some(({ msg }) => typeof msg === 'string' && msg.startsWith('connections were cut'))
+
+  const SCHEMA = 'GET /graphql/schema.graphql HTTP/1.1\r\nhost: localhost\r\n\r\n'
+
+  it.each([
+    ['of operations', 12, SENT],
+    ['of routes', 12, SCHEMA],
+    ['to pipelined requests of one connection', 1, SCHEMA.repeat(12)],
+    ['as events of streams', 12, SENT.replace('host:', 'accept: text/event-stream\r\nhost:')],
+  ])('above the bound are cut: %s', async (_name, connections, text) => {
+    const apiSdl = () => `# ${'x'.repeat(ANSWER_BYTES)}`
+    const server = await startServer({ apiSdl, more: { heldBytesMax: 5 * ANSWER_BYTES } })
+    const sockets = await Promise.all(Array.from({ length: connections }, () => ask(server.url, text)))
+    await eventually(() => expect(wasCut(server.logged)).toBe(true))
+    expect((await post(server.url, { query: '{ hello }' })).status).toBe(200)
+    const wanted = (ANSWER_BYTES * 12) / connections
+    const received = await Promise.all(sockets.map((socket) => receivedBy(socket, wanted)))
+    expect(received.some((bytes) => bytes < wanted)).toBe(true)
+    await server.close()
+  })
+
+  it('do not count any more once they are read, and a connection that stays open is not cut', async () => {
+    const server = await startServer({ more: { heldBytesMax: 3 * ANSWER_BYTES } })
+    const socket = await ask(server.url, SENT)
+    for (let count = 0; count < 10; count += 1)
+      expect(JSON.stringify((await post(server.url, body)).json).length).toBeGreaterThan(ANSWER_BYTES)
+    expect(await receivedBy(socket, ANSWER_BYTES)).toBeGreaterThanOrEqual(ANSWER_BYTES)
+    expect(wasCut(server.logged)).toBe(false)
     await server.close()
   })
 })

@@ -59,6 +59,8 @@ async function start(settings: object = {}): Promise<GatewayServer & { url: stri
 const range = (count: number, of: (index: number) => string) => Array.from({ length: count }, (_, index) => of(index)).join(' ')
 const nested = (levels: number, open = '{ node ') => `${open.repeat(levels)}{ id }${' }'.repeat(levels)}`
 
+const FIELDS_OF_FIELDS = 'fields { description type { fields { description } ofType { fields { description } } } }'
+
 type Attack = { name: string; query: string; variables?: Record<string, unknown>; code: string; message?: string }
 
 const ATTACKS: Attack[] = [
@@ -128,6 +130,16 @@ const ATTACKS: Attack[] = [
     name: 'introspection: 25 levels',
     query: `{ __type(name: "Query") ${'{ ofType '.repeat(25)}{ name }${' }'.repeat(25)} }`,
     code: 'OPERATION_TOO_LARGE',
+  },
+  {
+    name: 'introspection: all fields of all fields, 100 times',
+    query: `{ ${range(100, (i) => `a${i}: __schema { types { ${FIELDS_OF_FIELDS} } }`)} }`,
+    code: 'OPERATION_TOO_COSTLY',
+  },
+  {
+    name: 'introspection: all fields of all fields, 99 times in one schema',
+    query: `{ __schema { ${range(99, (i) => `a${i}: types { ${FIELDS_OF_FIELDS} }`)} } }`,
+    code: 'OPERATION_TOO_COSTLY',
   },
   {
     name: 'lists of lists by literals',
@@ -227,6 +239,8 @@ describe('attacks', () => {
 
   it('introspection of GraphiQL passes', async () => {
     expect((await send(getIntrospectionQuery())).json.errors).toBeUndefined()
+    const options = { specifiedByUrl: true, directiveIsRepeatable: true, schemaDescription: true, inputValueDeprecation: true, oneOf: true }
+    expect((await send(getIntrospectionQuery({ ...options, experimentalDirectiveDeprecation: true }))).json.errors).toBeUndefined()
   })
 })
 

@@ -49,6 +49,14 @@ describe('the rules of the protocol', () => {
     }
   })
 
+  it('a call by id with variables of 30,000 levels is refused with 4400, and the server goes on', async () => {
+    const { send, closed } = await init(server)
+    const deep = `${'['.repeat(30_000)}${']'.repeat(30_000)}`
+    send(`{"id":"1","type":"subscribe","payload":{"documentId":"a","variables":{"a":${deep}}}}`)
+    expect((await closed).code).toBe(4400)
+    await init(server)
+  })
+
   it('a ping is answered by a pong with its payload, even before connection_init', async () => {
     const { socket, send, received } = await bare(server)
     send({ type: 'ping', payload: { n: 1 } })
