@@ -1,6 +1,7 @@
 /**
  * A store in parts. On a Redis Cluster some regions may be unreachable while all others answer: a master is lost, or a
- * slot is in migration. The error then names the affected viewers, so that all others still get answers. A leaf.
+ * slot is in migration. The error then names the affected viewers, so that all others still get answers. A full master
+ * refuses writes of its regions only, and the error names these. A leaf.
  */
 import type { ViewerId } from '../domain.ts'
 import { TidemarkError, isTidemarkError } from '../errors.ts'
@@ -11,6 +12,15 @@ export class PartOutage extends TidemarkError {
   constructor(error: unknown, concerns: (viewer: ViewerId) => boolean) {
     super('HOT_STORE_UNAVAILABLE', error instanceof Error ? error.message : String(error), { cause: error })
     this.concerns = concerns
+  }
+}
+
+/** These parts of the store accept no more data. The error tells nothing about other parts. */
+export class PartFull extends TidemarkError {
+  readonly parts: ReadonlySet<number>
+  constructor(error: unknown, parts: ReadonlySet<number>) {
+    super('STORE_FULL', error instanceof Error ? error.message : String(error), { cause: error })
+    this.parts = parts
   }
 }
 

@@ -13,8 +13,8 @@
  *
  * Reads beyond the limit wait in a bounded queue for a bounded time, and are then refused. A store that makes no progress opens its breaker
  * long before, and the breaker refuses all waiting reads. Lanes take turns: each tenant has one for lookups and one for pages, so that
- * neither a tenant's flood nor a reader of many lists starves others. While the hot store is down, its reads come here, more than the
- * record store is sized for. Reads then wait only briefly, and answers degrade.
+ * neither a tenant's flood nor a reader of many lists starves others. While most of the hot store is down, its reads come here, more than
+ * the record store is sized for. Reads then wait only briefly, and answers degrade.
  *
  * A store in this process uses this process's own time, so it needs no limit.
  */
@@ -64,13 +64,13 @@ export type RecordReads = {
   figures(): RecordReadsFigures
 }
 
-/** Milliseconds a read waits for its turn while the hot store is down. */
+/** Milliseconds a read waits for its turn while most of the hot store is down. */
 const BRIEF_MS = 200
 const CALLS_AT_FIRST = 2
 
 type Waiting = { start(): void; refuse(sentence: string): void }
 
-/** `what`: the data that is read, for messages. `isHotDown`: whether reads of a failed hot store come here. */
+/** `what`: the data that is read, for messages. `isHotDown`: whether the reads of most viewers of a failed hot store come here. */
 export function makeRecordReads(
   clock: Clock,
   breaker: Breaker,

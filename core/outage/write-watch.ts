@@ -3,12 +3,12 @@
  * processes that only read notice nothing. A refused writer therefore reports it here. A serving process also probes by itself (`start`),
  * so that it learns of refusals in other processes. Writes are still tried, because a store that is nearly full accepts some and refuses
  * others. The store, or a part of it (`part-breaker.ts`), counts as refusing until it confirms that it accepts writes (`check` of the
- * port).
+ * port). If only some parts are full, the error names them (`PartFull`), and the other parts do not count as refusing.
  */
 import type { Clock, Timer } from '../clock.ts'
 import { saysDown, saysFull } from './degraded.ts'
 import type { ViewerId } from '../domain.ts'
-import { PartOutage } from './part-outage.ts'
+import { PartFull, PartOutage } from './part-outage.ts'
 
 export type WriteWatch = {
   /** A write for these viewers, or for no particular viewer, failed. Nothing happens unless the store is full. */
@@ -40,11 +40,12 @@ export function makeWriteWatch(
   let timer: Timer | undefined
   let mode: 'as needed' | 'always' | 'stopped' = 'as needed'
 
-  function refuse(part: number | undefined, error: unknown): void {
-    if (refusing.has(part)) return
-    refusing.add(part)
+  function refuse(parts: Iterable<number | undefined>, error: unknown): void {
+    const before = refusing.size
+    for (const part of parts) refusing.add(part)
+    if (refusing.size === before) return
     // Parts that are full one after the other are one outage.
-    if (refusing.size === 1) opened++
+    if (before === 0) opened++
     onOpen(error)
     plan()
   }
@@ -70,8 +71,11 @@ export function makeWriteWatch(
     try {
       await (part === undefined ? store.check() : store.check(part))
     } catch (error) {
-      if (isRefusal(error)) refuse(part, error)
-      return
+      if (!isRefusal(error)) return
+      const parts: ReadonlySet<number | undefined> = error instanceof PartFull ? error.parts : new Set([part])
+      refuse(parts, error)
+      // A whole store of which only parts are full accepts the writes of all others.
+      if (parts.has(part)) return
     }
     if (refusing.delete(part)) listeners.forEach((listener) => listener(part))
   }
@@ -79,8 +83,8 @@ export function makeWriteWatch(
   return {
     failed(viewers, error) {
       if (!saysFull(error)) return
-      if (viewers.length === 0) refuse(undefined, error)
-      for (const viewer of viewers) refuse(store.partOf?.(viewer), error)
+      if (error instanceof PartFull) refuse(error.parts, error)
+      else refuse(viewers.length === 0 ? [undefined] : viewers.map((viewer) => store.partOf?.(viewer)), error)
     },
     isRefusing: (viewer) => refusing.size > 0 && (refusing.has(undefined) || refusing.has(store.partOf?.(viewer))),
     isOpen: () => refusing.size > 0,

@@ -10,7 +10,7 @@
  */
 import { Cluster } from 'ioredis'
 import type { Redis } from 'ioredis'
-import { saysDown } from '../../core/outage/degraded.ts'
+import { saysDown, saysFull } from '../../core/outage/degraded.ts'
 import { TidemarkError } from '../../core/errors.ts'
 import { bareAddress } from '../../config/store-addresses.ts'
 import { accountOf, makeClient } from './clients.ts'
@@ -30,7 +30,7 @@ export type Command = {
   /** Set by the connection: an answer was lost, and the command was sent again. */
   repeated?: true
 }
-/** Keys whose commands failed because a Cluster does not serve them now. */
+/** Keys whose commands failed because a Cluster does not serve them now, or their node is full. */
 export type OutageOf = (error: unknown, keys: readonly string[]) => unknown
 export type Connection = ReturnType<typeof connect>
 
@@ -40,6 +40,21 @@ export function scriptCommand(script: Script, keys: readonly string[], args: rea
 
 function keyOf({ script, args }: Command): string {
   return String(args[script === undefined ? 0 : 2] ?? '')
+}
+
+type Failure<U> = { error: unknown; unit: U }
+
+/** A node does not answer or is full, and others may do better. */
+function isOfNode(error: unknown): boolean {
+  return saysDown(error, 'hotStore') || saysFull(error)
+}
+
+/** An unexpected failure, else those of full nodes, else those of nodes that do not answer. */
+function gravestOf<U>(failures: readonly Failure<U>[]): readonly Failure<U>[] {
+  const unexpected = failures.find(({ error }) => !isOfNode(error))
+  if (unexpected !== undefined) return [unexpected]
+  const full = failures.filter(({ error }) => saysFull(error))
+  return full.length > 0 ? full : failures
 }
 
 /** `outageOf` makes the error of a call in which only some keys of a Cluster failed. By default the first failure is thrown. */
@@ -85,20 +100,20 @@ export function connect(options: RedisConnectionOptions, outageOf?: OutageOf) {
       throw new TidemarkError('HOT_STORE_UNAVAILABLE', `the connection to Redis at ${address} is closed: open the store again`)
     const deadline = Date.now() + retryMaxMs
     holdWrites()
-    const failures: { error: unknown; unit: U }[] = []
+    const failures: Failure<U>[] = []
     const answers = units.map((unit) =>
       start(unit, deadline).catch((error: unknown) => {
         failures.push({ error, unit })
       }),
     )
     const settled = await Promise.all(answers)
-    const [first] = failures
-    if (first === undefined) return settled as T[]
-    const graver = failures.find(({ error }) => !saysDown(error, 'hotStore'))
-    if (graver !== undefined || outageOf === undefined || !(client instanceof Cluster)) throw (graver ?? first).error
+    if (failures.length === 0) return settled as T[]
+    const gravest = gravestOf(failures)
+    const error = gravest[0]?.error
+    if (!isOfNode(error) || outageOf === undefined || !(client instanceof Cluster)) throw error
     throw outageOf(
-      first.error,
-      failures.map(({ unit }) => keyOf(unit)),
+      error,
+      gravest.map(({ unit }) => keyOf(unit)),
     )
   }
 

@@ -3,7 +3,8 @@
  * of a start.
  */
 import { TidemarkError, isTidemarkError } from '../../core/errors.ts'
-import { PartOutage } from '../../core/outage/part-outage.ts'
+import { saysFull } from '../../core/outage/degraded.ts'
+import { PartFull, PartOutage } from '../../core/outage/part-outage.ts'
 import { checkPrefix } from '../../config/store-addresses.ts'
 import { scriptCommand } from './connection.ts'
 import type { Command, Connection } from './connection.ts'
@@ -110,11 +111,16 @@ export function makeVerification(connection: Connection, { meta, regions }: Veri
 
 /** Regions fail one by one on a Cluster: each is on one node, and moves independently. */
 export function outageOf(layout: VerifiedLayout, error: unknown, keys: readonly string[]): unknown {
-  const out = new Set(keys.map((key) => layout.regionOfKey(key)))
-  return out.has(undefined) ? error : new PartOutage(error, (viewer) => out.has(layout.regionOf(viewer)))
+  const out = new Set<number>()
+  for (const key of keys) {
+    const region = layout.regionOfKey(key)
+    if (region === undefined) return error
+    out.add(region)
+  }
+  return saysFull(error) ? new PartFull(error, out) : new PartOutage(error, (viewer) => out.has(layout.regionOf(viewer)))
 }
 
-/** Without a part: one region on each node that has any. */
+/** Without a part: one region on each node that has any. The error of a full node names all regions of that node. */
 export async function checkRegions(connection: Connection, layout: VerifiedLayout, part?: number): Promise<void> {
   const probe = (region: number) => scriptCommand(PROBE, [layout.version(region), layout.never(region)], [])
   if (part !== undefined) {
@@ -122,7 +128,12 @@ export async function checkRegions(connection: Connection, layout: VerifiedLayou
     return
   }
   await connection.masters()
-  const regionOn = new Map<unknown, number>()
-  for (let region = 0; region < layout.regions; region++) regionOn.set(connection.ownerOf(layout.slot(region)), region)
-  await connection.send([...regionOn.values()].map(probe))
+  const regions = Array.from({ length: layout.regions }, (_, region) => region)
+  const regionsOn = [...Map.groupBy(regions, (region) => connection.ownerOf(layout.slot(region))).values()]
+  try {
+    await connection.send(regionsOn.map(([region]) => probe(region as number)))
+  } catch (error) {
+    if (!(error instanceof PartFull)) throw error
+    throw new PartFull(error, new Set(regionsOn.filter(([region]) => error.parts.has(region as number)).flat()))
+  }
 }

@@ -1,6 +1,7 @@
 /** Dirty marks and pending rewards in the model of the hot store. */
 import type { ProgressKey, RewardEvent } from '../../../core/domain.ts'
 import { isSettingsKey, keyText } from '../../../core/progress-key.ts'
+import type { DirtyWalk } from '../../../subgraphs/history/stores/hot-store.ts'
 import { clearedAtOf, forget, isVisible, recordOf, stateOf, trim, type HotModel, type Region } from './model-timelines.ts'
 
 export function clearMark(model: HotModel, key: ProgressKey, version: number, timelineCap: number): void {
@@ -22,13 +23,22 @@ export function dropMark(model: HotModel, key: ProgressKey): void {
   if (missing) state.region.dirty.delete(keyText(key))
 }
 
-export function listDirty({ regions }: HotModel, asked: readonly number[], dirtyBefore: number, limit: number): ProgressKey[] {
+export function listDirty(
+  { regions }: HotModel,
+  asked: readonly number[],
+  dirtyBefore: number,
+  limit: number,
+  walk: DirtyWalk = {},
+): ProgressKey[] {
+  const passed = (walk.place ??= new Set()) as Set<string>
   const keys: ProgressKey[] = []
   for (const region of asked) {
-    const marks = [...(regions[region] as Region).dirty.values()].filter((mark) => mark.since <= dirtyBefore)
-    keys.push(...marks.sort((a, b) => a.since - b.since).map((mark) => mark.key))
+    const marks = [...(regions[region] as Region).dirty].filter(([text, { since }]) => since <= dirtyBefore && !passed.has(text))
+    keys.push(...marks.sort(([, a], [, b]) => a.since - b.since).map(([, { key }]) => key))
   }
-  return keys.slice(0, limit)
+  const page = keys.slice(0, limit)
+  for (const key of page) passed.add(keyText(key))
+  return page
 }
 
 export function listRewards({ regions }: HotModel, asked: readonly number[], claimedBefore: number, limit: number): RewardEvent[] {

@@ -6,7 +6,7 @@
  */
 import type { BusinessNumber, Place, ProgressKey, ProgressRow, RewardEvent, ViewerId } from '../../../core/domain.ts'
 import { regionOf } from '../../../core/regions.ts'
-import type { ProgressWrite, PutOptions } from '../../../subgraphs/history/stores/hot-store.ts'
+import type { DirtyWalk, ProgressWrite, PutOptions } from '../../../subgraphs/history/stores/hot-store.ts'
 import type { SettingsRow } from '../../../subgraphs/history/stores/record-store.ts'
 import { clearMark, dropMark, listDirty, listRewards } from './model-dirty.ts'
 import { makeModelFollowers } from './model-followers.ts'
@@ -37,7 +37,8 @@ export function makeHotState(options: HotStateOptions, observer?: HotObserver) {
     dropMark: (key: ProgressKey) => dropMark(model, key),
     fillRow: (row: ProgressRow) => fillRow(model, row),
     fillSettings: (row: SettingsRow) => fillSettings(model, row),
-    listDirty: (asked: readonly number[], dirtyBefore: number, limit: number) => listDirty(model, asked, dirtyBefore, limit),
+    listDirty: (asked: readonly number[], dirtyBefore: number, limit: number, walk?: DirtyWalk) =>
+      listDirty(model, asked, dirtyBefore, limit, walk),
     countDirty: () => regions.reduce((sum, region) => sum + region.dirty.size, 0),
     listRewards: (asked: readonly number[], claimedBefore: number, limit: number) => listRewards(model, asked, claimedBefore, limit),
     confirm: (reward: RewardEvent) => regions[regionOf(reward.viewer, options.regions)]?.rewards.delete(reward.id),

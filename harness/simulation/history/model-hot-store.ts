@@ -62,8 +62,8 @@ export function openModelHotStore(state: HotState, gate: Gate): HotStore {
       ).then(() => undefined),
     fillSettings: (rows) => perRegion('fillSettings', rows, state.fillSettings).then(() => undefined),
     dropDirty: (keys) => perRegion('dropDirty', keys, state.dropMark).then(() => undefined),
-    listDirty: (regions, dirtyBefore, limit) =>
-      once('listDirty', [regions, dirtyBefore], () => state.listDirty(regions, dirtyBefore, limit)),
+    listDirty: (regions, dirtyBefore, limit, walk) =>
+      once('listDirty', [regions, dirtyBefore], () => state.listDirty(regions, dirtyBefore, limit, walk)),
     countDirty: () => once('countDirty', [], state.countDirty),
     listPendingRewards: (regions, claimedBefore, limit) =>
       once('listPendingRewards', [regions], () => state.listRewards(regions, claimedBefore, limit)),

@@ -11,12 +11,15 @@
  * between any two lines leaves the mark, and the step runs again. The step reads the newest content, so an old message persists new
  * content, which is correct.
  *
+ * A record that cannot be decoded stays dirty, and does not delay others. The sweeper tries it again in each round.
+ *
  * With `publish`, what was persisted is also sent to the topic of progress before its marks are cleared, so a crash repeats it.
  */
 import { DEFAULT_RULES, playDayOf, type RewardRules } from '../../../core/rewards.ts'
 import type { FlushedKey, ProgressKey, ViewerId, ProgressRow } from '../../../core/domain.ts'
 import { distinctKeys, isSettingsKey, settingsKey } from '../../../core/progress-key.ts'
-import type { HotStore } from '../stores/hot-store.ts'
+import { DamagedProgress } from '../model/damaged-progress.ts'
+import type { DirtyProgress, HotStore } from '../stores/hot-store.ts'
 import type { RecordStore } from '../stores/record-store.ts'
 import type { RecordPlays } from '../../../core/written-reports.ts'
 import type { PublishProgress } from '../stores/progress-events.ts'
@@ -50,13 +53,21 @@ export type PersistStores = {
   publish?: PublishProgress | undefined
 }
 
-/** Persists these keys. Rejects with the code of the store that failed. It may be repeated, and the repetition is complete. */
-export async function persistKeys(stores: PersistStores, keys: Iterable<FlushedKey>, options: PersistOptions): Promise<PersistReport> {
+/**
+ * Persists these keys. Rejects with the code of the store that failed. It may be repeated, and the repetition is complete. `onDamage` gets
+ * the damage of records, which then stay dirty. Without it, the step rejects at the first one.
+ */
+export async function persistKeys(
+  stores: PersistStores,
+  keys: Iterable<FlushedKey>,
+  options: PersistOptions,
+  onDamage: (error: DamagedProgress) => void = rethrow,
+): Promise<PersistReport> {
   const distinct = distinctKeys(keys)
   const progressKeys = distinct.filter((key) => !isSettingsKey(key))
   const settingsViewers = distinct.filter(isSettingsKey).map((key) => key.viewer)
   const report: PersistReport = { keys: progressKeys.length, rows: 0, missing: 0, settings: settingsViewers.length, purged: 0 }
-  if (progressKeys.length > 0) await persistProgress(stores, progressKeys, options, report)
+  if (progressKeys.length > 0) await persistProgress(stores, progressKeys, options, report, onDamage)
   if (settingsViewers.length > 0) await persistSettings(stores, settingsViewers, options, report)
   return report
 }
@@ -66,12 +77,13 @@ async function persistProgress(
   keys: readonly FlushedKey[],
   options: PersistOptions,
   report: PersistReport,
+  onDamage: (error: DamagedProgress) => void,
 ): Promise<void> {
   const { rules = DEFAULT_RULES } = options
   const rows: ProgressRow[] = []
   const missing: ProgressKey[] = []
   const unstaged: ProgressRow[] = []
-  const found = await hot.readDirtyProgress(keys)
+  const { readable, found } = await readReadable(hot, keys, onDamage)
   found.forEach(({ key, record }, index) => {
     if (record === undefined) {
       missing.push(key)
@@ -79,7 +91,7 @@ async function persistProgress(
     }
     const row = { key, record }
     rows.push(row)
-    if (keys[index]?.stagedOn !== playDayOf(rules, key.business, record.viewedAt)) unstaged.push(row)
+    if (readable[index]?.stagedOn !== playDayOf(rules, key.business, record.viewedAt)) unstaged.push(row)
   })
   // First, so that it does not wait for a record store that is down.
   if (unstaged.length > 0) await recordPlays?.(unstaged)
@@ -93,6 +105,29 @@ async function persistProgress(
     options.timelineCap,
   )
   if (missing.length > 0) await hot.dropDirty(missing)
+}
+
+/** Reads all records but the damaged ones. */
+async function readReadable(
+  hot: HotStore,
+  keys: readonly FlushedKey[],
+  onDamage: (error: DamagedProgress) => void,
+): Promise<{ readable: readonly FlushedKey[]; found: DirtyProgress[] }> {
+  try {
+    return { readable: keys, found: await hot.readDirtyProgress(keys) }
+  } catch (error) {
+    if (!(error instanceof DamagedProgress)) throw error
+    onDamage(error)
+    return readReadable(
+      hot,
+      keys.filter((key) => !error.concerns(key)),
+      onDamage,
+    )
+  }
+}
+
+function rethrow(error: unknown): never {
+  throw error
 }
 
 /**

@@ -97,6 +97,9 @@ export type KeyChange = Extract<ProgressChange, { kind: 'put' | 'deleted' }>
 /** A dirty key for the persist step. `record` is undefined if its content is missing, which is not an error. */
 export type DirtyProgress = { key: ProgressKey; record: ProgressRecord | undefined }
 
+/** A walk over dirty keys: an empty object, in which the store notes its place. */
+export type DirtyWalk = { place?: unknown }
+
 export interface HotStore {
   /**
    * Writes each record unless a newer one exists. Per write, in order:
@@ -140,7 +143,10 @@ export interface HotStore {
    */
   listChanges(viewer: ViewerId, businesses: readonly BusinessNumber[], sinceVersion: number): Promise<KeyChange[]>
 
-  /** For the persist step: the stored records, tombstones included, dirty or not. In key order. */
+  /**
+   * For the persist step: the stored records, tombstones included, dirty or not. In key order. Rejects with `DamagedProgress` if a record
+   * cannot be decoded; the others may then be read without it.
+   */
   readDirtyProgress(keys: readonly ProgressKey[]): Promise<DirtyProgress[]>
   /** For the persist step: settings of these viewers, in order. */
   readDirtySettings(viewers: readonly ViewerId[]): Promise<ViewerSettings[]>
@@ -161,8 +167,12 @@ export interface HotStore {
   fillSettings(rows: readonly SettingsRow[], now: number): Promise<void>
   /** Removes dirty marks without content, such as those that remain after a loss of data. */
   dropDirty(keys: readonly ProgressKey[]): Promise<void>
-  /** Keys of these regions whose oldest unpersisted change is at or before `dirtyBefore`; at most `limit`, oldest first per region. */
-  listDirty(regions: readonly number[], dirtyBefore: number, limit: number): Promise<ProgressKey[]>
+  /**
+   * Keys of these regions whose oldest unpersisted change is at or before `dirtyBefore`: at most `limit`, oldest first per region. Calls
+   * with the same walk, regions and bound continue behind the last one, past keys that are still dirty. A page shorter than the limit is
+   * the last one. A failed call may be repeated.
+   */
+  listDirty(regions: readonly number[], dirtyBefore: number, limit: number, walk?: DirtyWalk): Promise<ProgressKey[]>
   /** The number of dirty keys in all regions. */
   countDirty(): Promise<number>
 

@@ -95,7 +95,7 @@ export function makeWritePath(
     }
   }
   const persistWith = (publish: PublishProgress | undefined) => (keys: readonly FlushedKey[]) =>
-    persistKeys({ ...stores, publish }, keys, { timelineCap, purgeRowsMax, rules })
+    persistKeys({ ...stores, publish }, keys, { timelineCap, purgeRowsMax, rules }, onError)
   const writeBack = makeWriteBack(
     clock,
     { log, rewards: hot, breakers, journals: stores.journals },

@@ -1,9 +1,9 @@
 /** Hot store contract: dirty marks, rewards that wait for the log, and expiry. */
 import { expect, it } from 'vitest'
 import type { ProgressKey } from '../../../core/domain.ts'
-import { settingsKey } from '../../../core/progress-key.ts'
+import { keyText, settingsKey } from '../../../core/progress-key.ts'
 import { regionOf } from '../../../core/regions.ts'
-import type { HotStore } from '../../../subgraphs/history/stores/hot-store.ts'
+import type { DirtyWalk, HotStore } from '../../../subgraphs/history/stores/hot-store.ts'
 import {
   fillClean,
   freshNamedViewer,
@@ -145,6 +145,32 @@ export function dirtyMarksContract({ store, regions }: HotStoreSubject): void {
     expect(await list([0, 1], last, 100)).toHaveLength(12)
     expect(await list([0, 1], last, 8)).toHaveLength(8)
     expect(await store().countDirty()).toBe(12)
+  })
+
+  it('a walk lists every key once, past keys that stay dirty, and ends with a short page', async () => {
+    const [here, there] = [freshViewerIn(0, regions()), freshViewerIn(1, regions())]
+    await persistAll(store(), allRegions())
+    const now = later(1_000)
+    const end = later(1_000)
+    for (const viewer of [here, there]) {
+      const writes = numbered(10).map((oid) => write(viewer, oid, report(now)))
+      await store().putProgress(writes, { now, timelineCap })
+      await store().putProgress([write(viewer, 'last', report(end))], { now: end, timelineCap })
+    }
+    const walk: DirtyWalk = {}
+    const walked: ProgressKey[] = []
+    for (let isLast = false; !isLast;) {
+      const keys = await store().listDirty([0, 1], end, 7, walk)
+      isLast = keys.length < 7
+      walked.push(...keys)
+      // Some are persisted on the way.
+      const [first] = await store().readDirtyProgress(keys.slice(0, 1))
+      if (first?.record !== undefined) await store().clearDirty([{ key: first.key, version: first.record.version }], timelineCap)
+    }
+    expect(new Set(walked.map(keyText)).size).toBe(22)
+    expect(walked).toHaveLength(22)
+    expect(await store().listDirty([0, 1], end, 7, walk)).toEqual([])
+    expect(await store().listDirty([0, 1], end, 100, {})).toHaveLength(18)
   })
 
   it('repeated listing, reading and clearing leaves nothing dirty', async () => {

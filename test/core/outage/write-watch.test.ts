@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { TidemarkError } from '../../../core/errors.ts'
-import { PartOutage } from '../../../core/outage/part-outage.ts'
+import { PartFull, PartOutage } from '../../../core/outage/part-outage.ts'
 import { makeWriteWatch } from '../../../core/outage/write-watch.ts'
 import { makeSteppedClock } from '../../../harness/stepped-clock.ts'
 
@@ -81,6 +81,39 @@ describe('a store that refuses writes', () => {
     wrong.set(undefined, DOWN)
     await pass(1_000)
     expect(watch.isRefusing('3')).toBe(true)
+  })
+
+  test('refuses the viewers of its full part alone, if its own check finds that part full', async () => {
+    const { wrong, watch, pass, told, back } = open()
+    watch.start()
+    const full = new PartFull(FULL, new Set([1]))
+    wrong.set(undefined, full).set(1, full)
+    await pass(3_000)
+    expect([watch.isRefusing('2'), watch.isRefusing('3'), watch.isOpen(), watch.opened()]).toEqual([false, true, true, 1])
+    wrong.clear()
+    await pass(1_000)
+    expect([watch.isRefusing('3'), watch.isOpen(), told, back]).toEqual([false, false, [full], [1]])
+  })
+
+  test('refuses none of its other viewers after a write that names the full part', () => {
+    const { watch } = open()
+    watch.failed(['2', '3'], new PartFull(FULL, new Set([0])))
+    watch.failed([], new PartFull(FULL, new Set([0])))
+    expect([watch.isRefusing('2'), watch.isRefusing('3')]).toEqual([true, false])
+    watch.stop()
+  })
+
+  test('that was refusing as a whole accepts the writes of all parts that are not full', async () => {
+    const { wrong, watch, pass, back } = open()
+    watch.start()
+    wrong.set(undefined, DOWN)
+    await pass(1_000)
+    expect(watch.isRefusing('2')).toBe(true)
+    const full = new PartFull(FULL, new Set([1]))
+    wrong.set(undefined, full).set(1, full)
+    await pass(2_000)
+    expect([watch.isRefusing('2'), watch.isRefusing('3'), back]).toEqual([false, true, [undefined]])
+    watch.stop()
   })
 
   test('is not checked any more after a stop', async () => {

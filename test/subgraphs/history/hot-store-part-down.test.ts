@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { systemClock } from '../../../core/clock.ts'
 import { TidemarkError } from '../../../core/errors.ts'
@@ -5,7 +6,9 @@ import { PartOutage } from '../../../core/outage/part-outage.ts'
 import type { ViewerId } from '../../../core/domain.ts'
 import { openLmdbJournals } from '../../../writeback/stores/lmdb/journal.ts'
 import type { Journals } from '../../../writeback/journal.ts'
+import { guardStores } from '../../../subgraphs/history/stores/guarded.ts'
 import type { HotStore, ProgressWrite } from '../../../subgraphs/history/stores/hot-store.ts'
+import type { RecordStore } from '../../../subgraphs/history/stores/record-store.ts'
 import { makeHistorySubgraph, type HistorySubgraph } from '../../../subgraphs/history/index.ts'
 import { config, makeDataFolder, makeSwitchedStores, type Folder, type SwitchedStores } from '../switched-stores.ts'
 import { until } from '../../../harness/until.ts'
@@ -65,6 +68,36 @@ describe('with a part of the hot store down', () => {
     out.delete(1)
     await until('the journal is empty', async () => (await journals.own.count()).waiting === 0)
     expect([isShown('1', 'a'), isShown('1', 'b')]).toEqual([false, true])
+  })
+
+  it('a read of the record store waits for its turn as always, and only briefly once most parts are down', async () => {
+    const keyOf = (viewer: string) => ({ viewer, business: 1, oid: 'a' })
+    const hot: HotStore = {
+      ...stores.hot,
+      partOf,
+      getProgressMany: async (keys) => (keys.some(({ viewer }) => out.has(partOf(viewer))) ? fail() : stores.hot.getProgressMany(keys)),
+    }
+    const records: RecordStore = {
+      ...stores.records,
+      readsAtOnceMax: 1,
+      async getProgressMany(keys) {
+        await sleep(500)
+        return stores.records.getProgressMany(keys)
+      },
+    }
+    const guarded = guardStores(systemClock, { ...stores, hot, records }, { checkEveryMs: 60_000 }, () => undefined)
+    const readTwice = async () => {
+      const reads = await Promise.allSettled([1, 2].map(() => guarded.records.getProgressMany([keyOf('2')])))
+      return reads.map(({ status }) => status)
+    }
+    await guarded.hot.getProgressMany([keyOf('2')])
+    out.add(1)
+    await expect(guarded.hot.getProgressMany([keyOf('1')])).rejects.toThrow()
+    expect([guarded.breakers.hotStore.isOpen(), await readTwice()]).toEqual([true, ['fulfilled', 'fulfilled']])
+    out.add(0)
+    await expect(guarded.hot.getProgressMany([keyOf('2')])).rejects.toThrow()
+    expect(await readTwice()).toEqual(['fulfilled', 'rejected'])
+    guarded.stop()
   })
 
   it('many journal entries of the unavailable part do not block entries of the other part', async () => {

@@ -92,7 +92,7 @@ export function openLmdbHotStore(environment: Environment, options: LmdbHotStore
     listTimeline: (viewer, businesses, before, limit) => reading((work) => listTimeline(work, viewer, businesses, before, limit)),
 
     listChanges: (viewer, businesses, since) => reading((work) => listChanges(work, viewer, businesses, since)),
-    readDirtyProgress: (keys) => reading((work) => keys.map((key) => readDirty(work, key))),
+    readDirtyProgress: (keys) => reading((work) => readDirty(work, keys)),
     readDirtySettings: (viewers) => reading((work) => viewers.map((viewer) => viewerWork(work, viewer).settings.content)),
     async clearDirty(marks, timelineCap) {
       if (marks.length > 0) await freeing((work) => clearDirty(work, marks, timelineCap))
@@ -101,7 +101,7 @@ export function openLmdbHotStore(environment: Environment, options: LmdbHotStore
     fillSettings: (rows) => writing((work) => rows.forEach((row) => fillSettings(work, row))),
     /** A mark and its content are written and removed in one transaction, so no mark here lacks its content. */
     dropDirty: () => Promise.resolve(),
-    listDirty: (regions, dirtyBefore, limit) => reading(() => listMarks(tables.dirty, regions, dirtyBefore, limit)),
+    listDirty: (regions, dirtyBefore, limit, walk) => reading(() => listMarks(tables.dirty, regions, dirtyBefore, limit, walk)),
     countDirty: () => reading(() => countDirty(tables)),
 
     listPendingRewards: (regions, claimedBefore, limit) => reading(() => listPendingRewards(tables, regions, claimedBefore, limit)),

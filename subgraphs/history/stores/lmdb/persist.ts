@@ -1,18 +1,30 @@
 /** Dirty keys for the persist step and the sweeper, and rewards that wait for the log. */
 import type { ProgressKey } from '../../../../core/domain.ts'
 import { isSettingsKey } from '../../../../core/progress-key.ts'
+import { gatherDamage } from '../../model/damaged-progress.ts'
 import type { DirtyProgress } from '../hot-store.ts'
 import { dirtyMark } from '../../../../stores/lmdb/dirty-marks.ts'
 import { countEntries } from '../../../../stores/lmdb/scan.ts'
 import { trimTimelines } from './read.ts'
 import { cleanSettings, readHeld, shelfWork, viewerWork } from './work.ts'
 import type { HotTables, HotWork, ShelfWork } from './work.ts'
-import { encodeHeldProgress } from './values.ts'
+import { decodeHeldProgress, encodeHeldProgress } from './values.ts'
 import { recordKey } from '../../../../stores/lmdb/viewer-keys.ts'
 
-export function readDirty(work: HotWork, key: ProgressKey): DirtyProgress {
-  const shelf = shelfWork(work, viewerWork(work, key.viewer), key.business)
-  return { key, record: readHeld(work, shelf, key.oid)?.content }
+export function readDirty(work: HotWork, keys: readonly ProgressKey[]): DirtyProgress[] {
+  const contents: DirtyProgress[] = []
+  const damage = gatherDamage()
+  for (const key of keys) {
+    const shelf = shelfWork(work, viewerWork(work, key.viewer), key.business)
+    const value = work.tables.viewers.getBinaryFast(recordKey(shelf, key.oid))
+    try {
+      contents.push({ key, record: value === undefined ? undefined : decodeHeldProgress(value, value.length).content })
+    } catch (error) {
+      damage.note(key, error)
+    }
+  }
+  damage.throwIfAny()
+  return contents
 }
 
 /** Clears the marks whose versions have not moved, then trims their timelines. */

@@ -6,9 +6,10 @@ import { scriptCommand } from '../../../../stores/redis/connection.ts'
 import type { Argument, Command, Connection } from '../../../../stores/redis/connection.ts'
 import { groupByRegion } from '../../../../stores/redis/grouping.ts'
 import type { RegionBatch } from '../../../../stores/redis/grouping.ts'
+import type { DirtyWalk } from '../hot-store.ts'
 import { packMember, packOid, unpackMember } from './keys.ts'
 import type { Layout } from './keys.ts'
-import { countMembers, listMembers } from '../../../../stores/redis/region-sets.ts'
+import { countMembers, walkMembers, type SetPlaces } from '../../../../stores/redis/region-sets.ts'
 import { makePendingRewards } from '../../../../writeback/stores/redis/pending-rewards.ts'
 import { SCRIPTS } from './scripts.ts'
 import { lengthBefore, writeVersion, packGroup } from '../../../../stores/redis/packing.ts'
@@ -58,8 +59,11 @@ export function makePersisting(connection: Connection, layout: Layout) {
       await connection.send(batches.map(dropCommand))
     },
 
-    async listDirty(regions: readonly number[], dirtyBefore: number, limit: number): Promise<ProgressKey[]> {
-      return (await listMembers(connection, layout.dirty, regions, dirtyBefore, limit)).map(unpackMember)
+    async listDirty(regions: readonly number[], dirtyBefore: number, limit: number, walk: DirtyWalk = {}): Promise<ProgressKey[]> {
+      const places = (walk.place as SetPlaces | undefined) ?? new Map(regions.map((region) => [region, undefined]))
+      const found = await walkMembers(connection, layout.dirty, places, dirtyBefore, limit)
+      walk.place = found.places
+      return found.members.map(unpackMember)
     },
 
     async countDirty(): Promise<number> {

@@ -13,6 +13,7 @@ import type {
   ViewerSettings,
 } from '../../../../core/domain.ts'
 import { unpackId } from '../../../../core/keys.ts'
+import { gatherDamage } from '../../model/damaged-progress.ts'
 import { comparePlaces } from '../../model/places.ts'
 import type { DirtyProgress, HotLookup, HotPage, KeyChange } from '../hot-store.ts'
 import { scriptCommand } from '../../../../stores/redis/connection.ts'
@@ -24,13 +25,12 @@ import type { Layout } from './keys.ts'
 import { SCRIPTS } from './scripts.ts'
 import { decodeSettings } from './settings.ts'
 import { STATE_FIELD, decodeRecord, decodeState } from './values.ts'
-import type { TimelineState } from './values.ts'
 
 export function makeReading(connection: Connection, layout: Layout) {
-  /** Passes the stored record of every key, and its timeline's state, to `take`. */
+  /** Calls `take` per viewer and business. `values`: the state of the timeline, then the record of each of these keys. */
   async function getContents(
     keys: readonly ProgressKey[],
-    take: (index: number, record: ProgressRecord | undefined, state: TimelineState) => void,
+    take: (values: readonly (Buffer | null)[], indexes: readonly number[], business: BusinessNumber) => void,
   ): Promise<void> {
     const commands: Command[] = []
     const asked: { group: Group; indexes: number[] }[] = []
@@ -48,14 +48,7 @@ export function makeReading(connection: Connection, layout: Layout) {
       }
     }
     const answers = (await connection.send(commands)) as (Buffer | null)[][]
-    asked.forEach(({ group, indexes }, at) => {
-      const values = answers[at] as (Buffer | null)[]
-      const state = decodeState(values[0], group.business)
-      indexes.forEach((index, place) => {
-        const value = values[place + 1] ?? null
-        take(index, value === null ? undefined : decodeRecord(value), state)
-      })
-    })
+    asked.forEach(({ group, indexes }, at) => take(answers[at] as (Buffer | null)[], indexes, group.business))
   }
 
   async function getSettingsMany(viewers: readonly ViewerId[]): Promise<ViewerSettings[]> {
@@ -68,20 +61,34 @@ export function makeReading(connection: Connection, layout: Layout) {
 
     async getProgressMany(keys: readonly ProgressKey[]): Promise<HotLookup[]> {
       const lookups: HotLookup[] = Array.from({ length: keys.length })
-      await getContents(keys, (index, record, { clearedAt, floor }) => {
-        const visible = record !== undefined && !record.deleted && record.viewedAt > clearedAt
-        // A tombstone is final. The record store may know more only if nothing is stored here.
-        const older = record === undefined && floor !== undefined ? { clearedAt } : undefined
-        lookups[index] = { record: visible ? record : undefined, older }
+      await getContents(keys, (values, indexes, business) => {
+        const { clearedAt, floor } = decodeState(values[0], business)
+        indexes.forEach((index, place) => {
+          const record = recordOf(values[place + 1])
+          const visible = record !== undefined && !record.deleted && record.viewedAt > clearedAt
+          // A tombstone is final. The record store may know more only if nothing is stored here.
+          const older = record === undefined && floor !== undefined ? { clearedAt } : undefined
+          lookups[index] = { record: visible ? record : undefined, older }
+        })
       })
       return lookups
     },
 
     async readDirtyProgress(keys: readonly ProgressKey[]): Promise<DirtyProgress[]> {
       const contents: DirtyProgress[] = Array.from({ length: keys.length })
-      await getContents(keys, (index, record) => {
-        contents[index] = { key: keys[index] as ProgressKey, record }
+      const damage = gatherDamage()
+      await getContents(keys, (values, indexes, business) => {
+        const stateError = stateErrorOf(values[0], business)
+        indexes.forEach((index, place) => {
+          try {
+            if (stateError !== undefined) throw stateError
+            contents[index] = { key: keys[index] as ProgressKey, record: recordOf(values[place + 1]) }
+          } catch (error) {
+            damage.note(keys[index] as ProgressKey, error)
+          }
+        })
       })
+      damage.throwIfAny()
       return contents
     },
 
@@ -117,6 +124,20 @@ export function makeReading(connection: Connection, layout: Layout) {
       })
       return changes.sort((a, b) => a.record.version - b.record.version)
     },
+  }
+}
+
+function recordOf(value: Buffer | null | undefined): ProgressRecord | undefined {
+  return value === null || value === undefined ? undefined : decodeRecord(value)
+}
+
+/** The script that clears dirty marks reads the state, and would fail for all keys of its region. */
+function stateErrorOf(value: Buffer | null | undefined, business: BusinessNumber): Error | undefined {
+  try {
+    decodeState(value, business)
+    return undefined
+  } catch (error) {
+    return error as Error
   }
 }
 

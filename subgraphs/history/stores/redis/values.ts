@@ -50,6 +50,7 @@ export function writeResume(record: ProgressRecord, target: Buffer, offset: numb
   return record.device === '' ? end : end + target.write(record.device, end)
 }
 
+/** Throws a RangeError for a value that ends too early. */
 export function decodeRecord(source: Buffer, offset = 0): ProgressRecord {
   const flags = source[offset] as number
   const viewedAt = source.readUIntBE(offset + 1, 6)
@@ -87,6 +88,7 @@ export type TimelineState = { clearedAt: number; floor: Place | undefined }
 
 export function decodeState(value: Buffer | null | undefined, business: BusinessNumber): TimelineState {
   if (value === null || value === undefined) return { clearedAt: 0, floor: undefined }
+  if (value.length < STATE_BYTES) throw new RangeError(`the state of a timeline has ${value.length} bytes`)
   const truncated = value.length > STATE_BYTES
   return {
     clearedAt: value.readUIntBE(0, 6),
@@ -123,6 +125,7 @@ function readVarint(source: Buffer, offset: number): { value: number; end: numbe
     const byte = source[end++] as number
     value += (byte & 127) * scale
     if (byte < 128) return { value, end }
+    if (end >= source.length) throw new RangeError(`a record ends within a number, after ${source.length} bytes`)
     scale *= 128
   }
 }

@@ -27,6 +27,12 @@ describe('stored values', () => {
     )
   })
 
+  it('are refused if they are cut before the device', () => {
+    const record = { viewedAt: 5, since: 3, rank: 7, version: 9, position: 300, duration: 300, device: '', finished: false, deleted: false }
+    const bytes = encodeRecord(record)
+    for (let length = 0; length < bytes.length; length++) expect(() => decodeRecord(bytes.subarray(0, length))).toThrow(RangeError)
+  })
+
   it('take 14 bytes for a tombstone, and 20 bytes and the device for a video', () => {
     const viewedAt = Date.UTC(2026, 0, 1)
     const version = viewedAt * 1024
