@@ -114,7 +114,7 @@ export const configSchema = z
           .describe('Cost of all open subscriptions of one WebSocket, counted as for `limits.openCost`.'),
         listSizeAssumed: count(1, 1_000)
           .default(5)
-          .describe('The assumed length of a list if neither its arguments nor `@listSize` give one.'),
+          .describe('The assumed length of a list if neither its arguments nor `@listSize` give one, or if the given one is below 1.'),
         introspection: z.boolean().default(true).describe('Whether clients may read the schema.'),
         authorizationDirectives: z
           .boolean()
@@ -224,7 +224,7 @@ export const configSchema = z
           })
           .default(90)
           .describe(
-            'A record is removed this long after its last write, or never with `forever`. On Redis, a longer time applies to a viewer from their next write on.',
+            'A record is removed this long after its last write, or never with `forever`. On Redis, an increase applies to each viewer at their next write.',
           ),
         flushKeysMax: count(1, 100_000).default(500).describe('A region is flushed when the aggregator holds this many keys of it.'),
         flushAgeMaxMs: count(1, 3_600_000).default(60_000).describe('A region is flushed when its oldest key has this age.'),

@@ -84,7 +84,7 @@ export const mysqlSchema = z
     connectionsMax: count(1, 1_000)
       .default(8)
       .describe(
-        'Connections of one pool. A process has one pool each for history, marks, filters, the feed and its counters, and one for the marks of each business with stores of its own.',
+        'Connections per pool. A process has separate pools for history, marks, filters, the feed, and the counters of the feed. Each business with its own stores has one more pool, for its marks.',
       ),
   })
   .strict()

@@ -1,13 +1,13 @@
 /**
- * A breaker keeps callers from waiting for a store that is down. The first call that ends with the store's "unavailable"
- * opens it. From then on calls are refused at once, and the breaker probes the store periodically. A caller's request is
- * not the probe, because that caller would wait for a store that may still be down. A call may begin before the breaker
- * opens and fail after it closes. Such a failure is outdated and does not open it again.
+ * A breaker keeps callers from waiting for a store that is down. By default, the first call that ends with the store's "unavailable" opens
+ * it. From then on calls are refused at once, and the breaker probes the store periodically. A caller's request is not the probe, because
+ * that caller would wait for a store that may still be down. A call may begin before the breaker opens and fail after it closes. Such a
+ * failure is outdated and does not open it again.
  *
- * One failure is enough for adapters that retry for seconds before they give up. That of a record store retries only a
- * lost connection, and a call may fail alone: its statement was killed, or reads a long list from disk. With
- * `checksFirst`, a failure therefore opens the breaker only if a check fails too. The failed call ends after that check,
- * so that reads that wait for its place do not start before the breaker has opened.
+ * One failure is enough, because adapters retry for seconds before they give up. The adapter of a record store retries only after a lost
+ * connection. One of its calls may therefore fail while the store is healthy: the statement was killed, or it reads a long list from disk.
+ * With `checksFirst`, the breaker opens only if a check fails too. The failed call ends after this check. Otherwise the next waiting read
+ * would start before the breaker opens.
  */
 import type { Clock, Timer } from '../clock.ts'
 import { UNAVAILABLE, saysDown, type AnyStoreName } from './degraded.ts'

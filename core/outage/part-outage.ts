@@ -15,7 +15,7 @@ export class PartOutage extends TidemarkError {
   }
 }
 
-/** These parts of the store accept no more data. The error tells nothing about other parts. */
+/** These parts of the store accept no more data. The error says nothing about other parts. */
 export class PartFull extends TidemarkError {
   readonly parts: ReadonlySet<number>
   constructor(error: unknown, parts: ReadonlySet<number>) {

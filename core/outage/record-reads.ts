@@ -70,7 +70,10 @@ const CALLS_AT_FIRST = 2
 
 type Waiting = { start(): void; refuse(sentence: string): void }
 
-/** `what`: the data that is read, for messages. `isHotDown`: whether the reads of most viewers of a failed hot store come here. */
+/**
+ * `what`: the data that is read, for messages. `isHotDown`: true while the hot store is down for most viewers, so that their reads come
+ * here.
+ */
 export function makeRecordReads(
   clock: Clock,
   breaker: Breaker,

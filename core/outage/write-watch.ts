@@ -74,7 +74,7 @@ export function makeWriteWatch(
       if (!isRefusal(error)) return
       const parts: ReadonlySet<number | undefined> = error instanceof PartFull ? error.parts : new Set([part])
       refuse(parts, error)
-      // A whole store of which only parts are full accepts the writes of all others.
+      // If only parts of the store are full, the others accept writes. The store as a whole then no longer counts as refusing.
       if (parts.has(part)) return
     }
     if (refusing.delete(part)) listeners.forEach((listener) => listener(part))

@@ -6,8 +6,8 @@
  * A hint `PUBLIC` speaks of anonymous callers. The same field may show an identified caller a write of a moment ago, such as a like in a count.
  * The caller's own browser must therefore ask again: `no-cache`.
  *
- * `vary` names every header that the answer may depend on, so that a cache never gives one caller's answer to another. Headers that are
- * forwarded to subgraphs are not named there: with them, every answer is `no-cache`.
+ * `vary` names every header that the answer may depend on, so that a cache never gives one caller's answer to another. It does not name
+ * headers that are forwarded to subgraphs. With them, each cacheable answer is `no-cache`.
  */
 import type { IncomingHttpHeaders } from 'node:http'
 import { CLIENT_HEADERS, type Caller } from '../request/caller.ts'
@@ -26,7 +26,8 @@ export function cacheHeaders(
 ): Readonly<Record<string, string>> {
   const vary = varyOnClient ? VARY_ON_CLIENT : VARY
   if (policy === undefined) return { 'cache-control': 'no-store', vary }
-  // The configuration decides which headers go to subgraphs, and `vary` does not name them. So no cache answers without asking.
+  // The configuration decides which headers go to subgraphs, and `vary` does not name them. A cache must therefore ask again for each
+  // answer.
   const isForwarding = caller.forwarded !== undefined
   const isIdentified = caller.viewer !== undefined || IDENTITY_HEADERS.some((name) => headers[name] !== undefined)
   if (isForwarding || (policy.isPublic && isIdentified)) return { 'cache-control': 'private, no-cache', vary }

@@ -8,7 +8,7 @@ import { fieldsByKey, fragmentsOf, type Fragments } from '../operation/plan-docu
 import { LISTS_MAX } from './flatten.ts'
 import { isRecord } from './run.ts'
 
-/** The keys of a selection. A key of objects has their keys. */
+/** The keys that a fetch selects. The key of an object, or of a list of objects, has the selected keys of these objects. */
 type Selected = ReadonlyMap<string, Selected | 'leaf'>
 
 export function compileForeignKeys(document: DocumentNode): (data: Record<string, unknown>) => void {
@@ -17,7 +17,7 @@ export function compileForeignKeys(document: DocumentNode): (data: Record<string
   return (data) => removeForeign(data, selected, 0)
 }
 
-/** `known`: a fragment may be spread in many places. */
+/** `known`: the keys per selection set, because a fragment may be spread in many places. */
 function selectedKeys(
   sets: readonly SelectionSetNode[],
   fragments: Fragments,

@@ -12,7 +12,7 @@ export function leafTest(type: GraphQLLeafType, bind: (value: unknown) => string
   if (!isSpecifiedScalarType(type)) return `(typeof v !== 'object' || ${bind(isShallow)}(v, 0))`
   switch (type.name) {
     case 'Int':
-      // An operator calls methods of an object, which may be values of the subgraph: `{"toString":1}`.
+      // The type first: `|` calls `toString` of an object. A subgraph may send `{"toString":1}`, and the call then throws.
       return `(typeof v === 'number' && (v | 0) === v)`
     case 'Float':
       return `(typeof v === 'number' && v - v === 0)`

@@ -31,7 +31,7 @@ export const mergeObjects: Merge = (target, source) => {
 function mergeValues(known: unknown, value: unknown): unknown {
   if (known === undefined || known === null) return value
   if (value === null) return known
-  // A piece is a leaf, whatever another subgraph sends for it.
+  // A piece is a leaf: the later value replaces it, also an object of another subgraph.
   if (value instanceof Piece || known instanceof Piece) return value
   if (isRecord(known) && isRecord(value)) {
     mergeObjects(known, value)

@@ -7,8 +7,8 @@
  *   If the field returns an object with `edges` or `nodes`, that length applies to them.
  * - `@listSize(sizedFields: …)` without `slicingArguments` sizes these fields by the longest list in the arguments, also by a list in an
  *   input object (`input.reports`). The argument of the directive cannot name it: Apollo's composer accepts only arguments of type Int there.
- * - A list without such an argument has `listSizeAssumed` items. So has a list whose argument is below 1: to some subgraphs, `limit: 0` and
- *   `limit: -1` mean no limit.
+ * - A list without such an argument has `listSizeAssumed` items. A list whose argument is below 1 has as many, because `limit: 0` and
+ *   `limit: -1` mean "no limit" in some subgraphs.
  * - Ten items of an input list cost 1 if the answer is not a list of objects (`candidates` of `unseen`). An input object in a list that a
  *   mutation receives costs 1, because each is a write.
  * - A field of an interface costs as much as on the most expensive possible type, and so does an object of an interface.

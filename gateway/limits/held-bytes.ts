@@ -84,11 +84,14 @@ export function releaseBody(response: ServerResponse): void {
   bodies.get(response)?.close()
 }
 
-/** The unread bytes of a connection. Answers to pipelined requests wait in it together, and report no close if it ends. */
+/** The unread bytes of a connection. Answers to pipelined requests wait in one connection. If it ends, they emit no `close` event. */
 type Unread = { bytes: number; readonly holder: Holder }
 const unreadOf = new WeakMap<Socket, Unread>()
 
-/** Called after an answer is written. The network takes a small answer at once, unless earlier ones are unread. Then nothing is counted. */
+/**
+ * Called after an answer is written. If the network takes the answer at once, nothing is counted. This is usual for a small answer, unless
+ * earlier ones are unread.
+ */
 export function holdUnread(held: HeldBytes, response: ServerResponse): void {
   if (response.writableLength > 0) response.once('close', countUnread(held, response))
 }

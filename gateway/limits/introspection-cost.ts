@@ -1,6 +1,6 @@
 /**
  * The cost of introspection: a point per ten values of the answer, as for other values. They are counted on the schema itself, with the
- * resolvers of graphql-js. An estimate would not do: a type with many fields, which many fields return, multiplies.
+ * resolvers of graphql-js. An estimate is not enough: if many fields return a type with many fields, the number of values multiplies.
  *
  * The standard query must pass on every graph, and on a large one it has a million values. An operation of at most twice its values
  * therefore costs `POINTS_MAX` at most. A larger one is never allowed, so the count ends there.

@@ -15,8 +15,8 @@
  * saturate at Infinity, and the judge takes time in proportion to its length. A fragment that contains itself is refused here, although
  * validation would refuse it too.
  *
- * Introspection has separate limits, so that the query of GraphiQL always passes. They bound the text only. A rule of graphql-js
- * (MaxIntrospectionDepthRule) allows two lists within each other, which still multiply: introspection-cost.ts counts the answer.
+ * Introspection has separate limits, so that the query of GraphiQL passes. They bound only the text. MaxIntrospectionDepthRule of
+ * graphql-js allows two nested lists, and their values still multiply. introspection-cost.ts therefore counts the values of the answer.
  */
 import {
   OperationTypeNode,

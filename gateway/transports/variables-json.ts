@@ -28,6 +28,6 @@ function refuseDeep(name: string, value: unknown): void {
   try {
     JSON.stringify({ variables: { [name]: value } })
   } catch {
-    throw new TidemarkError('BAD_REQUEST', 'a variable is nested too deeply: send flatter variables')
+    throw new TidemarkError('BAD_REQUEST', `the variable "${name}" is nested too deeply: send flatter variables`)
   }
 }

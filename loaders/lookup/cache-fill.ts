@@ -44,7 +44,7 @@ export function makeCacheFill<V extends Cacheable>(
       held.begunAt = begunAt
       held.hot = false
     },
-    /** A load of a hot key begins. A cold load that begins later and ends earlier must not be skipped. */
+    /** Call this when a load of a hot key begins. A cold load may begin later and end earlier. The cache must then keep its value. */
     noteHotLoad(text: string): void {
       kept.forget(text)
     },

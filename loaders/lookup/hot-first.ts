@@ -1,6 +1,6 @@
 /**
  * Lookups in two steps: first the hot store alone, then all stores for the keys that it cannot answer alone. Each step joins the lookups of
- * many requests. A key that the hot store answers therefore waits for no other store, and names none that is missing.
+ * many requests. A key that the hot store answers therefore does not wait for another store, and its answer names no missing store.
  */
 import type { ViewerId } from '../../core/domain.ts'
 import { apartIfPartIsOut, concernsSomeOnly } from '../../core/outage/part-outage.ts'
@@ -9,7 +9,9 @@ import { apartIfPartIsOut, concernsSomeOnly } from '../../core/outage/part-outag
 export const UNANSWERED = Symbol('unanswered')
 export type HotAnswer<V> = V | typeof UNANSWERED
 
-/** Nothing is answered for viewers for whom the hot store fails. The second step asks it again, and handles the failure. */
+/**
+ * If the hot store fails for some viewers, their keys are unanswered. The second step asks the hot store again, and handles the failure.
+ */
 export function answerFromHot<K extends { viewer: ViewerId }, V>(
   keys: readonly K[],
   read: (keys: readonly K[]) => Promise<readonly HotAnswer<V>[]>,

@@ -9,7 +9,8 @@
  * - A statement that is slow even when alone gets fewer rows, by half. If half the rows take about as long, the rows are not the cost
  *   (a slow disk, a far replica). The rows come back then, and latency has to double before the next try. Otherwise a database with slow
  *   commits would get ever smaller statements, and stop.
- * - Both grow back in the other order: rows first, 32 at a time, until a statement takes half of `slowMs`. Then statements, one per round.
+ * - Both grow back in the reverse order. First the rows, by 32 at a time, until a statement takes half of `slowMs`. Then the statements, by
+ *   one per round.
  */
 import assert from 'node:assert/strict'
 import type { Clock } from '../../core/clock.ts'

@@ -6,7 +6,7 @@ import type { ProgressKey } from '../../../core/domain.ts'
 import { TidemarkError } from '../../../core/errors.ts'
 import { keyText } from '../../../core/progress-key.ts'
 
-/** It tells nothing about other keys of the call. */
+/** The error says nothing about other keys of the call. */
 export class DamagedProgress extends TidemarkError {
   readonly #keys: ReadonlySet<string>
   /** `keys`: at least one. `cause`: the reason for the first of them. */

@@ -55,7 +55,7 @@ export type PersistStores = {
 
 /**
  * Persists these keys. Rejects with the code of the store that failed. It may be repeated, and the repetition is complete. `onDamage` gets
- * the damage of records, which then stay dirty. Without it, the step rejects at the first one.
+ * an error that names the damaged records. These stay dirty. Without `onDamage`, the step rejects with this error.
  */
 export async function persistKeys(
   stores: PersistStores,

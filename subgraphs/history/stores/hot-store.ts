@@ -168,9 +168,9 @@ export interface HotStore {
   /** Removes dirty marks without content, such as those that remain after a loss of data. */
   dropDirty(keys: readonly ProgressKey[]): Promise<void>
   /**
-   * Keys of these regions whose oldest unpersisted change is at or before `dirtyBefore`: at most `limit`, oldest first per region. Calls
-   * with the same walk, regions and bound continue behind the last one, past keys that are still dirty. A page shorter than the limit is
-   * the last one. A failed call may be repeated.
+   * Keys of these regions whose oldest unpersisted change is at or before `dirtyBefore`: at most `limit`, oldest first per region. A call
+   * with the same walk, regions and bound continues after the last key of the previous call. It does not return keys again that are still
+   * dirty. A page shorter than the limit ends the walk. A failed call may be repeated.
    */
   listDirty(regions: readonly number[], dirtyBefore: number, limit: number, walk?: DirtyWalk): Promise<ProgressKey[]>
   /** The number of dirty keys in all regions. */

@@ -35,7 +35,7 @@ const AUTH = { secret: 'a secret of at least thirty-two bytes' }
 
 describe('a variable of a remote subgraph that is nested too deeply', () => {
   const ERROR = {
-    message: 'a variable is nested too deeply: send flatter variables',
+    message: 'the variable "by" is nested too deeply: send flatter variables',
     extensions: { code: 'BAD_REQUEST' },
   }
 
@@ -70,5 +70,5 @@ test('representations that are nested too deeply are no mistake of the client', 
   const document = parse('query ($representations: [_Any!]!, $by: Any) { _entities(representations: $representations) { __typename } }')
   const variables = { representations: [{ id: JSON.parse(DEEP) as unknown }], by: [1] }
   expect(() => variablesJson(variables, document)).toThrow(RangeError)
-  expect(() => variablesJson({ ...variables, by: JSON.parse(DEEP) as unknown }, document)).toThrow('a variable is nested too deeply')
+  expect(() => variablesJson({ ...variables, by: JSON.parse(DEEP) as unknown }, document)).toThrow('the variable "by" is nested too deeply')
 })

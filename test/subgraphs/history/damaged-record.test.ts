@@ -111,7 +111,7 @@ for (const adapter of ['Redis', 'LMDB'] as const) {
       expect([await dirty(), await rows(keys)]).toEqual([[], [true, true, true]])
     })
 
-    test('is an error for a caller that takes no damage', async () => {
+    test('is an error for a caller without `onDamage`', async () => {
       const { hot, records, damage, cut, put, dirty } = await open(adapter)
       await put('1', 'a', 'b')
       await damage(keyOf('1', 'a'), cut)

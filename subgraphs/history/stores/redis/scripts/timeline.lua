@@ -71,8 +71,8 @@ local function removeUntil(group, dirtyKey, clearedAt)
   group.changed = true
 end
 
--- Renews the expiry of idle viewers' keys, once a day instead of at each write: each call adds a line to the append-only file.
--- `renewed`: a key may be new and have no expiry. Without an expiry (0), it ends the one that an earlier configuration set.
+-- Renews the expiry of idle viewers' keys, once a day instead of at each write: each call adds a line to the append-only file. `renewed`: a
+-- key may be new and have no expiry. If `expireMs` is 0, the function removes the expiry that an earlier configuration set.
 local DAY = 86400000
 local function putOffExpiry(group, now, expireMs, renewed)
   local today = expireMs > 0 and math.max(0, math.floor(now / DAY)) or 0
