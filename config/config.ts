@@ -107,7 +107,7 @@ export const configSchema = z
         operationCostMax: count(1, 100_000_000)
           .default(10_000)
           .describe(
-            'Cost of one operation with its variables: 1 per object, times the lengths of the lists around it, and 10 per mutation.',
+            'Cost of one operation with its variables: 1 per object, times the lengths of the lists around it, 10 per mutation, and 1 per ten values of introspection.',
           ),
         subscriptionsCostMax: count(1, 100_000_000)
           .default(10_000)

@@ -117,7 +117,11 @@ export const ERRORS = {
     retryable: false,
     meaning: 'Web pages of this origin may not use the API. The operator allows origins in `server.cors.origins`.',
   },
-  BAD_REQUEST: { status: 400, retryable: false, meaning: 'The request does not follow GraphQL over HTTP, or a variable is nested too deeply.' },
+  BAD_REQUEST: {
+    status: 400,
+    retryable: false,
+    meaning: 'The request does not follow GraphQL over HTTP, or a variable is nested too deeply.',
+  },
   GRAPHQL_PARSE_FAILED: { status: 400, retryable: false, meaning: 'The document has a syntax error.' },
   GRAPHQL_VALIDATION_FAILED: { status: 400, retryable: false, meaning: 'The operation is not valid in the schema.' },
   OPERATION_RESOLUTION_FAILURE: { status: 400, retryable: false, meaning: 'The document has no operation of the requested name.' },

@@ -6,7 +6,7 @@
  *
  * One failure is enough, because adapters retry for seconds before they give up. The adapter of a record store retries only after a lost
  * connection. One of its calls may therefore fail while the store is healthy: the statement was killed, or it reads a long list from disk.
- * With `checksFirst`, the breaker opens only if a check fails too. The failed call ends after this check. Otherwise the next waiting read
+ * With `checksFirst`, the breaker opens only if a check fails too, or at the third failure in a row: a store may answer a check and no reads. The failed call ends after this check. Otherwise the next waiting read
  * would start before the breaker opens.
  */
 import type { Clock, Timer } from '../clock.ts'
@@ -22,7 +22,8 @@ export type BreakerOptions = {
    */
   patienceMs?: number
   /**
-   * True: a failure opens the breaker only if the store does not answer a check within `checkEveryMs` either. Default false.
+   * True: a failure opens the breaker only if the store does not answer a check within `checkEveryMs` either, or if it is the third one in
+   * a row. Default false.
    */
   checksFirst?: boolean
 }
@@ -39,6 +40,9 @@ export type Breaker = {
   stop(): void
 }
 
+/** With `checksFirst`, this failure in a row opens the breaker without a check. */
+const FAILURES_IN_ROW_MAX = 3
+
 export function makeBreaker(
   clock: Clock,
   store: AnyStoreName,
@@ -52,6 +56,7 @@ export function makeBreaker(
   let opened = 0
   let timer: Timer | undefined
   let checking: Promise<boolean> | undefined
+  let failuresInRow = 0
   let stopped = false
 
   async function run<T>(task: () => Promise<T>): Promise<T> {
@@ -62,12 +67,19 @@ export function makeBreaker(
     }
     const openedBefore = opened
     try {
-      return await bounded(task, patienceMs)
+      const value = await bounded(task, patienceMs)
+      failuresInRow = 0
+      return value
     } catch (error) {
       const isNew = (): boolean => opened === openedBefore && saysDown(error, store)
-      if (isNew() && !(checksFirst && (await answers())) && isNew()) open(error)
+      if (isNew() && !(await mayBeAlone()) && isNew()) open(error)
       throw error
     }
+  }
+
+  /** The call failed, but the store may be well. */
+  async function mayBeAlone(): Promise<boolean> {
+    return checksFirst && ++failuresInRow < FAILURES_IN_ROW_MAX && (await answers())
   }
 
   /** Calls that fail together share one check. */
@@ -95,6 +107,7 @@ export function makeBreaker(
 
   function open(error: unknown): void {
     failure = error
+    failuresInRow = 0
     opened++
     onOpen(error)
     planCheck()

@@ -19,8 +19,8 @@ export type PartBreaker = Omit<Breaker, 'run' | 'isOpen' | 'onClose'> & {
   isOpenFor(viewer: ViewerId): boolean
   /** True if it is down for any viewer. */
   isOpen(): boolean
-  /** True if more than half of the parts that calls have reached are down. A store without parts: if it is down. */
-  isOpenForMost(): boolean
+  /** True if more than a tenth of the parts that calls have reached are down. A store without parts: if it is down. */
+  isOpenForMany(): boolean
   /** True if it is down for all viewers. */
   isOpenForAll(): boolean
 }
@@ -81,7 +81,7 @@ export function makePartBreaker(clock: Clock, store: PartedStore, options: Break
     run,
     isOpenFor: (viewer) => breakers.get(partOf(viewer))?.isOpen() === true,
     isOpen,
-    isOpenForMost: () => countOpen() * 2 > breakers.size,
+    isOpenForMany: () => countOpen() * 10 > breakers.size,
     isOpenForAll: () => store.partOf === undefined && isOpen(),
     onClose: (listener) => void listeners.push(listener),
     opened: () => opened,

@@ -12,9 +12,9 @@
  * this process are not the cause: the data, the machine or the store has changed. The current time then becomes usual.
  *
  * Reads beyond the limit wait in a bounded queue for a bounded time, and are then refused. A store that makes no progress opens its breaker
- * long before, and the breaker refuses all waiting reads. Lanes take turns: each tenant has one for lookups and one for pages, so that
- * neither a tenant's flood nor a reader of many lists starves others. While most of the hot store is down, its reads come here, more than
- * the record store is sized for. Reads then wait only briefly, and answers degrade.
+ * after a few failed reads, and the breaker refuses all waiting reads. Lanes take turns: each tenant has one for lookups and one for pages, so that
+ * neither a tenant's flood nor a reader of many lists starves others. While more than a tenth of the hot store is down, its
+ * reads come here, more than the record store is sized for. Reads then wait only briefly, and answers degrade.
  *
  * A store in this process uses this process's own time, so it needs no limit.
  */
@@ -64,7 +64,7 @@ export type RecordReads = {
   figures(): RecordReadsFigures
 }
 
-/** Milliseconds a read waits for its turn while most of the hot store is down. */
+/** Milliseconds a read waits for its turn while more than a tenth of the hot store is down. */
 const BRIEF_MS = 200
 const CALLS_AT_FIRST = 2
 

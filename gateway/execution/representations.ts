@@ -30,17 +30,28 @@ export const NO_KEY = Symbol('no key')
 
 export function compileRequires(requires: readonly RequiresSelection[], possible: PossibleTypes): Requires {
   const byType = new Map<string, TypeRequires>()
+  const names = namesOf(requires, possible)
   return (entity) => {
     const typename = entity['__typename']
-    if (typeof typename !== 'string') return undefined
+    // Other names are not kept: a subgraph may invent any number of them.
+    if (typeof typename !== 'string' || names?.has(typename) === false) return undefined
     let known = byType.get(typename)
     if (known === undefined) {
       known = compileForType(requires, typename, possible)
-      // Other names are not kept: a subgraph may invent any number of them.
       if (known !== undefined) byType.set(typename, known)
     }
     return known
   }
+}
+
+/** The types for which something is required. Undefined: any. */
+function namesOf(requires: readonly RequiresSelection[], possible: PossibleTypes): ReadonlySet<string> | undefined {
+  const names = new Set<string>()
+  for (const selection of requires) {
+    if (selection.kind !== 'InlineFragment') return undefined
+    for (const name of possible(selection.typeCondition)) names.add(name)
+  }
+  return names
 }
 
 function compileForType(requires: readonly RequiresSelection[], typename: string, possible: PossibleTypes): TypeRequires | undefined {

@@ -23,13 +23,15 @@ export function makeCacheFill<V extends Cacheable>(
   cache: LocalCache<CachedLoad<V>>,
   bytesOf: (value: V) => number,
   isSame: (kept: V, loaded: V) => boolean,
+  isLoading: (text: string) => boolean,
 ) {
   const kept = makeRecent(COLD_EVERY_MS)
 
   return {
     fill(text: string, isHotKey: boolean, value: V, { load, begunAt, endedAt, freshMs }: EndedLoad): void {
       // A value that lacks a store must not keep a whole one out.
-      if (!isHotKey && (value instanceof Incomplete || kept.has(text, endedAt))) return
+      // While a load of the hot key is in flight, no cold load is skipped: it may have begun later and ended earlier.
+      if (!isHotKey && (value instanceof Incomplete || (kept.has(text, endedAt) && !isLoading(text)))) return
       // The first load after a hot phase must not be skipped.
       if (isHotKey) kept.forget(text)
       const held = isHotKey ? cache.getStale(text) : cache.visit(text)
@@ -43,10 +45,6 @@ export function makeCacheFill<V extends Cacheable>(
       held.load = load
       held.begunAt = begunAt
       held.hot = false
-    },
-    /** Call this when a load of a hot key begins. A cold load may begin later and end earlier. The cache must then keep its value. */
-    noteHotLoad(text: string): void {
-      kept.forget(text)
     },
     forget(text: string): void {
       kept.forget(text)

@@ -78,8 +78,8 @@ export function makeCachedLookup<K, V extends Cacheable>(
 ): CachedLookup<K, V> {
   const { isHot, textOf, bytesOf, isSame = Object.is, keepCold = true } = options
   const { latest, note, noteAll, hasChanged } = makeChanges()
-  const { fill, noteHotLoad, forget, forgetAll } = makeCacheFill(cache, bytesOf, isSame)
   const flights = new Map<string, Flight<V>>()
+  const { fill, forget, forgetAll } = makeCacheFill(cache, bytesOf, isSame, (text) => flights.size > 0 && flights.has(text))
   const figures: CachedLookupFigures = { cached: 0, joined: 0, loaded: 0 }
   let loads = 0
 
@@ -139,10 +139,7 @@ export function makeCachedLookup<K, V extends Cacheable>(
     })
     if (!wanted.hot.includes(true)) return values
     const own = wanted.texts.flatMap((text, index) => (wanted.hot[index] ? [{ text, flight: { since: wanted.since, index, values } }] : []))
-    for (const { text, flight } of own) {
-      flights.set(text, flight)
-      noteHotLoad(text)
-    }
+    for (const { text, flight } of own) flights.set(text, flight)
     return values.finally(() => {
       for (const { text, flight } of own) if (flights.get(text) === flight) flights.delete(text)
     })

@@ -1,6 +1,6 @@
 /**
- * The connections of a database. If the server allows fewer than the pool wants, calls share those that are open, and the pool asks for
- * more after a while.
+ * The connections of a database. If the server refuses a further one, calls share the open connections. After `SHARE_MS`, the pool asks for
+ * more. If no connection is open, the call fails.
  */
 import { createPool, type PoolConnection, type PoolOptions } from 'mysql2'
 import type { Clock, Timer } from '../../core/clock.ts'
@@ -15,6 +15,8 @@ export type Pool = {
 
 /** Milliseconds until a pool asks again for the connections that the server refused. */
 export const SHARE_MS = 10_000
+/** Milliseconds that the first connections of a pool get to open. A server refuses faster than it accepts. */
+const OPENING_MS = 500
 
 export function makePool(clock: Clock, options: PoolOptions & { connectionLimit: number }): Pool {
   const pool = createPool(options)
@@ -30,19 +32,20 @@ export function makePool(clock: Clock, options: PoolOptions & { connectionLimit:
   })
 
   /** The driver compares this limit with its connections at every call. Beyond it, calls wait for a free one. */
-  function shareOpen(): void {
+  function share(use: Parameters<Pool['take']>[0]): void {
     pool.config.connectionLimit = open.size
     sharing?.cancel()
     sharing = clock.after(SHARE_MS, () => {
       pool.config.connectionLimit = options.connectionLimit
     })
+    take(use)
   }
 
   const take: Pool['take'] = (use) =>
     pool.getConnection((error, connection) => {
-      if (error === null || open.size === 0 || !isTooMany(error)) return use(error, connection)
-      shareOpen()
-      take(use)
+      if (error === null || !isTooMany(error)) return use(error, connection)
+      if (open.size > 0) return share(use)
+      clock.after(OPENING_MS, () => (open.size > 0 ? share(use) : use(error, connection)))
     })
 
   return {

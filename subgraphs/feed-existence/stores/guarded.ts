@@ -43,7 +43,7 @@ export function guardSeenStores(
   const { checkEveryMs = 1_000 } = options
   const breakers = makeStoreBreakers(clock, stores, options, onError)
   const writes = makeWriteWatch(clock, hot, { checkEveryMs }, onRefused)
-  const reads = makeRecordReads(clock, breakers.recordStore, records, options, breakers.hotStore.isOpenForMost, 'filters')
+  const reads = makeRecordReads(clock, breakers.recordStore, records, options, breakers.hotStore.isOpenForMany, 'filters')
   return {
     hot: guardHot(hot, breakers.hotStore, writes),
     log: { ...log, appendPlays: (plays) => breakers.log.run(() => log.appendPlays(plays)) },

@@ -13,7 +13,7 @@ export function guardCounterStores(
   breakers: Pick<StoreBreakers, 'hotStore' | 'recordStore'>,
   options: GuardOptions,
 ): CounterStores {
-  const reads = makeRecordReads(clock, breakers.recordStore, records, options, breakers.hotStore.isOpenForMost)
+  const reads = makeRecordReads(clock, breakers.recordStore, records, options, breakers.hotStore.isOpenForMany)
   return {
     hot: guardMethods(hot, breakers.hotStore.run, {
       adjust: (events) => events.map(({ subject }) => subject.oid),

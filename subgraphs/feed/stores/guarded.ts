@@ -45,7 +45,7 @@ export function guardFeedStores(
     }
   }
   const breakers = { ...others, hotStore: { ...hotStore, run } }
-  const reads = makeRecordReads(clock, breakers.recordStore, records, options, breakers.hotStore.isOpenForMost)
+  const reads = makeRecordReads(clock, breakers.recordStore, records, options, breakers.hotStore.isOpenForMany)
   return {
     hot: guardHot(hot, breakers.hotStore),
     log: guardLog(log, breakers.log),

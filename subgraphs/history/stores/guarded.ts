@@ -37,7 +37,7 @@ export type GuardedStores = Stores & {
 export function guardStores(clock: Clock, stores: Stores, options: GuardOptions, onError: (error: unknown) => void): GuardedStores {
   const { hot, log, records } = stores
   const breakers = makeStoreBreakers(clock, stores, options, onError)
-  const reads = makeRecordReads(clock, breakers.recordStore, records, options, breakers.hotStore.isOpenForMost)
+  const reads = makeRecordReads(clock, breakers.recordStore, records, options, breakers.hotStore.isOpenForMany)
   return {
     hot: guardHot(hot, breakers.hotStore),
     log: guardLog(log, breakers.log),

@@ -49,7 +49,7 @@ export function guardMarkStores(
     countCache: makeBreaker(clock, 'hotStore', () => cache.check(), { checkEveryMs }, onError),
   }
   const writes = makeWriteWatch(clock, hot, { checkEveryMs }, onError)
-  const reads = makeRecordReads(clock, breakers.recordStore, records, options, breakers.hotStore.isOpenForMost)
+  const reads = makeRecordReads(clock, breakers.recordStore, records, options, breakers.hotStore.isOpenForMany)
   return {
     hot: guardHot(hot, breakers.hotStore, writes),
     cache: guardCache(cache, breakers.countCache),

@@ -105,9 +105,27 @@ describe('a breaker that checks first', () => {
     expect(failed.map(({ status }) => status)).toEqual(['rejected', 'rejected'])
     expect(state.checks).toBe(1)
     expect(breaker.isOpen()).toBe(false)
+    await breaker.run(() => Promise.resolve())
     await expect(breaker.run(down)).rejects.toThrow()
     expect(state.checks).toBe(2)
     expect([breaker.opened(), clock.pending()]).toEqual([0, 0])
+  })
+
+  it('opens at the third failure in a row, although the store answers checks', async () => {
+    const { clock, breaker } = setup(50, true)
+    const hanging = Array.from({ length: 20 }, () => breaker.run(() => new Promise(() => undefined)))
+    clock.advance(50)
+    const failed = await Promise.allSettled(hanging)
+    expect(failed.every(({ status }) => status === 'rejected')).toBe(true)
+    expect([breaker.isOpen(), breaker.opened()]).toEqual([true, 1])
+    clock.advance(100)
+    await turn()
+    expect(breaker.isOpen()).toBe(false)
+    for (const isOpen of [false, false, true]) {
+      await expect(breaker.run(down)).rejects.toThrow()
+      expect(breaker.isOpen()).toBe(isOpen)
+    }
+    breaker.stop()
   })
 
   it('stays closed if a call is late on a store that answers', async () => {

@@ -96,6 +96,25 @@ describe('a cached lookup', () => {
     expect(await get('a')).toEqual([1])
   })
 
+  it('does not return to the older value of a hot load that began during a cold one', async () => {
+    let isHot = false
+    const { store, calls, lookup, get } = setup({ isHot: () => isHot, ttlMs: 10_000 })
+    const first = lookup.getMany(['a'])
+    isHot = true
+    const late = lookup.getMany(['a'])
+    calls[0]?.answer()
+    expect(await first).toEqual([0])
+    store.set('a', 1)
+    isHot = false
+    const cold = lookup.getMany(['a'])
+    calls[2]?.answer()
+    expect(await cold).toEqual([1])
+    calls[1]?.answer()
+    expect(await late).toEqual([0])
+    isHot = true
+    expect(await get('a')).toEqual([1])
+  })
+
   it('starts one load of a hot key for any number of readers', async () => {
     const { calls, lookup } = setup()
     const readers = Array.from({ length: 100 }, () => lookup.getMany(['hot']))

@@ -70,7 +70,8 @@ describe('with a part of the hot store down', () => {
     expect([isShown('1', 'a'), isShown('1', 'b')]).toEqual([false, true])
   })
 
-  it('a read of the record store waits for its turn as always, and only briefly once most parts are down', async () => {
+  it('a read of the record store waits for its turn as always, and only briefly once many parts are down', async () => {
+    const partOf = (viewer: ViewerId) => Number(viewer)
     const keyOf = (viewer: string) => ({ viewer, business: 1, oid: 'a' })
     const hot: HotStore = {
       ...stores.hot,
@@ -90,12 +91,12 @@ describe('with a part of the hot store down', () => {
       const reads = await Promise.allSettled([1, 2].map(() => guarded.records.getProgressMany([keyOf('2')])))
       return reads.map(({ status }) => status)
     }
-    await guarded.hot.getProgressMany([keyOf('2')])
+    for (let part = 0; part < 10; part++) await guarded.hot.getProgressMany([keyOf(String(part))])
     out.add(1)
     await expect(guarded.hot.getProgressMany([keyOf('1')])).rejects.toThrow()
     expect([guarded.breakers.hotStore.isOpen(), await readTwice()]).toEqual([true, ['fulfilled', 'fulfilled']])
     out.add(0)
-    await expect(guarded.hot.getProgressMany([keyOf('2')])).rejects.toThrow()
+    await expect(guarded.hot.getProgressMany([keyOf('0')])).rejects.toThrow()
     expect(await readTwice()).toEqual(['fulfilled', 'rejected'])
     guarded.stop()
   })
