@@ -41,7 +41,7 @@ describe('keys of representations', () => {
   })
 })
 
-test('invented type names of a subgraph are not kept', () => {
+test('invented type names of a subgraph are not kept, and cost no work', () => {
   const asked: string[] = []
   const possible = (name: string) => {
     asked.push(name)
@@ -60,6 +60,6 @@ test('invented type names of a subgraph are not kept', () => {
   for (let invented = 0; invented < 3; invented += 1) {
     asked.length = 0
     expect(of('Invented')).toBeUndefined()
-    expect(asked).toEqual(['A', 'B'])
+    expect(asked).toEqual([])
   }
 })
