@@ -12,6 +12,7 @@
  */
 import type {
   BusinessNumber,
+  DirtyWalk,
   Place,
   ProgressChange,
   ProgressKey,
@@ -96,9 +97,6 @@ export type KeyChange = Extract<ProgressChange, { kind: 'put' | 'deleted' }>
 
 /** A dirty key for the persist step. `record` is undefined if its content is missing, which is not an error. */
 export type DirtyProgress = { key: ProgressKey; record: ProgressRecord | undefined }
-
-/** A walk over dirty keys: an empty object, in which the store notes its place. */
-export type DirtyWalk = { place?: unknown }
 
 export interface HotStore {
   /**
