@@ -21,6 +21,9 @@ export type ProgressKey = { viewer: ViewerId; business: BusinessNumber; oid: str
  */
 export type FlushedKey = ProgressKey & { stagedOn?: number }
 
+/** A walk over dirty keys: an empty object, in which the store notes its place. */
+export type DirtyWalk = { place?: unknown }
+
 /**
  * The record of a key: two last-write-wins registers in one.
  *

@@ -4,6 +4,7 @@
  * store read (`shared.ts`).
  */
 import DataLoader from 'dataloader'
+import { apartIfDamaged, type DamagedData } from '../core/outage/damaged-data.ts'
 import { noteLack, type Degraded, type MayLack } from '../core/outage/degraded.ts'
 import type { ProgressKey, ProgressRecord } from '../core/domain.ts'
 import { apartIfPartIsOut } from '../core/outage/part-outage.ts'
@@ -20,7 +21,7 @@ export type Loaders = {
   progress: DataLoader<ProgressKey, ProgressRecord | undefined, string>
 }
 
-type Found = ProgressRecord | undefined | Incomplete<ProgressRecord | undefined>
+type Found = ProgressRecord | undefined | Incomplete<ProgressRecord | undefined> | DamagedData<ProgressKey>
 
 /**
  * Each set adds the names of missing stores to its request's collector. The lasting set of a subscription remembers nothing,
@@ -32,10 +33,11 @@ export function makeLoaders(
   mayHavePlayed?: MayHavePlayed,
   mayLack?: MayLack,
 ): (degraded: Degraded, lasting?: boolean) => Loaders {
-  // Lookups of many viewers leave together. If a part of the hot store is down, viewers of other parts get complete results.
+  // Lookups of many viewers leave together. If a part of the hot store is down, viewers of other parts get complete results. A damaged
+  // record is an error for lookups of its key only.
   const progress = makeHotFirst<ProgressKey, Found>(
-    makeSharedLookup((keys) => answerFromHot(keys, readHot), keyText),
-    makeSharedLookup((keys) => apartIfPartIsOut(keys, lookUpTogether), keyText),
+    makeSharedLookup((keys) => answerFromHot(keys, (some) => apartIfDamaged(some, readHot)), keyText),
+    makeSharedLookup((keys) => apartIfPartIsOut(keys, (some) => apartIfDamaged(some, lookUpTogether)), keyText),
   )
 
   async function readHot(keys: readonly ProgressKey[]): Promise<readonly HotAnswer<Found>[]> {
@@ -47,14 +49,17 @@ export function makeLoaders(
     return withoutStores(await getProgressMany(hot, records, keys, without, mayHavePlayed), without)
   }
 
-  async function lookUp(keys: readonly ProgressKey[], degraded: Degraded): Promise<(ProgressRecord | undefined)[]> {
+  async function lookUp(
+    keys: readonly ProgressKey[],
+    degraded: Degraded,
+  ): Promise<(ProgressRecord | undefined | DamagedData<ProgressKey>)[]> {
     // Noted before the lookup and for each request by itself, since requests share lookups.
     noteLack(new Set(keys.map(({ viewer }) => viewer)), mayLack, degraded)
     return noted(await progress(keys), degraded)
   }
 
   return (degraded, lasting = false) => ({
-    progress: new DataLoader((keys: readonly ProgressKey[]) => lookUp(keys, degraded), {
+    progress: new DataLoader<ProgressKey, ProgressRecord | undefined, string>((keys) => lookUp(keys, degraded), {
       cache: !lasting,
       cacheKeyFn: keyText,
       maxBatchSize: 1_000,

@@ -27,7 +27,7 @@ export type MayHavePlayed = (keys: readonly ProgressKey[], degraded: Degraded) =
 
 /**
  * In key order; undefined if the viewer has no progress, or the progress is deleted or cleared. It rejects only if the hot store is down
- * for some of several viewers: read these separately (`apartIfPartIsOut`).
+ * for some of several viewers, or its data of some keys is damaged: read these separately (`apartIfPartIsOut`, `apartIfDamaged`).
  *
  * Do not pass `mayHavePlayed` for keys that are known to be in the record store, such as those of a page: filters forget months.
  */

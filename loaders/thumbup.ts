@@ -3,7 +3,7 @@
  * have its own stores: its keys are read separately, and a failure there affects only them.
  */
 import DataLoader from 'dataloader'
-import { apartIfDamaged, type DamagedMarks } from '../subgraphs/thumbup/model/damaged-marks.ts'
+import { apartIfDamaged, type DamagedData } from '../core/outage/damaged-data.ts'
 import { noteLack, type Degraded, type MayLack } from '../core/outage/degraded.ts'
 import type { BusinessNumber, MarkKey, Subject, SubjectCounts } from '../core/domain.ts'
 import { apartIfPartIsOut } from '../core/outage/part-outage.ts'
@@ -40,7 +40,7 @@ export type ThumbupSources = MarkSources & {
   mayLack: MayLack
 }
 
-type Found = ShownMark | null | Incomplete<ShownMark | null> | DamagedMarks
+type Found = ShownMark | null | Incomplete<ShownMark | null> | DamagedData<MarkKey>
 
 const BATCH_MAX = 1_000
 
@@ -70,7 +70,7 @@ export function makeThumbupLoaders<S extends ThumbupSources>(
     return lookup
   }
 
-  async function loadMarks(sources: S, keys: readonly MarkKey[], degraded: Degraded): Promise<(ShownMark | null | DamagedMarks)[]> {
+  async function loadMarks(sources: S, keys: readonly MarkKey[], degraded: Degraded): Promise<(ShownMark | null | DamagedData<MarkKey>)[]> {
     // Noted before the lookup and for each request by itself: pending writes of one viewer do not affect the answers
     // of others.
     noteLack(new Set(keys.map(({ viewer }) => viewer)), sources.mayLack, degraded)

@@ -39,11 +39,9 @@ export type Sweeper = {
  * The store that is swept; a store without rewards leaves them out. Each round is a walk, which continues behind its last key, since some
  * keys may stay dirty. A page that is empty, or shorter than the limit, ends the walk.
  */
-export type SweptStore = (ListedStore | WalkedStore) & Partial<PendingRewards>
-type ListedStore = {
-  listDirty(regions: readonly number[], dirtyBefore: number, limit: number, walk: { place?: unknown }): Promise<readonly ProgressKey[]>
+export type SweptStore = Partial<PendingRewards> & {
+  walkDirty(regions: readonly number[], dirtyBefore: number): (limit: number) => Promise<readonly ProgressKey[]>
 }
-type WalkedStore = { walkDirty(regions: readonly number[], dirtyBefore: number): (limit: number) => Promise<readonly ProgressKey[]> }
 
 export function makeSweeper(
   clock: Clock,
@@ -70,9 +68,7 @@ export function makeSweeper(
   }
 
   async function sweepKeys(regions: readonly number[], dirtyBefore: number): Promise<number> {
-    const walk = {}
-    const next =
-      'walkDirty' in hot ? hot.walkDirty(regions, dirtyBefore) : (limit: number) => hot.listDirty(regions, dirtyBefore, limit, walk)
+    const next = hot.walkDirty(regions, dirtyBefore)
     let swept = 0
     while (!stopped) {
       const keys = await next(options.keysMax)

@@ -6,7 +6,7 @@
  * The time comes before the region, although marks are read by region. New marks are therefore at one end of the table instead of in a
  * hundred places, and one process owns all regions here. Reading a few of many regions examines the marks of the others too.
  */
-import type { ProgressKey } from '../../core/domain.ts'
+import type { DirtyWalk, ProgressKey } from '../../core/domain.ts'
 import type { Bytes } from './environment.ts'
 import { PACKED_ID_BYTES_MAX, packId, packedIdLength, unpackId } from '../../core/keys.ts'
 
@@ -40,13 +40,7 @@ export function marksUntil(dirtyBefore: number): Buffer {
 }
 
 /** Keys of an index by time, of these regions, up to a moment, oldest first. With a walk, keys after the last one of the previous call. */
-export function listMarks(
-  index: Bytes,
-  regions: readonly number[],
-  until: number,
-  limit: number,
-  walk: { place?: unknown } = {},
-): ProgressKey[] {
+export function listMarks(index: Bytes, regions: readonly number[], until: number, limit: number, walk: DirtyWalk = {}): ProgressKey[] {
   const wanted = new Set(regions)
   const keys: ProgressKey[] = []
   if (wanted.size === 0 || limit <= 0) return keys

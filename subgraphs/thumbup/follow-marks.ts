@@ -5,7 +5,7 @@
  */
 import { makeBusinesses } from '../../config/businesses.ts'
 import type { Clock } from '../../core/clock.ts'
-import type { MarkKey, MarkPlace, ViewerId } from '../../core/domain.ts'
+import type { DirtyWalk, MarkKey, MarkPlace, ViewerId } from '../../core/domain.ts'
 import type { FollowMarks, FollowPage, FollowPageAsked } from '../follow-marks.ts'
 import type { Degraded } from '../../core/outage/degraded.ts'
 import type { ThumbupLoaders } from '../../loaders/thumbup.ts'
@@ -16,7 +16,6 @@ import { encodeMarkCursor, type MarkList } from './model/places.ts'
 import type { Part } from './parts.ts'
 import { readLikes, type MarkPage } from './read/likes.ts'
 import { makeShownCounts } from './read/shown-counts.ts'
-import type { DirtyWalk } from './stores/hot-store.ts'
 import { makeThumbupService } from './write/service.ts'
 
 /** Entries of one read while a whole list is read. */

@@ -1,6 +1,7 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import { beforeEach, describe, expect, test } from 'vitest'
 import type { ProgressKey } from '../../core/domain.ts'
+import { sweptHistory } from '../../subgraphs/history/persist/job.ts'
 import { persistKeys } from '../../subgraphs/history/persist/persist.ts'
 import { makeSweeper, type SweepReport } from '../../writeback/sweeper.ts'
 import { makeSteppedClock, type SteppedClock } from '../../harness/stepped-clock.ts'
@@ -32,7 +33,7 @@ describe('the sweeper', () => {
     steps.push(keys.map((key) => key.oid))
     return persistKeys(stores, keys, { timelineCap: 100, purgeRowsMax: 100 })
   }
-  const make = (step = persist, hot = stores.hot) => makeSweeper(clock, hot, stores.log, () => owned, step, options)
+  const make = (step = persist) => makeSweeper(clock, sweptHistory(stores.hot), stores.log, () => owned, step, options)
   const pending = () => stores.state.listRewards([0, 1, 2, 3], Number.MAX_SAFE_INTEGER, 100).map((event) => event.viewer)
   const sent = () => stores.logState.rewards.map((event) => event.viewer)
   async function settle(): Promise<void> {

@@ -3,10 +3,10 @@
  * itself. It implements the whole port as documented, without optimizations, and passes the contract. `makeFeedStoreModel` is the port with
  * immediate calls: no call fails, and none sees half of another.
  */
-import type { ViewerId } from '../../../core/domain.ts'
+import type { DirtyWalk, ViewerId } from '../../../core/domain.ts'
 import { regionOf } from '../../../core/regions.ts'
 import { contentKey, headKey, inboxKey } from '../../../subgraphs/feed/model/cache-keys.ts'
-import type { DirtyKey, DirtyWalk } from '../../../subgraphs/feed/model/dirty-keys.ts'
+import type { DirtyKey } from '../../../subgraphs/feed/model/dirty-keys.ts'
 import { contentsHash, tombstoneOf } from '../../../subgraphs/feed/model/post-codec.ts'
 import { names, withoutViewer, type FilterWords, type Post, type PostDraft } from '../../../subgraphs/feed/model/post.ts'
 import { POST_EPOCH_MS, TICKS_PER_MS, postIdOf, postTick, tickAfter, tickOf, type PostId } from '../../../subgraphs/feed/packed/post-id.ts'

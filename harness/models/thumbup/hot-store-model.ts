@@ -6,13 +6,12 @@
  *
  * An adapter could have each of the faults that can be planted.
  */
-import type { BusinessNumber, MarkKey, MarkPlace, MarkRecord, ViewerId } from '../../../core/domain.ts'
+import type { BusinessNumber, DirtyWalk, MarkKey, MarkPlace, MarkRecord, ViewerId } from '../../../core/domain.ts'
 import { keyText } from '../../../core/progress-key.ts'
 import { regionOf } from '../../../core/regions.ts'
 import { winsOver } from '../../../subgraphs/thumbup/model/merge.ts'
 import { compareMarkPlaces } from '../../../subgraphs/thumbup/model/places.ts'
 import type {
-  DirtyWalk,
   FillOptions,
   HotLikes,
   HotMark,

@@ -1,7 +1,6 @@
 /** Dirty marks and pending rewards in the model of the hot store. */
-import type { ProgressKey, RewardEvent } from '../../../core/domain.ts'
+import type { DirtyWalk, ProgressKey, RewardEvent } from '../../../core/domain.ts'
 import { isSettingsKey, keyText } from '../../../core/progress-key.ts'
-import type { DirtyWalk } from '../../../subgraphs/history/stores/hot-store.ts'
 import { clearedAtOf, forget, isVisible, recordOf, stateOf, trim, type HotModel, type Region } from './model-timelines.ts'
 
 export function clearMark(model: HotModel, key: ProgressKey, version: number, timelineCap: number): void {

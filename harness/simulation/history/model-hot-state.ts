@@ -4,9 +4,9 @@
  *
  * An adapter could have each of the faults that can be planted.
  */
-import type { BusinessNumber, Place, ProgressKey, ProgressRow, RewardEvent, ViewerId } from '../../../core/domain.ts'
+import type { BusinessNumber, DirtyWalk, Place, ProgressKey, ProgressRow, RewardEvent, ViewerId } from '../../../core/domain.ts'
 import { regionOf } from '../../../core/regions.ts'
-import type { DirtyWalk, ProgressWrite, PutOptions } from '../../../subgraphs/history/stores/hot-store.ts'
+import type { ProgressWrite, PutOptions } from '../../../subgraphs/history/stores/hot-store.ts'
 import type { SettingsRow } from '../../../subgraphs/history/stores/record-store.ts'
 import { clearMark, dropMark, listDirty, listRewards } from './model-dirty.ts'
 import { makeModelFollowers } from './model-followers.ts'

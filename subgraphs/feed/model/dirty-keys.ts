@@ -5,9 +5,6 @@ import type { PostId } from '../packed/post-id.ts'
 /** A post of its author, or the filter words of a viewer. */
 export type DirtyKey = { viewer: ViewerId; post: PostId } | { viewer: ViewerId; post: undefined }
 
-/** A walk over dirty keys: an empty object, in which the store notes its place. */
-export type DirtyWalk = { place?: unknown }
-
 /** No post has this id. The keys have the business 0, which is no business, as the settings of history do. */
 const WORDS_OID = 'words'
 

@@ -4,9 +4,9 @@
  * The record store lists persisted posts only. The others are found by their dirty marks. These are read first: a mark is cleared after its
  * post is in the record store.
  */
-import type { ViewerId } from '../../../core/domain.ts'
+import type { DirtyWalk, ViewerId } from '../../../core/domain.ts'
 import { chunked } from '../../../stores/chunks.ts'
-import type { DirtyKey, DirtyWalk } from '../model/dirty-keys.ts'
+import type { DirtyKey } from '../model/dirty-keys.ts'
 import { names, type Post } from '../model/post.ts'
 import type { PostId } from '../packed/post-id.ts'
 import { unpackIds } from '../packed/vector.ts'

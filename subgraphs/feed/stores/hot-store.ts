@@ -13,8 +13,7 @@
  * `HOT_STORE_UNAVAILABLE` (retryable, as a `PartOutage` for a store in parts) or `STORE_FULL`. A failed call may have been executed. Every
  * call may be repeated.
  */
-import type { ViewerId } from '../../../core/domain.ts'
-import type { DirtyWalk } from '../model/dirty-keys.ts'
+import type { DirtyWalk, ViewerId } from '../../../core/domain.ts'
 import type { DirtyKey } from '../model/dirty-keys.ts'
 import type { FilterWords, Post, PostDraft } from '../model/post.ts'
 import type { PostId } from '../packed/post-id.ts'

@@ -1,22 +1,23 @@
 /**
- * Records of progress that cannot be decoded. The error names their keys. The persist step leaves these dirty and persists all others, so
- * that one damaged record does not hold up its region.
+ * Values of history in the hot store that cannot be decoded. The error names their keys. The persist step leaves these dirty and persists
+ * all others, so that one damaged record does not hold up its region. Lookups of other keys are answered.
  */
 import type { ProgressKey } from '../../../core/domain.ts'
-import { TidemarkError } from '../../../core/errors.ts'
-import { keyText } from '../../../core/progress-key.ts'
+import { DamagedData } from '../../../core/outage/damaged-data.ts'
+import { isSettingsKey, keyText } from '../../../core/progress-key.ts'
 
-/** The error says nothing about other keys of the call. */
-export class DamagedProgress extends TidemarkError {
+export class DamagedProgress extends DamagedData<ProgressKey> {
   readonly #keys: ReadonlySet<string>
-  /** `keys`: at least one. `cause`: the reason for the first of them. */
+  /** `keys`: at least one, also of settings. `cause`: the reason for the first of them. */
   constructor(keys: readonly ProgressKey[], cause: unknown) {
-    const [{ viewer, business, oid } = { viewer: '', business: 0, oid: '' }, ...others] = keys
-    const which = `"${oid}" of viewer "${viewer}" in business ${business}${others.length === 0 ? '' : ` (and ${others.length} more records)`}`
+    const [first = { viewer: '', business: 0, oid: '' }, ...others] = keys
+    const { viewer, business, oid } = first
+    const what = isSettingsKey(first)
+      ? `settings of viewer "${viewer}"`
+      : `progress in "${oid}" of viewer "${viewer}" in business ${business}`
+    const which = `${what}${others.length === 0 ? '' : ` (and ${others.length} more records)`}`
     const reason = cause instanceof Error ? cause.message : String(cause)
-    super('DATA_DAMAGED', `the hot store's progress in ${which} cannot be decoded (${reason}): remove it, or it stays unpersisted`, {
-      cause,
-    })
+    super(`the hot store's ${which} cannot be decoded (${reason}): remove it, or it stays unpersisted`, cause)
     this.#keys = new Set(keys.map(keyText))
   }
 

@@ -3,9 +3,9 @@
  * records. Any number of jobs may run; the log's consumer group splits the regions among them, and one of them purges.
  */
 import type { Clock } from '../../../core/clock.ts'
-import type { FlushedKey } from '../../../core/domain.ts'
+import type { DirtyWalk, FlushedKey } from '../../../core/domain.ts'
 import { startPersistLoop, type PersistLoopFigures } from '../../../writeback/persist-loop.ts'
-import { sweepingBy } from '../../../writeback/sweeper.ts'
+import { sweepingBy, type SweptStore } from '../../../writeback/sweeper.ts'
 import { startWorker, type Worker } from '../../../core/worker.ts'
 import type { PersistReport } from './persist.ts'
 import type { HotStore } from '../stores/hot-store.ts'
@@ -61,7 +61,7 @@ export async function startHistoryJob(
   const loop = await startPersistLoop(
     clock,
     log,
-    hot,
+    sweptHistory(hot),
     { persistBatch: (batch) => persistKeys(batch.messages.flatMap((message) => message.keys)), persistKeys },
     sweepingBy(options),
     onError,
@@ -77,6 +77,17 @@ export async function startHistoryJob(
     async stop() {
       await Promise.all([purger?.stop(), loop.stopSweeping()])
       await loop.leave()
+    },
+  }
+}
+
+/** The hot store for a sweeper. */
+export function sweptHistory(hot: HotStore): SweptStore {
+  return {
+    ...hot,
+    walkDirty(regions, dirtyBefore) {
+      const walk: DirtyWalk = {}
+      return (limit) => hot.listDirty(regions, dirtyBefore, limit, walk)
     },
   }
 }

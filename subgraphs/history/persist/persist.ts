@@ -11,7 +11,7 @@
  * between any two lines leaves the mark, and the step runs again. The step reads the newest content, so an old message persists new
  * content, which is correct.
  *
- * A record that cannot be decoded stays dirty, and does not delay others. The sweeper tries it again in each round.
+ * Records and settings that cannot be decoded stay dirty, and do not delay others. The sweeper tries them again in each round.
  *
  * With `publish`, what was persisted is also sent to the topic of progress before its marks are cleared, so a crash repeats it.
  */
@@ -19,7 +19,7 @@ import { DEFAULT_RULES, playDayOf, type RewardRules } from '../../../core/reward
 import type { FlushedKey, ProgressKey, ViewerId, ProgressRow } from '../../../core/domain.ts'
 import { distinctKeys, isSettingsKey, settingsKey } from '../../../core/progress-key.ts'
 import { DamagedProgress } from '../model/damaged-progress.ts'
-import type { DirtyProgress, HotStore } from '../stores/hot-store.ts'
+import type { HotStore } from '../stores/hot-store.ts'
 import type { RecordStore } from '../stores/record-store.ts'
 import type { RecordPlays } from '../../../core/written-reports.ts'
 import type { PublishProgress } from '../stores/progress-events.ts'
@@ -65,10 +65,10 @@ export async function persistKeys(
 ): Promise<PersistReport> {
   const distinct = distinctKeys(keys)
   const progressKeys = distinct.filter((key) => !isSettingsKey(key))
-  const settingsViewers = distinct.filter(isSettingsKey).map((key) => key.viewer)
-  const report: PersistReport = { keys: progressKeys.length, rows: 0, missing: 0, settings: settingsViewers.length, purged: 0 }
+  const settingsKeys = distinct.filter(isSettingsKey)
+  const report: PersistReport = { keys: progressKeys.length, rows: 0, missing: 0, settings: settingsKeys.length, purged: 0 }
   if (progressKeys.length > 0) await persistProgress(stores, progressKeys, options, report, onDamage)
-  if (settingsViewers.length > 0) await persistSettings(stores, settingsViewers, options, report)
+  if (settingsKeys.length > 0) await persistSettings(stores, settingsKeys, options, report, onDamage)
   return report
 }
 
@@ -83,7 +83,7 @@ async function persistProgress(
   const rows: ProgressRow[] = []
   const missing: ProgressKey[] = []
   const unstaged: ProgressRow[] = []
-  const { readable, found } = await readReadable(hot, keys, onDamage)
+  const { readable, found } = await readReadable(keys, (some) => hot.readDirtyProgress(some), onDamage)
   found.forEach(({ key, record }, index) => {
     if (record === undefined) {
       missing.push(key)
@@ -107,20 +107,20 @@ async function persistProgress(
   if (missing.length > 0) await hot.dropDirty(missing)
 }
 
-/** Reads all records but the damaged ones. */
-async function readReadable(
-  hot: HotStore,
+/** Reads all keys but the damaged ones. */
+async function readReadable<T>(
   keys: readonly FlushedKey[],
+  read: (keys: readonly FlushedKey[]) => Promise<T[]>,
   onDamage: (error: DamagedProgress) => void,
-): Promise<{ readable: readonly FlushedKey[]; found: DirtyProgress[] }> {
+): Promise<{ readable: readonly FlushedKey[]; found: T[] }> {
   try {
-    return { readable: keys, found: await hot.readDirtyProgress(keys) }
+    return { readable: keys, found: await read(keys) }
   } catch (error) {
     if (!(error instanceof DamagedProgress)) throw error
     onDamage(error)
     return readReadable(
-      hot,
       keys.filter((key) => !error.concerns(key)),
+      read,
       onDamage,
     )
   }
@@ -166,11 +166,14 @@ async function purgeClearedMeanwhile(
 
 async function persistSettings(
   { hot, records, publish }: PersistStores,
-  viewers: readonly ViewerId[],
+  keys: readonly FlushedKey[],
   options: PersistOptions,
   report: PersistReport,
+  onDamage: (error: DamagedProgress) => void,
 ): Promise<void> {
-  const settings = await hot.readDirtySettings(viewers)
+  const readSettings = (some: readonly FlushedKey[]) => hot.readDirtySettings(some.map(({ viewer }) => viewer))
+  const { readable, found: settings } = await readReadable(keys, readSettings, onDamage)
+  const viewers = readable.map(({ viewer }) => viewer)
   const rows = viewers.flatMap((viewer, index) => {
     const found = settings[index]
     return found === undefined || found.version === 0 ? [] : [{ viewer, settings: found }]

@@ -12,6 +12,7 @@
  */
 import type {
   BusinessNumber,
+  DirtyWalk,
   Place,
   ProgressChange,
   ProgressKey,
@@ -97,9 +98,6 @@ export type KeyChange = Extract<ProgressChange, { kind: 'put' | 'deleted' }>
 /** A dirty key for the persist step. `record` is undefined if its content is missing, which is not an error. */
 export type DirtyProgress = { key: ProgressKey; record: ProgressRecord | undefined }
 
-/** A walk over dirty keys: an empty object, in which the store notes its place. */
-export type DirtyWalk = { place?: unknown }
-
 export interface HotStore {
   /**
    * Writes each record unless a newer one exists. Per write, in order:
@@ -131,7 +129,10 @@ export interface HotStore {
   setPaused(viewer: ViewerId, paused: boolean, now: number): Promise<ViewerSettings>
   getSettings(viewer: ViewerId): Promise<ViewerSettings>
 
-  /** Multi-get in key order. Tombstones and cleared records are misses. */
+  /**
+   * Multi-get in key order. Tombstones and cleared records are misses. Rejects with `DamagedProgress` if the data of some keys cannot be
+   * decoded; the others may then be read without them.
+   */
   getProgressMany(keys: readonly ProgressKey[]): Promise<HotLookup[]>
 
   /** One page of the merged timelines of these businesses, strictly after `before` (undefined: from the newest). */
@@ -144,11 +145,11 @@ export interface HotStore {
   listChanges(viewer: ViewerId, businesses: readonly BusinessNumber[], sinceVersion: number): Promise<KeyChange[]>
 
   /**
-   * For the persist step: the stored records, tombstones included, dirty or not. In key order. Rejects with `DamagedProgress` if a record
-   * cannot be decoded; the others may then be read without it.
+   * For the persist step: the stored records, tombstones included, dirty or not. In key order. Rejects with `DamagedProgress` as
+   * `getProgressMany` does. A key also counts as damaged if its dirty mark could not be cleared: its settings or timeline are damaged.
    */
   readDirtyProgress(keys: readonly ProgressKey[]): Promise<DirtyProgress[]>
-  /** For the persist step: settings of these viewers, in order. */
+  /** For the persist step: settings of these viewers, in order. Rejects with a `DamagedProgress` that names settings keys. */
   readDirtySettings(viewers: readonly ViewerId[]): Promise<ViewerSettings[]>
   /** Removes each key's dirty mark if its version has not moved, then trims. Settings keys included. */
   clearDirty(keys: readonly { key: ProgressKey; version: number }[], timelineCap: number): Promise<void>

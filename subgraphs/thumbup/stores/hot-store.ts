@@ -14,7 +14,7 @@
  * `PartOutage` for a store in parts) or `STORE_FULL`. A failed call may still have been executed. The caller may repeat every call: a
  * repetition changes nothing.
  */
-import type { BusinessNumber, Mark, MarkEntry, MarkKey, MarkPlace, MarkRecord, ViewerId } from '../../../core/domain.ts'
+import type { BusinessNumber, DirtyWalk, Mark, MarkEntry, MarkKey, MarkPlace, MarkRecord, ViewerId } from '../../../core/domain.ts'
 
 export type MarkWrite = {
   viewer: ViewerId
@@ -87,9 +87,6 @@ export type HotLikes = {
 
 /** A dirty key as the persist step reads it. Undefined if the store lost the mark. */
 export type DirtyMark = { key: MarkKey; record: MarkRecord | undefined }
-
-/** A walk over dirty marks: an empty object, in which the store notes its place. */
-export type DirtyWalk = { place?: unknown }
 
 /** The result of a key in the record store: `version` is the one that was read, `record` the row as it is now. */
 export type PersistedMark = { key: MarkKey; version: number; record: MarkRecord }

@@ -1,7 +1,8 @@
 /** Contract of the feed's hot store: dirty marks and the contents that the persist step reads. */
 import { expect, it } from 'vitest'
+import type { DirtyWalk } from '../../../core/domain.ts'
 import { regionOf } from '../../../core/regions.ts'
-import type { DirtyKey, DirtyWalk } from '../../../subgraphs/feed/model/dirty-keys.ts'
+import type { DirtyKey } from '../../../subgraphs/feed/model/dirty-keys.ts'
 import { freshViewer, freshViewerIn, later } from '../reports.ts'
 import { clean, draftOf, keyOfPost, optionsAt, outboxOf, postOf, publishOne } from './posts.ts'
 import type { FeedStoreSubject } from './hot-store-subject.ts'

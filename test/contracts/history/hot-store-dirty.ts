@@ -1,9 +1,9 @@
 /** Hot store contract: dirty marks, rewards that wait for the log, and expiry. */
 import { expect, it } from 'vitest'
-import type { ProgressKey } from '../../../core/domain.ts'
+import type { DirtyWalk, ProgressKey } from '../../../core/domain.ts'
 import { keyText, settingsKey } from '../../../core/progress-key.ts'
 import { regionOf } from '../../../core/regions.ts'
-import type { DirtyWalk, HotStore } from '../../../subgraphs/history/stores/hot-store.ts'
+import type { HotStore } from '../../../subgraphs/history/stores/hot-store.ts'
 import {
   fillClean,
   freshNamedViewer,

@@ -1,9 +1,8 @@
 /** Mark store contract: counted and pending marks, dirty marks by age, and the clearing of the persist step. */
 import { expect, it } from 'vitest'
-import type { Mark, MarkKey, MarkRecord } from '../../../core/domain.ts'
+import type { DirtyWalk, Mark, MarkKey, MarkRecord } from '../../../core/domain.ts'
 import { keyText } from '../../../core/progress-key.ts'
 import { regionOf } from '../../../core/regions.ts'
-import type { DirtyWalk } from '../../../subgraphs/thumbup/stores/hot-store.ts'
 import { CAP, NOTHING, UNDONE, dirtyOids, fill, listedOids, lookUp, markOf, persist, putMark, written } from './marks.ts'
 import { freshNamedViewer, freshViewer, freshViewerIn, keyOf, later, numbered } from '../reports.ts'
 import type { MarkStoreSubject } from './hot-store-subject.ts'

@@ -4,6 +4,7 @@ import { makeBusinesses } from '../../../config/businesses.ts'
 import { dayTokenOf } from '../../../core/rewards.ts'
 import { utcDayOf } from '../../../core/days.ts'
 import type { ProgressKey } from '../../../core/domain.ts'
+import { sweptHistory } from '../../../subgraphs/history/persist/job.ts'
 import { persistKeys } from '../../../subgraphs/history/persist/persist.ts'
 import { keyText, settingsKey } from '../../../core/progress-key.ts'
 import { regionOf } from '../../../core/regions.ts'
@@ -225,7 +226,7 @@ describe('the history service', () => {
     expect(errors).toHaveLength(1)
     expect(logState.rewards).toHaveLength(1)
     clock.advance(1_000)
-    const sweeper = makeSweeper(clock, hot, log, () => [0, 1, 2, 3], persist, { afterMs: 500, everyMs: 100, keysMax: 10 })
+    const sweeper = makeSweeper(clock, sweptHistory(hot), log, () => [0, 1, 2, 3], persist, { afterMs: 500, everyMs: 100, keysMax: 10 })
     expect((await sweeper.sweep()).rewards).toBe(1)
     expect(logState.rewards).toHaveLength(2)
     expect(logState.rewards[1]).toEqual(logState.rewards[0])

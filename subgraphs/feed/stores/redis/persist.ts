@@ -1,8 +1,9 @@
 /** The job's side of the store: dirty marks are listed, cleared and dropped. Each call may be repeated, since it refers to versions. */
+import type { DirtyWalk } from '../../../../core/domain.ts'
 import { scriptCommand, type Connection } from '../../../../stores/redis/connection.ts'
 import { groupByRegion } from '../../../../stores/redis/grouping.ts'
 import { countMembers, walkMembers, type SetPlaces } from '../../../../stores/redis/region-sets.ts'
-import type { DirtyKey, DirtyWalk } from '../../model/dirty-keys.ts'
+import type { DirtyKey } from '../../model/dirty-keys.ts'
 import type { FilterWords, Post } from '../../model/post.ts'
 import { packMember, unpackMember, type FeedLayout } from './keys.ts'
 import type { makeFeedReading } from './read.ts'

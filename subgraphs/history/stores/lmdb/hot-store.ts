@@ -4,17 +4,17 @@
  */
 import { ALL_BUSINESSES, type ProgressChange } from '../../../../core/domain.ts'
 import { claimedBusiness } from '../../../../core/rewards.ts'
-import type { HotLookup, HotStore, ProgressWrite, PutOutcome } from '../hot-store.ts'
+import type { HotStore, ProgressWrite, PutOutcome } from '../hot-store.ts'
 import { makeChanges, type ChangeRelay } from '../../../../stores/lmdb/changes.ts'
 import { listMarks } from '../../../../stores/lmdb/dirty-marks.ts'
 import type { Environment } from '../../../../stores/lmdb/environment.ts'
 import { failingAs } from '../../../../stores/lmdb/failures.ts'
 import { fillProgress, fillSettings } from './fill.ts'
-import { clearDirty, countDirty, readDirty } from './persist.ts'
+import { clearDirty, countDirty, readDirty, readDirtySettings } from './persist.ts'
 import { makeHotPurge } from './purge.ts'
 import { clearProgress, deleteProgress, putProgress, setPaused } from './put.ts'
-import { listChanges, listTimeline } from './read.ts'
-import { beginWork, clearedAtOf, isVisible, openHotTables, readHeld, settle, shelfWork, viewerWork } from './work.ts'
+import { listChanges, listTimeline, lookUp, readEach } from './read.ts'
+import { beginWork, openHotTables, settle, viewerWork } from './work.ts'
 import type { HotWork } from './work.ts'
 import { confirmReward, listPendingRewards } from '../../../../writeback/stores/lmdb/pending-rewards.ts'
 
@@ -88,12 +88,12 @@ export function openLmdbHotStore(environment: Environment, options: LmdbHotStore
       return settings
     },
     getSettings: (viewer) => reading((work) => viewerWork(work, viewer).settings.content),
-    getProgressMany: (keys) => reading((work) => keys.map(({ viewer, business, oid }) => lookUp(work, viewer, business, oid))),
+    getProgressMany: (keys) => reading((work) => readEach(keys, (key) => lookUp(work, key))),
     listTimeline: (viewer, businesses, before, limit) => reading((work) => listTimeline(work, viewer, businesses, before, limit)),
 
     listChanges: (viewer, businesses, since) => reading((work) => listChanges(work, viewer, businesses, since)),
     readDirtyProgress: (keys) => reading((work) => readDirty(work, keys)),
-    readDirtySettings: (viewers) => reading((work) => viewers.map((viewer) => viewerWork(work, viewer).settings.content)),
+    readDirtySettings: (viewers) => reading((work) => readDirtySettings(work, viewers)),
     async clearDirty(marks, timelineCap) {
       if (marks.length > 0) await freeing((work) => clearDirty(work, marks, timelineCap))
     },
@@ -118,13 +118,6 @@ export function openLmdbHotStore(environment: Environment, options: LmdbHotStore
       return Promise.resolve()
     },
   }
-}
-
-function lookUp(work: HotWork, viewer: string, business: number, oid: string): HotLookup {
-  const shelf = shelfWork(work, viewerWork(work, viewer), business)
-  const held = readHeld(work, shelf, oid)
-  if (held !== undefined) return { record: isVisible(shelf, held.content) ? held.content : undefined, older: undefined }
-  return { record: undefined, older: shelf.stats.floor === undefined ? undefined : { clearedAt: clearedAtOf(shelf) } }
 }
 
 function deletedChange(

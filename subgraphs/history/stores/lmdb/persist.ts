@@ -1,30 +1,25 @@
 /** Dirty keys for the persist step and the sweeper, and rewards that wait for the log. */
-import type { ProgressKey } from '../../../../core/domain.ts'
-import { isSettingsKey } from '../../../../core/progress-key.ts'
-import { gatherDamage } from '../../model/damaged-progress.ts'
+import type { ProgressKey, ViewerId, ViewerSettings } from '../../../../core/domain.ts'
+import { isSettingsKey, settingsKey } from '../../../../core/progress-key.ts'
 import type { DirtyProgress } from '../hot-store.ts'
 import { dirtyMark } from '../../../../stores/lmdb/dirty-marks.ts'
 import { countEntries } from '../../../../stores/lmdb/scan.ts'
-import { trimTimelines } from './read.ts'
+import { readEach, trimTimelines } from './read.ts'
 import { cleanSettings, readHeld, shelfWork, viewerWork } from './work.ts'
 import type { HotTables, HotWork, ShelfWork } from './work.ts'
-import { decodeHeldProgress, encodeHeldProgress } from './values.ts'
+import { encodeHeldProgress } from './values.ts'
 import { recordKey } from '../../../../stores/lmdb/viewer-keys.ts'
 
+/** Decodes settings and stats too: `clearDirty` needs them, and would fail for all keys of the call. */
 export function readDirty(work: HotWork, keys: readonly ProgressKey[]): DirtyProgress[] {
-  const contents: DirtyProgress[] = []
-  const damage = gatherDamage()
-  for (const key of keys) {
+  return readEach(keys, (key) => {
     const shelf = shelfWork(work, viewerWork(work, key.viewer), key.business)
-    const value = work.tables.viewers.getBinaryFast(recordKey(shelf, key.oid))
-    try {
-      contents.push({ key, record: value === undefined ? undefined : decodeHeldProgress(value, value.length).content })
-    } catch (error) {
-      damage.note(key, error)
-    }
-  }
-  damage.throwIfAny()
-  return contents
+    return { key, record: readHeld(work, shelf, key.oid)?.content }
+  })
+}
+
+export function readDirtySettings(work: HotWork, viewers: readonly ViewerId[]): ViewerSettings[] {
+  return readEach(viewers.map(settingsKey), ({ viewer }) => viewerWork(work, viewer).settings.content)
 }
 
 /** Clears the marks whose versions have not moved, then trims their timelines. */

@@ -1,18 +1,43 @@
 /**
- * Timelines of the hot store: pages over several businesses, and the cap.
+ * Reads of the hot store: point lookups, timelines over several businesses, and the cap.
  *
  * Trimming removes entries from the oldest end, with their contents, up to the first dirty one, which is not yet persisted. Missing entries
  * are therefore at or below the floor, the newest place ever trimmed, and everything above it is complete here. Late entries below the
  * floor stay in the timeline until they are clean.
  */
-import type { BusinessNumber, Place, TimelineEntry, ViewerId } from '../../../../core/domain.ts'
+import type { BusinessNumber, Place, ProgressKey, TimelineEntry, ViewerId } from '../../../../core/domain.ts'
+import { saysDamaged } from '../../../../core/errors.ts'
+import { gatherDamage } from '../../model/damaged-progress.ts'
 import { comparePlaces } from '../../model/places.ts'
-import type { HotPage, KeyChange } from '../hot-store.ts'
-import { decodeHeldProgress } from './values.ts'
-import { clearedAtOf, isVisible, readHeld, removeRecord, shelfWork, viewerWork } from './work.ts'
+import type { HotLookup, HotPage, KeyChange } from '../hot-store.ts'
+import { decodeHeldProgress, readDirtySince } from './values.ts'
+import { clearedAtOf, isVisible, readHeld, removeClean, shelfWork, viewerWork } from './work.ts'
 import type { HotWork, ShelfWork } from './work.ts'
 import { lastVersion } from '../../../../stores/lmdb/version-counter.ts'
-import { oidOfRecordKey, readTimelineKey, recordRange, timelineRange } from '../../../../stores/lmdb/viewer-keys.ts'
+import { oidOfRecordKey, readTimelineKey, recordKey, recordRange, timelineRange } from '../../../../stores/lmdb/viewer-keys.ts'
+
+/** In key order. Reads all keys, then throws one `DamagedProgress` for those that cannot be decoded. */
+export function readEach<T>(keys: readonly ProgressKey[], read: (key: ProgressKey) => T): T[] {
+  const found: T[] = []
+  const damage = gatherDamage()
+  for (const key of keys) {
+    try {
+      found.push(read(key))
+    } catch (error) {
+      if (!saysDamaged(error)) throw error
+      damage.note(key, error)
+    }
+  }
+  damage.throwIfAny()
+  return found
+}
+
+export function lookUp(work: HotWork, { viewer, business, oid }: ProgressKey): HotLookup {
+  const shelf = shelfWork(work, viewerWork(work, viewer), business)
+  const held = readHeld(work, shelf, oid)
+  if (held !== undefined) return { record: isVisible(shelf, held.content) ? held.content : undefined, older: undefined }
+  return { record: undefined, older: shelf.stats.floor === undefined ? undefined : { clearedAt: clearedAtOf(shelf) } }
+}
 
 export function listTimeline(
   work: HotWork,
@@ -72,7 +97,7 @@ export function allPlaces(work: HotWork, shelf: ShelfWork): Place[] {
   return listPlaces(work, shelf, undefined, shelf.stats.entries)
 }
 
-/** Removes clean entries from the oldest ends until `cap` are left in each timeline. */
+/** Removes clean entries from the oldest ends until `cap` are left in each timeline. Decodes no record, since it may be damaged. */
 export function trimTimelines(work: HotWork, shelves: Iterable<ShelfWork>, cap: number): void {
   for (const shelf of shelves) {
     if (shelf.stats.entries > cap) trimTimeline(work, shelf, shelf.stats.entries - cap)
@@ -81,9 +106,9 @@ export function trimTimelines(work: HotWork, shelves: Iterable<ShelfWork>, cap: 
 
 function trimTimeline(work: HotWork, shelf: ShelfWork, excess: number): void {
   for (const place of oldestPlaces(work, shelf, excess)) {
-    const held = readHeld(work, shelf, place.oid)
-    if (held === undefined || held.dirtySince > 0) return
-    removeRecord(work, shelf, place.oid, held)
+    const value = work.tables.viewers.getBinaryFast(recordKey(shelf, place.oid))
+    if (value === undefined || readDirtySince(value) > 0) return
+    removeClean(work, shelf, place)
     shelf.stats.trimmedAt = lastVersion(work.versions)
     const { floor } = shelf.stats
     if (floor === undefined || comparePlaces(place, floor) < 0) shelf.stats.floor = place

@@ -6,8 +6,12 @@
  *
  * `dirtySince` is the time of the first unpersisted change, so writing a dirty key again needs no lookup of its dirty mark. Encoders share
  * one buffer: the bytes are valid until the next call. That is sufficient inside a transaction, where LMDB copies at once.
+ *
+ * Decoders throw DATA_DAMAGED for bytes that they cannot decode. Any other error would count as a failure of the whole store. They check
+ * the length first, because a value that was read fast is at the start of a buffer with bytes of other values.
  */
 import type { Place, ProgressRecord, ViewerSettings } from '../../../../core/domain.ts'
+import { TidemarkError } from '../../../../core/errors.ts'
 import { PACKED_ID_BYTES_MAX, packId, unpackId } from '../../../../core/keys.ts'
 import { decodeProgress, decodeSettings, encodeProgress, encodeSettings } from '../../model/record-codec.ts'
 
@@ -45,11 +49,20 @@ function encodeHeld(dirtySince: number, content: Uint8Array): Buffer {
 }
 
 export function decodeHeldProgress(value: Buffer, length: number): Held<ProgressRecord> {
-  return { dirtySince: value.readUIntBE(0, TIME_BYTES), content: decodeProgress(value.subarray(TIME_BYTES, length)) }
+  return decodeHeld(value, length, decodeProgress)
 }
 
 export function decodeHeldSettings(value: Buffer, length: number): Held<ViewerSettings> {
-  return { dirtySince: value.readUIntBE(0, TIME_BYTES), content: decodeSettings(value.subarray(TIME_BYTES, length)) }
+  return decodeHeld(value, length, decodeSettings)
+}
+
+function decodeHeld<T>(value: Buffer, length: number, decode: (bytes: Uint8Array) => T): Held<T> {
+  if (length < TIME_BYTES) throw damaged(`it has ${length} bytes`)
+  try {
+    return { dirtySince: value.readUIntBE(0, TIME_BYTES), content: decode(value.subarray(TIME_BYTES, length)) }
+  } catch (error) {
+    throw damaged(error instanceof Error ? error.message : String(error), error)
+  }
 }
 
 export function readDirtySince(value: Buffer): number {
@@ -66,8 +79,13 @@ export function encodeStats(stats: Stats): Buffer {
 }
 
 export function decodeStats(value: Buffer, length: number, business: number): Stats {
+  if (length < TRIMMED_AT || (length > TRIMMED_AT && length <= FLOOR_AT + TIME_BYTES)) throw damaged(`it has ${length} bytes`)
   const [entries, lastDay] = [value.readUInt32BE(0), value.readUInt32BE(4) - 1]
   if (length === TRIMMED_AT) return { entries, lastDay, floor: undefined, trimmedAt: 0 }
   const floor = { viewedAt: value.readUIntBE(FLOOR_AT, TIME_BYTES), business, oid: unpackId(value, FLOOR_AT + TIME_BYTES) }
   return { entries, lastDay, floor, trimmedAt: value.readDoubleBE(TRIMMED_AT) }
+}
+
+function damaged(reason: string, cause?: unknown): TidemarkError {
+  return new TidemarkError('DATA_DAMAGED', `a value of the hot store is damaged, ${reason}: remove it, or restore a backup`, { cause })
 }

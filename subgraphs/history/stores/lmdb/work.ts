@@ -2,7 +2,7 @@
  * The state of one call to the hot store: the viewers it touches, their settings and stats read once, and the version counter. It lives
  * as long as the call's transaction. `settle` writes the changes back.
  */
-import type { BusinessNumber, ProgressRecord, ViewerId, ViewerSettings } from '../../../../core/domain.ts'
+import type { BusinessNumber, Place, ProgressRecord, ViewerId, ViewerSettings } from '../../../../core/domain.ts'
 import { SETTINGS_BUSINESS } from '../../../../core/domain.ts'
 import { settingsKey } from '../../../../core/progress-key.ts'
 import { regionOf } from '../../../../core/regions.ts'
@@ -127,11 +127,17 @@ export function replaceRecord(
 /** Removes a record with its place in the timeline and its dirty mark. */
 export function removeRecord(work: HotWork, shelf: ShelfWork, oid: string, held: Held<ProgressRecord>): void {
   const { viewers, dirty } = work.tables
-  void viewers.remove(recordKey(shelf, oid))
   if (held.dirtySince > 0)
     void dirty.remove(dirtyMark(held.dirtySince, shelf.owner.region, { viewer: shelf.owner.viewer, business: shelf.business, oid }))
-  if (held.content.deleted) return
-  void viewers.remove(timelineKey(shelf, held.content.viewedAt, oid))
+  if (held.content.deleted) void viewers.remove(recordKey(shelf, oid))
+  else removeClean(work, shelf, { viewedAt: held.content.viewedAt, oid })
+}
+
+/** Removes a record without a dirty mark, with its place in the timeline. */
+export function removeClean(work: HotWork, shelf: ShelfWork, { viewedAt, oid }: Pick<Place, 'viewedAt' | 'oid'>): void {
+  const { viewers } = work.tables
+  void viewers.remove(recordKey(shelf, oid))
+  void viewers.remove(timelineKey(shelf, viewedAt, oid))
   countEntries(shelf, -1)
 }
 

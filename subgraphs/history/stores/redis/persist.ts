@@ -1,12 +1,11 @@
 /** The job's part: dirty marks are listed, cleared and dropped, and rewards are passed to the log. */
-import type { ProgressKey } from '../../../../core/domain.ts'
+import type { DirtyWalk, ProgressKey } from '../../../../core/domain.ts'
 import { SETTINGS_BUSINESS } from '../../../../core/domain.ts'
 import { PACKED_ID_BYTES_MAX, packId } from '../../../../core/keys.ts'
 import { scriptCommand } from '../../../../stores/redis/connection.ts'
 import type { Argument, Command, Connection } from '../../../../stores/redis/connection.ts'
 import { groupByRegion } from '../../../../stores/redis/grouping.ts'
 import type { RegionBatch } from '../../../../stores/redis/grouping.ts'
-import type { DirtyWalk } from '../hot-store.ts'
 import { packMember, packOid, unpackMember } from './keys.ts'
 import type { Layout } from './keys.ts'
 import { countMembers, walkMembers, type SetPlaces } from '../../../../stores/redis/region-sets.ts'

@@ -24,14 +24,14 @@ import { packOid } from './keys.ts'
 import type { Layout } from './keys.ts'
 import { SCRIPTS } from './scripts.ts'
 import { decodeSettings } from './settings.ts'
-import { STATE_FIELD, decodeRecord, decodeState } from './values.ts'
+import { STATE_FIELD, decodeRecord, decodeState, type TimelineState } from './values.ts'
 
 export function makeReading(connection: Connection, layout: Layout) {
-  /** Calls `take` per viewer and business. `values`: the state of the timeline, then the record of each of these keys. */
-  async function getContents(
+  /** In key order. Reads all keys, then throws one `DamagedProgress` for those whose record, or state of the timeline, is damaged. */
+  async function getContents<T>(
     keys: readonly ProgressKey[],
-    take: (values: readonly (Buffer | null)[], indexes: readonly number[], business: BusinessNumber) => void,
-  ): Promise<void> {
+    read: (record: ProgressRecord | undefined, state: TimelineState, key: ProgressKey) => T,
+  ): Promise<T[]> {
     const commands: Command[] = []
     const asked: { group: Group; indexes: number[] }[] = []
     for (const { region, groups, items } of groupByRegion(keys, (key) => key, layout.regionOf)) {
@@ -48,7 +48,23 @@ export function makeReading(connection: Connection, layout: Layout) {
       }
     }
     const answers = (await connection.send(commands)) as (Buffer | null)[][]
-    asked.forEach(({ group, indexes }, at) => take(answers[at] as (Buffer | null)[], indexes, group.business))
+    const contents: T[] = Array.from({ length: keys.length })
+    const damage = gatherDamage()
+    asked.forEach(({ group, indexes }, at) => {
+      const values = answers[at] as (Buffer | null)[]
+      const state = stateOf(values[0], group.business)
+      indexes.forEach((index, place) => {
+        const key = keys[index] as ProgressKey
+        try {
+          if (state instanceof Error) throw state
+          contents[index] = read(recordOf(values[place + 1]), state, key)
+        } catch (error) {
+          damage.note(key, error)
+        }
+      })
+    })
+    damage.throwIfAny()
+    return contents
   }
 
   async function getSettingsMany(viewers: readonly ViewerId[]): Promise<ViewerSettings[]> {
@@ -59,38 +75,15 @@ export function makeReading(connection: Connection, layout: Layout) {
   return {
     getSettingsMany,
 
-    async getProgressMany(keys: readonly ProgressKey[]): Promise<HotLookup[]> {
-      const lookups: HotLookup[] = Array.from({ length: keys.length })
-      await getContents(keys, (values, indexes, business) => {
-        const { clearedAt, floor } = decodeState(values[0], business)
-        indexes.forEach((index, place) => {
-          const record = recordOf(values[place + 1])
-          const visible = record !== undefined && !record.deleted && record.viewedAt > clearedAt
-          // A tombstone is final. The record store may know more only if nothing is stored here.
-          const older = record === undefined && floor !== undefined ? { clearedAt } : undefined
-          lookups[index] = { record: visible ? record : undefined, older }
-        })
-      })
-      return lookups
-    },
+    getProgressMany: (keys: readonly ProgressKey[]): Promise<HotLookup[]> =>
+      getContents(keys, (record, { clearedAt, floor }) => {
+        const visible = record !== undefined && !record.deleted && record.viewedAt > clearedAt
+        // A tombstone is final. The record store may know more only if nothing is stored here.
+        const older = record === undefined && floor !== undefined ? { clearedAt } : undefined
+        return { record: visible ? record : undefined, older }
+      }),
 
-    async readDirtyProgress(keys: readonly ProgressKey[]): Promise<DirtyProgress[]> {
-      const contents: DirtyProgress[] = Array.from({ length: keys.length })
-      const damage = gatherDamage()
-      await getContents(keys, (values, indexes, business) => {
-        const stateError = stateErrorOf(values[0], business)
-        indexes.forEach((index, place) => {
-          try {
-            if (stateError !== undefined) throw stateError
-            contents[index] = { key: keys[index] as ProgressKey, record: recordOf(values[place + 1]) }
-          } catch (error) {
-            damage.note(keys[index] as ProgressKey, error)
-          }
-        })
-      })
-      damage.throwIfAny()
-      return contents
-    },
+    readDirtyProgress: (keys: readonly ProgressKey[]): Promise<DirtyProgress[]> => getContents(keys, (record, _, key) => ({ key, record })),
 
     async listTimeline(
       viewer: ViewerId,
@@ -131,11 +124,10 @@ function recordOf(value: Buffer | null | undefined): ProgressRecord | undefined 
   return value === null || value === undefined ? undefined : decodeRecord(value)
 }
 
-/** The script that clears dirty marks reads the state, and would fail for all keys of its region. */
-function stateErrorOf(value: Buffer | null | undefined, business: BusinessNumber): Error | undefined {
+/** The script that clears dirty marks reads the state too, and would fail for all keys of its region. */
+function stateOf(value: Buffer | null | undefined, business: BusinessNumber): TimelineState | Error {
   try {
-    decodeState(value, business)
-    return undefined
+    return decodeState(value, business)
   } catch (error) {
     return error as Error
   }

@@ -2,9 +2,9 @@
  * The job's side of the store: lists, clears and drops dirty marks, purges tombstones, and forgets deleted businesses. Each call may be
  * repeated, since it refers to versions or times.
  */
-import type { BusinessNumber, MarkKey } from '../../../../core/domain.ts'
+import type { BusinessNumber, DirtyWalk, MarkKey } from '../../../../core/domain.ts'
 import { ID_BYTES_MAX } from '../../../../core/keys.ts'
-import { type DirtyWalk, type PersistedMark, COUNTED_MAX } from '../hot-store.ts'
+import { type PersistedMark, COUNTED_MAX } from '../hot-store.ts'
 import { scriptCommand } from '../../../../stores/redis/connection.ts'
 import type { Argument, Command, Connection } from '../../../../stores/redis/connection.ts'
 import { groupByRegion, scriptsOf } from '../../../../stores/redis/grouping.ts'
