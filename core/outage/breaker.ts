@@ -6,8 +6,8 @@
  *
  * One failure is enough, because adapters retry for seconds before they give up. The adapter of a record store retries only after a lost
  * connection. One of its calls may therefore fail while the store is healthy: the statement was killed, or it reads a long list from disk.
- * With `checksFirst`, the breaker opens only if a check fails too, or at the third failure in a row: a store may answer a check and no reads. The failed call ends after this check. Otherwise the next waiting read
- * would start before the breaker opens.
+ * With `checksFirst`, the breaker opens only if a check fails too, or at the third failure in a row: a store may answer a check and no
+ * reads. The failed call ends after this check. Otherwise the next waiting read would start before the breaker opens.
  */
 import type { Clock, Timer } from '../clock.ts'
 import { UNAVAILABLE, saysDown, type AnyStoreName } from './degraded.ts'
@@ -40,7 +40,7 @@ export type Breaker = {
   stop(): void
 }
 
-/** With `checksFirst`, this failure in a row opens the breaker without a check. */
+/** With `checksFirst`, as many failures without an answer in between open the breaker without a check. */
 const FAILURES_IN_ROW_MAX = 3
 
 export function makeBreaker(
@@ -57,6 +57,7 @@ export function makeBreaker(
   let timer: Timer | undefined
   let checking: Promise<boolean> | undefined
   let failuresInRow = 0
+  let answered = 0
   let stopped = false
 
   async function run<T>(task: () => Promise<T>): Promise<T> {
@@ -66,20 +67,24 @@ export function makeBreaker(
       })
     }
     const openedBefore = opened
+    const answeredBefore = answered
     try {
       const value = await bounded(task, patienceMs)
+      answered++
       failuresInRow = 0
       return value
     } catch (error) {
       const isNew = (): boolean => opened === openedBefore && saysDown(error, store)
-      if (isNew() && !(await mayBeAlone()) && isNew()) open(error)
+      if (isNew() && !(await mayBeAlone(answered > answeredBefore)) && isNew()) open(error)
       throw error
     }
   }
 
-  /** The call failed, but the store may be well. */
-  async function mayBeAlone(): Promise<boolean> {
-    return checksFirst && ++failuresInRow < FAILURES_IN_ROW_MAX && (await answers())
+  /** The call failed, but the store may be well. `hasAnswered`: another call succeeded meanwhile. */
+  async function mayBeAlone(hasAnswered: boolean): Promise<boolean> {
+    if (!checksFirst) return false
+    failuresInRow = hasAnswered ? 0 : failuresInRow + 1
+    return failuresInRow < FAILURES_IN_ROW_MAX && answers()
   }
 
   /** Calls that fail together share one check. */

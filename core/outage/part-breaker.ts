@@ -19,7 +19,10 @@ export type PartBreaker = Omit<Breaker, 'run' | 'isOpen' | 'onClose'> & {
   isOpenFor(viewer: ViewerId): boolean
   /** True if it is down for any viewer. */
   isOpen(): boolean
-  /** True if more than a tenth of the parts that calls have reached are down. A store without parts: if it is down. */
+  /**
+   * True if more than a tenth of the parts that calls have reached are down: with fewer than ten, one is enough. A store without parts: if
+   * it is down.
+   */
   isOpenForMany(): boolean
   /** True if it is down for all viewers. */
   isOpenForAll(): boolean

@@ -12,9 +12,9 @@
  * this process are not the cause: the data, the machine or the store has changed. The current time then becomes usual.
  *
  * Reads beyond the limit wait in a bounded queue for a bounded time, and are then refused. A store that makes no progress opens its breaker
- * after a few failed reads, and the breaker refuses all waiting reads. Lanes take turns: each tenant has one for lookups and one for pages, so that
- * neither a tenant's flood nor a reader of many lists starves others. While more than a tenth of the hot store is down, its
- * reads come here, more than the record store is sized for. Reads then wait only briefly, and answers degrade.
+ * after a few failed reads, and the breaker refuses all waiting reads. Lanes take turns: each tenant has one for lookups and one for pages,
+ * so that neither a tenant's flood nor a reader of many lists starves others. While more than a tenth of the hot store is down, its reads
+ * come here, more than the record store is sized for. Reads then wait only briefly, and answers degrade.
  *
  * A store in this process uses this process's own time, so it needs no limit.
  */
@@ -71,8 +71,8 @@ const CALLS_AT_FIRST = 2
 type Waiting = { start(): void; refuse(sentence: string): void }
 
 /**
- * `what`: the data that is read, for messages. `isHotDown`: true while the hot store is down for most viewers, so that their reads come
- * here.
+ * `what`: the data that is read, for messages. `isHotDown`: true while the hot store is down for more than a tenth of the viewers, so
+ * that their reads come here.
  */
 export function makeRecordReads(
   clock: Clock,

@@ -33,7 +33,6 @@ export function compileRequires(requires: readonly RequiresSelection[], possible
   const names = namesOf(requires, possible)
   return (entity) => {
     const typename = entity['__typename']
-    // Other names are not kept: a subgraph may invent any number of them.
     if (typeof typename !== 'string' || names?.has(typename) === false) return undefined
     let known = byType.get(typename)
     if (known === undefined) {
@@ -44,7 +43,7 @@ export function compileRequires(requires: readonly RequiresSelection[], possible
   }
 }
 
-/** The types for which something is required. Undefined: any. */
+/** The types for which something is required. Other names are not kept: a subgraph may invent any number of them. Undefined: any type. */
 function namesOf(requires: readonly RequiresSelection[], possible: PossibleTypes): ReadonlySet<string> | undefined {
   const names = new Set<string>()
   for (const selection of requires) {

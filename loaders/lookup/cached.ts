@@ -79,7 +79,7 @@ export function makeCachedLookup<K, V extends Cacheable>(
   const { isHot, textOf, bytesOf, isSame = Object.is, keepCold = true } = options
   const { latest, note, noteAll, hasChanged } = makeChanges()
   const flights = new Map<string, Flight<V>>()
-  const { fill, forget, forgetAll } = makeCacheFill(cache, bytesOf, isSame, (text) => flights.size > 0 && flights.has(text))
+  const { fill, forget, forgetAll } = makeCacheFill(cache, bytesOf, isSame, (text) => flights.has(text))
   const figures: CachedLookupFigures = { cached: 0, joined: 0, loaded: 0 }
   let loads = 0
 

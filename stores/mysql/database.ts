@@ -1,7 +1,6 @@
 /**
- * A bounded pool of connections to one MySQL, MariaDB or TiDB. Connecting, waiting for a free connection and every
- * statement have a time limit. A lost connection is not used again. A single read that loses its connection is sent once more; statements of a
- * `session` are not.
+ * A bounded pool of connections to one MySQL, MariaDB or TiDB. Connecting, waiting for a free connection and every statement have a time
+ * limit. A lost connection is not used again. A single read that loses its connection is sent once more; statements of a `session` are not.
  *
  * A statement that timed out may still run on the server. All statements of Tidemark may be repeated.
  */

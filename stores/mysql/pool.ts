@@ -6,9 +6,11 @@ import { createPool, type PoolConnection, type PoolOptions } from 'mysql2'
 import type { Clock, Timer } from '../../core/clock.ts'
 import { isTooMany } from './failures.ts'
 
+type Use = (error: Error | null, connection: PoolConnection) => void
+
 export type Pool = {
   /** Calls `use` with a free connection, or with the error of the attempt to connect. */
-  take(use: (error: Error | null, connection: PoolConnection) => void): void
+  take(use: Use): void
   destroy(connection: PoolConnection): void
   end(done: () => void): void
 }
@@ -21,10 +23,13 @@ const OPENING_MS = 500
 export function makePool(clock: Clock, options: PoolOptions & { connectionLimit: number }): Pool {
   const pool = createPool(options)
   const open = new Set<PoolConnection>()
+  /** Calls that the server refused while no connection was open. */
+  const refused = new Map<Use, { timer: Timer; fail(): void }>()
   let sharing: Timer | undefined
 
   pool.on('connection', (connection) => {
     open.add(connection)
+    settleRefused()
     const forget = (): void => void open.delete(connection)
     connection.on('end', forget)
     // The driver reports a broken connection twice. Without a listener, the second report ends the process.
@@ -32,7 +37,7 @@ export function makePool(clock: Clock, options: PoolOptions & { connectionLimit:
   })
 
   /** The driver compares this limit with its connections at every call. Beyond it, calls wait for a free one. */
-  function share(use: Parameters<Pool['take']>[0]): void {
+  function share(use: Use): void {
     pool.config.connectionLimit = open.size
     sharing?.cancel()
     sharing = clock.after(SHARE_MS, () => {
@@ -41,11 +46,20 @@ export function makePool(clock: Clock, options: PoolOptions & { connectionLimit:
     take(use)
   }
 
+  function settleRefused(): void {
+    for (const [use, { timer, fail }] of refused) {
+      timer.cancel()
+      refused.delete(use)
+      if (open.size > 0) share(use)
+      else fail()
+    }
+  }
+
   const take: Pool['take'] = (use) =>
     pool.getConnection((error, connection) => {
       if (error === null || !isTooMany(error)) return use(error, connection)
       if (open.size > 0) return share(use)
-      clock.after(OPENING_MS, () => (open.size > 0 ? share(use) : use(error, connection)))
+      refused.set(use, { timer: clock.after(OPENING_MS, settleRefused), fail: () => use(error, connection) })
     })
 
   return {
@@ -55,8 +69,9 @@ export function makePool(clock: Clock, options: PoolOptions & { connectionLimit:
       connection.destroy()
     },
     end(done) {
-      sharing?.cancel()
       pool.end(done)
+      settleRefused()
+      sharing?.cancel()
     },
   }
 }

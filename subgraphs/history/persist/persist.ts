@@ -40,7 +40,7 @@ export type PersistReport = {
   rows: number
   /** Keys, of settings too, whose content was missing in the hot store: lost or expired before it was persisted. */
   missing: number
-  /** Viewers whose settings were persisted. */
+  /** Distinct viewers whose settings were to be persisted. */
   settings: number
   /** Rows removed because they were viewed before a clearing. */
   purged: number

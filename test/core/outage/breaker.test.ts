@@ -128,6 +128,15 @@ describe('a breaker that checks first', () => {
     breaker.stop()
   })
 
+  it('stays closed if three calls are late together, and another one was answered meanwhile', async () => {
+    const { clock, breaker } = setup(50, true)
+    const hanging = Array.from({ length: 3 }, () => breaker.run(() => new Promise(() => undefined)))
+    await breaker.run(() => Promise.resolve())
+    clock.advance(50)
+    await Promise.allSettled(hanging)
+    expect(breaker.isOpen()).toBe(false)
+  })
+
   it('stays closed if a call is late on a store that answers', async () => {
     const { clock, breaker } = setup(50, true)
     const late = breaker.run(() => new Promise(() => undefined))

@@ -239,6 +239,8 @@ describe('damaged values of a viewer on LMDB', () => {
       expect(reported).toMatchObject(left.map(() => ({ code: 'DATA_DAMAGED', message: expect.stringContaining('of viewer "1"') })))
       const found = await makeLoaders(hot, records)(new Set()).progress.loadMany(progress)
       expect(found).toMatchObject([{ code: 'DATA_DAMAGED' }, { position: 60_000 }])
+      while ((await hot.purgeExpired(Date.now() + 86_400_000, 100)) > 0);
+      expect(await hot.getProgressMany([keyOf('5', 'a')])).toEqual([{ record: undefined, older: undefined }])
     })
   }
 

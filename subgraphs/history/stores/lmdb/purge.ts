@@ -4,6 +4,7 @@
  *
  * There is no index by time of writing: every write would move an entry, while a purge runs once an hour.
  */
+import { saysDamaged } from '../../../../core/errors.ts'
 import { unpackId } from '../../../../core/keys.ts'
 import { VERSIONS_PER_MS } from '../../../../core/version.ts'
 import type { Environment } from '../../../../stores/lmdb/environment.ts'
@@ -31,29 +32,44 @@ export function makeHotPurge(environment: Environment, tables: HotTables) {
 
 function isExpired({ key, value }: Entry, writtenBefore: number): boolean {
   const { kind, business } = readViewerKey(key)
-  if (kind === STATS) return isOver(decodeStats(value, value.length, business), writtenBefore)
-  if (kind !== RECORD || readDirtySince(value) > 0) return false
-  return decodeHeldProgress(value, value.length).content.version < writtenBefore * VERSIONS_PER_MS
+  return unlessDamaged(() => {
+    if (kind === STATS) return isOver(decodeStats(value, value.length, business), writtenBefore)
+    if (kind !== RECORD || readDirtySince(value) > 0) return false
+    return decodeHeldProgress(value, value.length).content.version < writtenBefore * VERSIONS_PER_MS
+  })
+}
+
+/** Damaged values stay, and do not stop the purge of others. */
+function unlessDamaged(examine: () => boolean): boolean {
+  try {
+    return examine()
+  } catch (error) {
+    if (!saysDamaged(error)) throw error
+    return false
+  }
 }
 
 function removeExpired(work: HotWork, keys: readonly Buffer[], writtenBefore: number): number {
   let removed = 0
-  for (const key of keys) {
-    const { viewer, business, kind, restAt } = readViewerKey(key)
-    const shelf = shelfWork(work, viewerWork(work, viewer), business)
-    if (kind === STATS) {
-      dropStats(work, shelf, writtenBefore)
-      continue
-    }
-    const oid = unpackId(key, restAt)
-    const held = readHeld(work, shelf, oid)
-    if (held === undefined || held.dirtySince > 0 || held.content.version >= writtenBefore * VERSIONS_PER_MS) continue
-    removeRecord(work, shelf, oid, held)
-    dropStats(work, shelf, writtenBefore)
-    removed += 1
-  }
+  for (const key of keys) if (unlessDamaged(() => removeOne(work, key, writtenBefore))) removed += 1
   settle(work)
   return removed
+}
+
+/** True if a record was removed. */
+function removeOne(work: HotWork, key: Buffer, writtenBefore: number): boolean {
+  const { viewer, business, kind, restAt } = readViewerKey(key)
+  const shelf = shelfWork(work, viewerWork(work, viewer), business)
+  if (kind === STATS) {
+    dropStats(work, shelf, writtenBefore)
+    return false
+  }
+  const oid = unpackId(key, restAt)
+  const held = readHeld(work, shelf, oid)
+  if (held === undefined || held.dirtySince > 0 || held.content.version >= writtenBefore * VERSIONS_PER_MS) return false
+  removeRecord(work, shelf, oid, held)
+  dropStats(work, shelf, writtenBefore)
+  return true
 }
 
 /** Removes the counts of an expired timeline. Otherwise they would stay for ever. */

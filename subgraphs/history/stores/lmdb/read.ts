@@ -104,14 +104,18 @@ export function trimTimelines(work: HotWork, shelves: Iterable<ShelfWork>, cap: 
   }
 }
 
+/** In lots: a dirty entry at the end stops it, and the excess may be large. */
+const LOT = 100
 function trimTimeline(work: HotWork, shelf: ShelfWork, excess: number): void {
-  for (const place of oldestPlaces(work, shelf, excess)) {
-    const value = work.tables.viewers.getBinaryFast(recordKey(shelf, place.oid))
-    if (value === undefined || readDirtySince(value) > 0) return
-    removeClean(work, shelf, place)
-    shelf.stats.trimmedAt = lastVersion(work.versions)
-    const { floor } = shelf.stats
-    if (floor === undefined || comparePlaces(place, floor) < 0) shelf.stats.floor = place
+  for (let left = excess; left > 0; left -= LOT) {
+    for (const place of oldestPlaces(work, shelf, Math.min(left, LOT))) {
+      const value = work.tables.viewers.getBinaryFast(recordKey(shelf, place.oid))
+      if (value === undefined || readDirtySince(value) > 0) return
+      removeClean(work, shelf, place)
+      shelf.stats.trimmedAt = lastVersion(work.versions)
+      const { floor } = shelf.stats
+      if (floor === undefined || comparePlaces(place, floor) < 0) shelf.stats.floor = place
+    }
   }
 }
 

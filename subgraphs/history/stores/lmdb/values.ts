@@ -12,7 +12,7 @@
  */
 import type { Place, ProgressRecord, ViewerSettings } from '../../../../core/domain.ts'
 import { TidemarkError } from '../../../../core/errors.ts'
-import { PACKED_ID_BYTES_MAX, packId, unpackId } from '../../../../core/keys.ts'
+import { PACKED_ID_BYTES_MAX, packId, packedIdLength, unpackId } from '../../../../core/keys.ts'
 import { decodeProgress, decodeSettings, encodeProgress, encodeSettings } from '../../model/record-codec.ts'
 
 export type Held<T> = { dirtySince: number; content: T }
@@ -82,7 +82,9 @@ export function decodeStats(value: Buffer, length: number, business: number): St
   if (length < TRIMMED_AT || (length > TRIMMED_AT && length <= FLOOR_AT + TIME_BYTES)) throw damaged(`it has ${length} bytes`)
   const [entries, lastDay] = [value.readUInt32BE(0), value.readUInt32BE(4) - 1]
   if (length === TRIMMED_AT) return { entries, lastDay, floor: undefined, trimmedAt: 0 }
-  const floor = { viewedAt: value.readUIntBE(FLOOR_AT, TIME_BYTES), business, oid: unpackId(value, FLOOR_AT + TIME_BYTES) }
+  const oidAt = FLOOR_AT + TIME_BYTES
+  if (length !== oidAt + packedIdLength(value, oidAt)) throw damaged(`it has ${length} bytes`)
+  const floor = { viewedAt: value.readUIntBE(FLOOR_AT, TIME_BYTES), business, oid: unpackId(value, oidAt) }
   return { entries, lastDay, floor, trimmedAt: value.readDoubleBE(TRIMMED_AT) }
 }
 
