@@ -76,8 +76,9 @@ export function costOf(prepared: PreparedOperation, request: OperationRequest): 
 }
 
 function tooCostly({ name }: PreparedOperation, cost: number, costMax: number): GraphQLError {
+  const [amount, advice] = cost < Number.MAX_SAFE_INTEGER ? [cost, ''] : ['more than can be counted', ' or for less of the schema']
   return new GraphQLError(
-    `${name === undefined ? 'the operation' : `operation ${name}`} costs ${cost} with these variables: at most ${costMax} are allowed; ask for shorter lists, or split it`,
+    `${name === undefined ? 'the operation' : `operation ${name}`} costs ${amount} with these variables: at most ${costMax} are allowed; ask for shorter lists${advice}, or split it`,
     { extensions: { code: 'OPERATION_TOO_COSTLY' satisfies ErrorCode, cost, costMax } },
   )
 }

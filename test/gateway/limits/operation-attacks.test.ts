@@ -135,11 +135,15 @@ const ATTACKS: Attack[] = [
     name: 'introspection: all fields of all fields, 100 times',
     query: `{ ${range(100, (i) => `a${i}: __schema { types { ${FIELDS_OF_FIELDS} } }`)} }`,
     code: 'OPERATION_TOO_COSTLY',
+    message:
+      'costs more than can be counted with these variables: at most 10000 are allowed; ask for shorter lists or for less of the schema',
   },
   {
     name: 'introspection: all fields of all fields, 99 times in one schema',
     query: `{ __schema { ${range(99, (i) => `a${i}: types { ${FIELDS_OF_FIELDS} }`)} } }`,
     code: 'OPERATION_TOO_COSTLY',
+    message:
+      'costs more than can be counted with these variables: at most 10000 are allowed; ask for shorter lists or for less of the schema',
   },
   {
     name: 'lists of lists by literals',
