@@ -2,7 +2,7 @@
  * Stored data of some items of a call that cannot be decoded. The error names these items, so that all other items of the call are still
  * answered. A leaf.
  */
-import { TidemarkError } from '../errors.ts'
+import { saysDamaged, TidemarkError } from '../errors.ts'
 import { inTwo } from './part-outage.ts'
 
 /** The error says nothing about other items of the call: nothing was done for them either. */
@@ -12,6 +12,34 @@ export abstract class DamagedData<K> extends TidemarkError {
   }
 
   abstract concerns(item: K): boolean
+}
+
+/** For readers of many items: they read all items, and then throw one error for all damaged ones. `cause`: the damage of the first of them. */
+export function makeDamageGatherer<K>(errorFor: (damaged: readonly K[], cause: unknown) => DamagedData<K>) {
+  const damaged: K[] = []
+  let first: unknown
+
+  function note(item: K, error: unknown): void {
+    first ??= error
+    damaged.push(item)
+  }
+
+  return {
+    note,
+    /** Undefined if the data of this item is damaged. */
+    read<T>(item: K, task: () => T): T | undefined {
+      try {
+        return task()
+      } catch (error) {
+        if (!saysDamaged(error)) throw error
+        note(item, error)
+        return undefined
+      }
+    },
+    throwIfAny(): void {
+      if (damaged.length > 0) throw errorFor(damaged, first)
+    },
+  }
 }
 
 /**

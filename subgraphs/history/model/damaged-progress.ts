@@ -1,9 +1,9 @@
 /**
  * Values of history in the hot store that cannot be decoded. The error names their keys. The persist step leaves these dirty and persists
- * all others, so that one damaged record does not hold up its region. Lookups of other keys are answered.
+ * all others. One damaged record therefore does not delay its region. Lookups of other keys are answered.
  */
 import type { ProgressKey } from '../../../core/domain.ts'
-import { DamagedData } from '../../../core/outage/damaged-data.ts'
+import { DamagedData, makeDamageGatherer } from '../../../core/outage/damaged-data.ts'
 import { isSettingsKey, keyText } from '../../../core/progress-key.ts'
 
 export class DamagedProgress extends DamagedData<ProgressKey> {
@@ -26,17 +26,4 @@ export class DamagedProgress extends DamagedData<ProgressKey> {
   }
 }
 
-/** For readers of many records: they note each damaged one, go on, and throw at the end. */
-export function gatherDamage() {
-  const keys: ProgressKey[] = []
-  let first: unknown
-  return {
-    note(key: ProgressKey, error: unknown): void {
-      first ??= error
-      keys.push(key)
-    },
-    throwIfAny(): void {
-      if (keys.length > 0) throw new DamagedProgress(keys, first)
-    },
-  }
-}
+export const gatherDamage = () => makeDamageGatherer<ProgressKey>((keys, cause) => new DamagedProgress(keys, cause))

@@ -17,8 +17,8 @@
  */
 import { DEFAULT_RULES, playDayOf, type RewardRules } from '../../../core/rewards.ts'
 import type { FlushedKey, ProgressKey, ViewerId, ProgressRow } from '../../../core/domain.ts'
+import { apartIfDamaged, DamagedData } from '../../../core/outage/damaged-data.ts'
 import { distinctKeys, isSettingsKey, settingsKey } from '../../../core/progress-key.ts'
-import { DamagedProgress } from '../model/damaged-progress.ts'
 import type { HotStore } from '../stores/hot-store.ts'
 import type { RecordStore } from '../stores/record-store.ts'
 import type { RecordPlays } from '../../../core/written-reports.ts'
@@ -40,7 +40,7 @@ export type PersistReport = {
   rows: number
   /** Keys, of settings too, whose content was missing in the hot store: lost or expired before it was persisted. */
   missing: number
-  /** Distinct viewers whose settings were to be persisted. */
+  /** Distinct settings keys. */
   settings: number
   /** Rows removed because they were viewed before a clearing. */
   purged: number
@@ -53,6 +53,8 @@ export type PersistStores = {
   publish?: PublishProgress | undefined
 }
 
+type Damage = DamagedData<ProgressKey>
+
 /**
  * Persists these keys. Rejects with the code of the store that failed. It may be repeated, and the repetition is complete. `onDamage` gets
  * an error that names the damaged records. These stay dirty. Without `onDamage`, the step rejects with this error.
@@ -61,7 +63,7 @@ export async function persistKeys(
   stores: PersistStores,
   keys: Iterable<FlushedKey>,
   options: PersistOptions,
-  onDamage: (error: DamagedProgress) => void = rethrow,
+  onDamage: (error: Damage) => void = rethrow,
 ): Promise<PersistReport> {
   const distinct = distinctKeys(keys)
   const progressKeys = distinct.filter((key) => !isSettingsKey(key))
@@ -77,7 +79,7 @@ async function persistProgress(
   keys: readonly FlushedKey[],
   options: PersistOptions,
   report: PersistReport,
-  onDamage: (error: DamagedProgress) => void,
+  onDamage: (error: Damage) => void,
 ): Promise<void> {
   const { rules = DEFAULT_RULES } = options
   const rows: ProgressRow[] = []
@@ -110,19 +112,16 @@ async function persistProgress(
 /** Reads all keys but the damaged ones. */
 async function readReadable<T>(
   keys: readonly FlushedKey[],
-  read: (keys: readonly FlushedKey[]) => Promise<T[]>,
-  onDamage: (error: DamagedProgress) => void,
-): Promise<{ readable: readonly FlushedKey[]; found: T[] }> {
-  try {
-    return { readable: keys, found: await read(keys) }
-  } catch (error) {
-    if (!(error instanceof DamagedProgress)) throw error
-    onDamage(error)
-    return readReadable(
-      keys.filter((key) => !error.concerns(key)),
-      read,
-      onDamage,
-    )
+  read: (keys: readonly FlushedKey[]) => Promise<readonly T[]>,
+  onDamage: (error: Damage) => void,
+): Promise<{ readable: readonly FlushedKey[]; found: readonly T[] }> {
+  const answers = await apartIfDamaged(keys, read)
+  const damages = answers.filter((answer) => answer instanceof DamagedData)
+  if (damages.length === 0) return { readable: keys, found: answers as readonly T[] }
+  new Set(damages).forEach(onDamage)
+  return {
+    readable: keys.filter((_, place) => !(answers[place] instanceof DamagedData)),
+    found: answers.filter((answer): answer is T => !(answer instanceof DamagedData)),
   }
 }
 
@@ -169,7 +168,7 @@ async function persistSettings(
   keys: readonly FlushedKey[],
   options: PersistOptions,
   report: PersistReport,
-  onDamage: (error: DamagedProgress) => void,
+  onDamage: (error: Damage) => void,
 ): Promise<void> {
   const readSettings = (some: readonly FlushedKey[]) => hot.readDirtySettings(some.map(({ viewer }) => viewer))
   const { readable, found: settings } = await readReadable(keys, readSettings, onDamage)

@@ -3,8 +3,7 @@
  * other viewers of the same call are still persisted and answered.
  */
 import type { BusinessNumber, ViewerId } from '../../../core/domain.ts'
-import { saysDamaged } from '../../../core/errors.ts'
-import { DamagedData } from '../../../core/outage/damaged-data.ts'
+import { DamagedData, makeDamageGatherer } from '../../../core/outage/damaged-data.ts'
 
 type Owner = { viewer: ViewerId; business: BusinessNumber }
 
@@ -23,24 +22,4 @@ export class DamagedMarks extends DamagedData<Owner> {
   }
 }
 
-/** For readers of many viewers' blocks: reads all blocks, then throws one error for all viewers with damaged ones. */
-export function gatherDamage() {
-  const owners: Owner[] = []
-  let first: unknown
-  return {
-    /** Undefined if a block of this owner is damaged. */
-    read<T>({ viewer, business }: Owner, task: () => T): T | undefined {
-      try {
-        return task()
-      } catch (error) {
-        if (!saysDamaged(error)) throw error
-        first ??= error
-        owners.push({ viewer, business })
-        return undefined
-      }
-    },
-    throwIfAny(): void {
-      if (owners.length > 0) throw new DamagedMarks(owners, first)
-    },
-  }
-}
+export const gatherDamage = () => makeDamageGatherer<Owner>((owners, cause) => new DamagedMarks(owners, cause))
