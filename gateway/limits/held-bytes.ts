@@ -96,7 +96,7 @@ export function holdUnread(held: HeldBytes, response: ServerResponse): void {
   if (response.writableLength > 0) response.once('close', countUnread(held, response))
 }
 
-/** Counts the bytes that are unread now, until the returned function is called. What the client reads meanwhile is not subtracted. */
+/** Counts the bytes that are unread now, until the returned function is called. Bytes that the client reads meanwhile still count. */
 export function countUnread(held: HeldBytes, response: ServerResponse): () => void {
   const { socket } = response.req
   if (socket.destroyed) return () => {}

@@ -26,7 +26,7 @@ export function fragmentsOf(document: DocumentNode): Fragments {
   return fragments
 }
 
-/** The fields of a selection by their response keys, with those of fragments, whatever their conditions are. */
+/** The fields of a selection and of its fragments, by response key. Conditions are ignored. */
 export function fieldsByKey(sets: readonly SelectionSetNode[], fragments: Fragments, fields = new Map<string, FieldNode[]>()) {
   for (const selection of sets.flatMap(({ selections }) => selections)) {
     if (selection.kind === Kind.FIELD) {

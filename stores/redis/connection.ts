@@ -30,7 +30,7 @@ export type Command = {
   /** Set by the connection: an answer was lost, and the command was sent again. */
   repeated?: true
 }
-/** Keys whose commands failed because a Cluster does not serve them now, or their node is full. */
+/** `keys`: their commands failed, because a Cluster does not serve these keys now, or because their node is full. */
 export type OutageOf = (error: unknown, keys: readonly string[]) => unknown
 export type Connection = ReturnType<typeof connect>
 

@@ -46,7 +46,7 @@ export async function* pagesOfOutbox(records: Pick<MarkRecords, 'listOutbox'>): 
 
 /**
  * Completes the work of earlier steps, page by page. The events get the content of the outbox. The caches get the current values of `isOurs`
- * from the record store: the values in the outbox may be old, and a cache that lost everything would keep them as the newest.
+ * from the record store. Values in the outbox may be old, and a cache that lost everything would keep them as the newest.
  *
  * `isDue` skips entries that a running step is about to publish, and entries of other jobs. Returns the number of published changes.
  * Rejects with the code of the store that failed.

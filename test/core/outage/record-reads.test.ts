@@ -92,7 +92,7 @@ test('a store with room for two reads gets three to six, for any number of conne
       return 20 * Math.max(1, inStore / 2)
     }
     await store.load(50, 5_000, roomForTwo)
-    // It was warm: more concurrent reads than it has room for make each of them slower, and none faster.
+    // The store is warm now. More concurrent reads than it has room for only make each of them slower.
     limits.clear()
     const { most } = await store.load(50, 5_000, roomForTwo)
     // It is always busy, and its queue is short: six reads take three times as long as two, and are cut to three.

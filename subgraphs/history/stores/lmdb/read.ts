@@ -16,7 +16,7 @@ import type { HotWork, ShelfWork } from './work.ts'
 import { lastVersion } from '../../../../stores/lmdb/version-counter.ts'
 import { oidOfRecordKey, readTimelineKey, recordKey, recordRange, timelineRange } from '../../../../stores/lmdb/viewer-keys.ts'
 
-/** In key order. Reads all keys, then throws one `DamagedProgress` for those that cannot be decoded. */
+/** In key order. Reads all keys. If some cannot be decoded, throws one `DamagedProgress` for all of them. */
 export function readEach<T>(keys: readonly ProgressKey[], read: (key: ProgressKey) => T): T[] {
   const found: T[] = []
   const damage = gatherDamage()

@@ -27,7 +27,7 @@ import { decodeSettings } from './settings.ts'
 import { STATE_FIELD, decodeRecord, decodeState, type TimelineState } from './values.ts'
 
 export function makeReading(connection: Connection, layout: Layout) {
-  /** In key order. Reads all keys, then throws one `DamagedProgress` for those whose record, or state of the timeline, is damaged. */
+  /** In key order. Reads all keys. If records or states of timelines are damaged, throws one `DamagedProgress` for all their keys. */
   async function getContents<T>(
     keys: readonly ProgressKey[],
     read: (record: ProgressRecord | undefined, state: TimelineState, key: ProgressKey) => T,
