@@ -54,7 +54,7 @@ export function makeLoaders(
     degraded: Degraded,
   ): Promise<(ProgressRecord | undefined | DamagedData<ProgressKey>)[]> {
     // Noted before the lookup and for each request by itself, since requests share lookups.
-    noteLack(new Set(keys.map(({ viewer }) => viewer)), mayLack, degraded)
+    noteLack(keys, mayLack, degraded)
     return noted(await progress(keys), degraded)
   }
 

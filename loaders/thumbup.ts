@@ -73,7 +73,7 @@ export function makeThumbupLoaders<S extends ThumbupSources>(
   async function loadMarks(sources: S, keys: readonly MarkKey[], degraded: Degraded): Promise<(ShownMark | null | DamagedData<MarkKey>)[]> {
     // Noted before the lookup and for each request by itself: pending writes of one viewer do not affect the answers
     // of others.
-    noteLack(new Set(keys.map(({ viewer }) => viewer)), sources.mayLack, degraded)
+    noteLack(keys, sources.mayLack, degraded)
     return noted(await marksOf(sources)(keys), degraded)
   }
 

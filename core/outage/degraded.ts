@@ -32,10 +32,15 @@ export function saysFull(error: unknown): boolean {
  */
 export type MayLack = (viewer: ViewerId) => boolean
 
-/** To be called before a read: the hot store may be older than a write acknowledged to one of these viewers. */
-export function noteLack(viewers: Iterable<ViewerId>, mayLack: MayLack | undefined, degraded: Degraded): void {
+/** To be called before a read: the hot store may be older than a write acknowledged to the viewer of one of these keys. */
+export function noteLack(keys: readonly { viewer: ViewerId }[], mayLack: MayLack | undefined, degraded: Degraded): void {
   if (mayLack === undefined) return
-  for (const viewer of viewers) if (mayLack(viewer)) return void degraded.add('hotStore')
+  let last: ViewerId | undefined
+  for (const { viewer } of keys) {
+    // The keys of a page are all of one viewer.
+    if (viewer !== last && mayLack(viewer)) return void degraded.add('hotStore')
+    last = viewer
+  }
 }
 
 /** For a caller that cannot use a partial answer: rejects with the code of a store that the answer lacks. */

@@ -110,14 +110,16 @@ export const NOT_STORED = Object.freeze({ 'cache-control': 'no-store' })
 
 export function writeAnswer(response: ServerResponse, answer: Answer): void {
   if (response.destroyed) return
+  const bytes = Buffer.byteLength(answer.body)
   response.writeHead(answer.status, {
     'content-type': answer.contentType,
-    'content-length': Buffer.byteLength(answer.body),
+    'content-length': bytes,
     // Without `no-store`, caches may keep a 404 or a 405 for any time.
     ...(answer.status === 200 ? undefined : NOT_STORED),
     ...headersOf(response, answer),
   })
-  response.end(answer.body)
+  // If each character takes one byte, the text is ASCII. Its bytes need no conversion.
+  response.end(answer.body, bytes === answer.body.length ? 'latin1' : 'utf8')
 }
 
 /**

@@ -110,7 +110,7 @@ export function makeHistorySubgraph(
   const makeResolvers = () =>
     makeHistoryResolvers(businesses, rules, service, {
       async timeline(viewer, numbers, before, first, degraded) {
-        noteLack([viewer], mayLack, degraded)
+        noteLack([{ viewer }], mayLack, degraded)
         return readTimeline(guarded.hot, guarded.records, viewer, numbers, before, first, degraded)
       },
       changes: (viewer, since, degraded) => openChangeStream(service, guarded.hot, businesses, clock, viewer, since, degraded),

@@ -51,7 +51,7 @@ export function makeSubjectFields(
     checkFirst(first)
     const list: MarkList = { kind: 'likers', business: subject.business, id: subject.oid }
     const before = checkAfter(list, after)
-    const page = await shownTo(context.loaders, subject, context.viewer?.id, NOBODY, () =>
+    const page = await shownTo(context, subject, NOBODY, () =>
       likersOf(context, subject.business).load({ subject, viewer: context.viewer?.id, before, first }),
     )
     return page && listOf(list, page, before !== undefined, ({ id, markedAt }) => ({ node: { id }, markedAt }))
@@ -65,10 +65,11 @@ export function makeSubjectFields(
       businesses.requireServed(business)
       return { business: business.number, oid: subjectId(entity) }
     }
-    const count = (kind: CountKind) => (entity: SubjectEntity<Foreseen>, _: unknown, context: ThumbupContext) => {
-      const { loaders, viewer } = context
-      const subject = subjectOf(entity)
-      return shownTo(loaders, subject, viewer?.id, 0, () => shownCount(loaders, subject, viewer?.id, kind, knownOf(entity)))
+    const count = (kind: CountKind) => {
+      const show = ({ loaders, viewer }: ThumbupContext, subject: Subject, known?: Foreseen) =>
+        shownCount(loaders, subject, viewer?.id, kind, known)
+      return (entity: SubjectEntity<Foreseen>, _: unknown, context: ThumbupContext) =>
+        shownTo(context, subjectOf(entity), 0, show, knownOf(entity))
     }
     return {
       likeCount: count('likes'),

@@ -80,15 +80,11 @@ export function startProcess(
     life,
     service,
     async readTimeline(viewer, numbers, before, first, degraded) {
-      noteLack([viewer], mayLack, degraded)
+      noteLack([{ viewer }], mayLack, degraded)
       return readTimeline(guarded.hot, guarded.records, viewer, numbers, before, first, degraded)
     },
     async getProgressMany(keys, degraded) {
-      noteLack(
-        keys.map(({ viewer }) => viewer),
-        mayLack,
-        degraded,
-      )
+      noteLack(keys, mayLack, degraded)
       return getProgressMany(guarded.hot, guarded.records, keys, degraded)
     },
     member: () => member,

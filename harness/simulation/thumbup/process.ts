@@ -103,11 +103,7 @@ export function startMarkProcess(
     life,
     service,
     async getMarks(keys, degraded) {
-      noteLack(
-        keys.map(({ viewer }) => viewer),
-        mayLack,
-        degraded,
-      )
+      noteLack(keys, mayLack, degraded)
       return getMarkMany(sources, keys, degraded)
     },
     getCounts: (subjects, degraded) => counts.getMany(subjects, degraded),

@@ -17,7 +17,7 @@ export async function readSettings(
   degraded: Degraded,
 ): Promise<ViewerSettings> {
   const paused = pausedBy(viewer)
-  noteLack([viewer], mayLack, degraded)
+  noteLack([{ viewer }], mayLack, degraded)
   const settings = await storedSettings(hot, records, viewer, degraded)
   return { ...settings, paused: paused ?? settings.paused }
 }

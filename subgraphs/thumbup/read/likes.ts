@@ -34,7 +34,7 @@ export async function readLikes(
   first: number,
   degraded: Degraded,
 ): Promise<MarkPage | null> {
-  noteLack([viewer], sources.mayLack, degraded)
+  noteLack([{ viewer }], sources.mayLack, degraded)
   try {
     return await readBoth(sources, viewer, business, before, first, degraded)
   } catch (error) {

@@ -26,7 +26,7 @@ export async function readOwnPlaces(
   const owns: OwnPlace[] = asked.map(() => undefined)
   const keys = asked.flatMap(({ subject, viewer }, at) => (viewer === undefined ? [] : [{ at, viewer, ...subject }]))
   if (keys.length === 0) return owns
-  noteLack(new Set(keys.map(({ viewer }) => viewer)), mayLack, degraded)
+  noteLack(keys, mayLack, degraded)
   const without: Degraded = new Set()
   const shown = await getMarkMany({ hot, fills, records }, keys, without)
   for (const store of without) degraded.add(store)

@@ -1,20 +1,36 @@
 /** Others than its audience see a restricted subject as one that nobody ever marked (`subgraphs/audience.ts`). */
-import type { Subject, ViewerId } from '../../../core/domain.ts'
-import type { ThumbupLoaders } from '../../../loaders/thumbup.ts'
+import type { Subject } from '../../../core/domain.ts'
+import type { ThumbupContext } from '../context.ts'
 
 type Now<T> = T | Promise<T>
+type Show<T, Known> = (context: ThumbupContext, subject: Subject, known?: Known) => Now<T | null>
 
 export function makeShownTo({ isRestricted }: { isRestricted(subject: Subject): boolean }) {
-  /** The shown value, or the one of an unmarked subject. Null if a store that knows the audience is down. */
-  return function shownTo<T>(
-    { maySee }: Pick<ThumbupLoaders, 'maySee'>,
+  /**
+   * The shown value, or the one of an unmarked subject. Null if a store that knows the audience is down. `show` gets the other arguments: a
+   * page has a hundred counts, and a function made for each of them takes longer than the check.
+   */
+  return function shownTo<T, Known>(
+    context: ThumbupContext,
     subject: Subject,
-    viewer: ViewerId | undefined,
     unmarked: T,
-    show: () => Now<T | null>,
+    show: Show<T, Known>,
+    known?: Known,
   ): Now<T | null> {
-    if (!isRestricted(subject)) return show()
-    if (viewer === undefined) return unmarked
-    return maySee.load({ viewer, ...subject }).then((may) => (may === null ? null : may ? show() : unmarked))
+    return isRestricted(subject) ? shownToAudience(context, subject, unmarked, show, known) : show(context, subject, known)
   }
+}
+
+async function shownToAudience<T, Known>(
+  context: ThumbupContext,
+  subject: Subject,
+  unmarked: T,
+  show: Show<T, Known>,
+  known: Known | undefined,
+): Promise<T | null> {
+  const { loaders, viewer } = context
+  if (viewer === undefined) return unmarked
+  const may = await loaders.maySee.load({ viewer: viewer.id, ...subject })
+  if (may === null) return null
+  return may ? show(context, subject, known) : unmarked
 }

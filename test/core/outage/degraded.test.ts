@@ -38,9 +38,9 @@ describe('a partial answer', () => {
 
   test('names the hot store if it may lack a write of one of the viewers', () => {
     const degraded: Degraded = new Set()
-    noteLack(['8', '9'], (viewer) => viewer === '7', degraded)
+    noteLack([{ viewer: '8' }, { viewer: '9' }], (viewer) => viewer === '7', degraded)
     expect([...degraded]).toEqual([])
-    noteLack(['8', '7'], (viewer) => viewer === '7', degraded)
+    noteLack([{ viewer: '8' }, { viewer: '8' }, { viewer: '7' }], (viewer) => viewer === '7', degraded)
     expect([...degraded]).toEqual(['hotStore'])
   })
 })

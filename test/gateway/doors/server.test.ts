@@ -22,6 +22,11 @@ describe('a request', () => {
     expect({ status, json }).toEqual({ status: 200, json: { data: { hello: 'hello Ada' } } })
   })
 
+  it.each(['Ada', 'Zoë', '赤', '🎬', 'ÿ\u0080'])('gets the name %s back as UTF-8', async (name) => {
+    const { json } = await post(server.url, { query: 'query Hi($name: String) { hello(name: $name) }', variables: { name } })
+    expect(json).toEqual({ data: { hello: `hello ${name}` } })
+  })
+
   it('runs the operation that it names, and gets an error for an unknown name', async () => {
     const query = 'query A { hello } query B { hello(name: "B") }'
     expect((await post(server.url, { query, operationName: 'B' })).json).toEqual({ data: { hello: 'hello B' } })

@@ -14,6 +14,7 @@ const SDL = `extend schema @link(url: "https://specs.apollo.dev/federation/v2.9"
   type Thing @key(fields: "id") {
     id: ID! count: Int must: Int! ratio: Float text: String flag: Boolean level: Level loud: Loud key: ID
     part: Part parts: [Part!] inner: Inner grid: [[Int!]] own: Int numbers: [Int] sized(by: Int = 2): Int aged(by: Int): Int
+    three: String defaulted: String rest: String
   }
   type Part { size: Int name: String! of: Part }
   type Inner { deep: Int }`
@@ -52,6 +53,10 @@ const schema = buildSubgraphSchema([
         sized: (_: unknown, { by }: { by: number }) => by * 10,
         aged: (_: unknown, { by = 7 }: { by?: number }) => by,
         inner: () => ({ deep: 1 }),
+        three: (thing: { id: string }, given: object, { who }: typeof CONTEXT) => `${thing.id} ${who} ${Object.keys(given).length}`,
+        defaulted: (thing: { id: string }, given = {}, { who } = CONTEXT, { fieldName }: GraphQLResolveInfo) =>
+          `${thing.id} ${who} ${Object.keys(given).length} ${fieldName}`,
+        rest: (...given: unknown[]) => `${given.length} ${(given[3] as GraphQLResolveInfo).path.key}`,
       },
     } as never,
   },
@@ -308,6 +313,14 @@ describe('fetches of entities without graphql-jit', () => {
     const [mine, theirs] = await both(twice, things(1))
     expect(mine).toEqual(theirs)
     expect(mine.data._entities).toEqual([{ id: 't0', text: 'x' }])
+  })
+
+  test('a resolver gets the arguments that it takes, also by default values and as a rest', async () => {
+    const [mine, theirs] = await both(asking('three defaulted rest'), things(2))
+    expect(mine.data._entities).toEqual(
+      things(2).map(({ id }) => ({ three: `${id} me 0`, defaulted: `${id} me 0 defaulted`, rest: '4 rest' })),
+    )
+    expect(mine).toEqual(theirs)
   })
 
   test('the answer is not a promise if no resolver returns one', () => {

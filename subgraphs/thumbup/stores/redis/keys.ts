@@ -57,6 +57,7 @@ export function makeMarkLayout(prefix: string, regions: number, database = 0) {
     return (region: number, { business, oid }: Subject): string => (starts[region] as string) + `:${business}:${oid}`
   }
   const owner = subject('owner')
+  const [counts, versions] = [startsOf('count'), startsOf('count-version')]
   const tail = (key: string): string => (key.startsWith(prefix) ? key.slice(prefix.length) : '')
 
   return {
@@ -80,6 +81,13 @@ export function makeMarkLayout(prefix: string, regions: number, database = 0) {
     never: region('never'),
     count: subject('count'),
     countVersion: subject('count-version'),
+    /** Both keys of a subject's counts. A page has fifty subjects, so the end of the keys is made once. */
+    countKeys({ business, oid }: Subject): [counts: string, version: string] {
+      const name = `${business}:${oid}`
+      const region = fnv1a(name) % regions
+      const end = `:${name}`
+      return [(counts[region] as string) + end, (versions[region] as string) + end]
+    },
     countsChanged: (region: number): string => `${prefix}:counts-changed:{${tags[region]}}${database === 0 ? '' : database}`,
     likers: subject('likers'),
     likersVersion: subject('likers-version'),
