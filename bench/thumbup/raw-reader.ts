@@ -47,10 +47,7 @@ function makeReader({ url, prefix, regions, pages }: Begin) {
       likes: layout.likes(region, viewer, BUSINESS_NUMBER),
       dislikes: layout.dislikes(region, viewer, BUSINESS_NUMBER),
       others: layout.marks(region, viewer, BUSINESS_NUMBER),
-      counts: subjects.flatMap((subject) => {
-        const of = layout.regionOfSubject(subject)
-        return [layout.count(of, subject), layout.countVersion(of, subject)]
-      }),
+      counts: subjects.flatMap(layout.countKeys),
     }
   })
   let next = 0

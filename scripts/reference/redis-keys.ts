@@ -19,7 +19,7 @@ const DAY = 20_000
 
 type Form<Layout> = { key: (layout: Layout) => string; type: string; holds: string }
 
-/** `keys`: one per member of the layout that makes a key. `others`: members that make none. */
+/** `keys`: one per member of the layout that makes a key. `others`: members that make none, or keys of other members. */
 type Words<Layout> = { title: string; layout: Layout; keys: Partial<Record<keyof Layout, Form<Layout>>>; others: readonly (keyof Layout)[] }
 
 const HISTORY: Words<ReturnType<typeof makeLayout>> = {
@@ -109,6 +109,7 @@ const LIKES: Words<ReturnType<typeof makeMarkLayout>> = {
     'regions',
     'regionOf',
     'regionOfSubject',
+    'countKeys',
     'slot',
     'regionOfKey',
     'viewersPattern',
