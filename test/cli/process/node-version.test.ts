@@ -9,13 +9,16 @@ const AS_VERSION = `
   await import(process.argv[2])`
 
 it.each([
-  ['20.19.5', false],
-  ['22.20.9', false],
-  ['22.21.0', true],
+  ['20.20.2', false],
+  ['22.22.1', false],
+  ['22.22.2', true],
+  ['22.23.0', true],
   ['23.11.0', false],
-  ['24.8.0', false],
-  ['24.9.0', true],
-  ['25.0.0', true],
+  ['24.14.0', false],
+  ['24.14.1', true],
+  ['24.15.0', true],
+  ['25.9.0', false],
+  ['26.0.0', true],
 ])('the command under Node %s starts: %s', async (version, starts) => {
   const args = ['--input-type=module', '-e', AS_VERSION, version, fileURLToPath(FILE)]
   const result = await promisify(execFile)(process.execPath, args).then(
@@ -23,5 +26,5 @@ it.each([
     ({ stderr }: { stderr: string }) => stderr,
   )
   if (starts) expect(result).toBe('')
-  else expect(result).toContain(`Tidemark needs Node 22.21 or a later 22, or Node 24.9 or later, and this is ${version}`)
+  else expect(result).toContain(`Tidemark needs Node 22.22.2 or a later 22, 24.14.1 or a later 24, or 26 or later, and this is ${version}`)
 })
