@@ -4,12 +4,13 @@
  */
 const [major = 0, minor = 0, patch = 0] = process.versions.node.split('.').map(Number)
 
-// In earlier releases, texts that are small numbers have predictable hashes. A JSON body that is made for it blocks the process
-// (CVE-2026-21717).
+// In earlier releases, V8 hashes strings such as "17" predictably. A crafted JSON body can then block the process (CVE-2026-21717).
+// Node 23 and 25 get no fixes any more.
 const isFit = major >= 26 || (major === 24 && isFrom(14, 1)) || (major === 22 && isFrom(22, 2))
 if (!isFit) {
   console.error(
-    `Tidemark needs Node 22.22.2 or a later 22, 24.14.1 or a later 24, or 26 or later, and this is ${process.versions.node}: install a newer one from nodejs.org`,
+    `Tidemark does not run on Node ${process.versions.node}: from nodejs.org, install ` +
+      'Node 22 (22.22.2 or later), Node 24 (24.14.1 or later), or Node 26 or later',
   )
   process.exit(1)
 }

@@ -32,7 +32,7 @@ export function saysFull(error: unknown): boolean {
  */
 export type MayLack = (viewer: ViewerId) => boolean
 
-/** To be called before a read: the hot store may be older than a write acknowledged to the viewer of one of these keys. */
+/** Call this before a read. Adds `hotStore` if the hot store may lack a write that was acknowledged to the viewer of one of these keys. */
 export function noteLack(keys: readonly { viewer: ViewerId }[], mayLack: MayLack | undefined, degraded: Degraded): void {
   if (mayLack === undefined) return
   let last: ViewerId | undefined

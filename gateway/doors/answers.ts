@@ -118,7 +118,7 @@ export function writeAnswer(response: ServerResponse, answer: Answer): void {
     ...(answer.status === 200 ? undefined : NOT_STORED),
     ...headersOf(response, answer),
   })
-  // If each character takes one byte, the text is ASCII. Its bytes need no conversion.
+  // If the text has as many bytes as characters, it is ASCII. `latin1` then writes the same bytes without a conversion.
   response.end(answer.body, bytes === answer.body.length ? 'latin1' : 'utf8')
 }
 

@@ -5,8 +5,8 @@
  * The functions are generated per fetch, so that V8 can inline the resolvers. graphql-jit creates five functions for each call of a resolver.
  * The generated code creates none. One `Promise.all` waits for the promises of all resolvers of a list.
  *
- * A resolver with exactly three parameters cannot name `info`, so none is made for it: with its path, an `info` takes 200 bytes, and a page
- * has 150 resolver calls.
+ * A resolver with exactly three parameters has no parameter for `info`. The generated code therefore creates no `info` for it. This saves
+ * 200 bytes per call, including the path, and a page has 150 resolver calls.
  */
 import { getNullableType, isListType } from 'graphql'
 import type { GraphQLField, GraphQLResolveInfo } from 'graphql'

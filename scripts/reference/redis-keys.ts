@@ -19,7 +19,7 @@ const DAY = 20_000
 
 type Form<Layout> = { key: (layout: Layout) => string; type: string; holds: string }
 
-/** `keys`: one per member of the layout that makes a key. `others`: members that make none, or keys of other members. */
+/** `keys`: one per member of the layout that makes a key. `others`: members without keys of their own. */
 type Words<Layout> = { title: string; layout: Layout; keys: Partial<Record<keyof Layout, Form<Layout>>>; others: readonly (keyof Layout)[] }
 
 const HISTORY: Words<ReturnType<typeof makeLayout>> = {

@@ -7,8 +7,10 @@ type Show<T, Known> = (context: ThumbupContext, subject: Subject, known?: Known)
 
 export function makeShownTo({ isRestricted }: { isRestricted(subject: Subject): boolean }) {
   /**
-   * The shown value, or the one of an unmarked subject. Null if a store that knows the audience is down. `show` gets the other arguments: a
-   * page has a hundred counts, and a function made for each of them takes longer than the check.
+   * The shown value, or the one of an unmarked subject. Null if a store that knows the audience is down.
+   *
+   * `show` gets `context`, `subject` and `known` as arguments, so a caller can use one function for all subjects. A page has a hundred
+   * counts, and creating a function for each count takes longer than the check.
    */
   return function shownTo<T, Known>(
     context: ThumbupContext,

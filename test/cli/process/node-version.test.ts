@@ -26,5 +26,8 @@ it.each([
     ({ stderr }: { stderr: string }) => stderr,
   )
   if (starts) expect(result).toBe('')
-  else expect(result).toContain(`Tidemark needs Node 22.22.2 or a later 22, 24.14.1 or a later 24, or 26 or later, and this is ${version}`)
+  else {
+    expect(result).toContain(`Tidemark does not run on Node ${version}: `)
+    expect(result).toContain('install Node 22 (22.22.2 or later), Node 24 (24.14.1 or later), or Node 26 or later')
+  }
 })

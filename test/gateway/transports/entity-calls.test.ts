@@ -315,7 +315,7 @@ describe('fetches of entities without graphql-jit', () => {
     expect(mine.data._entities).toEqual([{ id: 't0', text: 'x' }])
   })
 
-  test('a resolver gets the arguments that it takes, also by default values and as a rest', async () => {
+  test('a resolver with three parameters, default values or a rest parameter gets all arguments that it takes', async () => {
     const [mine, theirs] = await both(asking('three defaulted rest'), things(2))
     expect(mine.data._entities).toEqual(
       things(2).map(({ id }) => ({ three: `${id} me 0`, defaulted: `${id} me 0 defaulted`, rest: '4 rest' })),

@@ -81,7 +81,7 @@ export function makeMarkLayout(prefix: string, regions: number, database = 0) {
     never: region('never'),
     count: subject('count'),
     countVersion: subject('count-version'),
-    /** Both keys of a subject's counts. A page has fifty subjects, so the end of the keys is made once. */
+    /** Both keys of a subject's counts. Both have the same end, which is built only once, because a page has fifty subjects. */
     countKeys({ business, oid }: Subject): [counts: string, version: string] {
       const name = `${business}:${oid}`
       const region = fnv1a(name) % regions

@@ -22,7 +22,7 @@ import { until } from '../../../../../harness/until.ts'
 const regions = 12
 /** The value of cli/stores/history.ts. */
 const retryMaxMs = 2_000
-/** A faster call has not waited for the unreachable part: such a wait takes `retryMaxMs`, less at most the last delay of 250 ms. */
+/** A wait for the unreachable part takes `retryMaxMs`, or up to 250 ms less (the last delay). A faster call has not waited for it. */
 const UNNOTICED_MS = retryMaxMs - 300
 const tags = regionTags(regions)
 const config = makeConfig([{ name: 'test', values: { stores: { regions }, history: { flushAgeMaxMs: 100, sweepAfterMs: 200 } } }])
