@@ -47,7 +47,7 @@ function makeReader({ url, prefix, regions, pages }: Begin) {
       likes: layout.likes(region, viewer, BUSINESS_NUMBER),
       dislikes: layout.dislikes(region, viewer, BUSINESS_NUMBER),
       others: layout.marks(region, viewer, BUSINESS_NUMBER),
-      counts: subjects.flatMap(layout.countKeys),
+      counts: subjects.flatMap((subject) => layout.keysOfCounts(layout.regionOfSubject(subject), subject)),
     }
   })
   let next = 0

@@ -5,7 +5,7 @@
 const [major = 0, minor = 0, patch = 0] = process.versions.node.split('.').map(Number)
 
 // In earlier releases, V8 hashes strings such as "17" predictably. A crafted JSON body can then block the process (CVE-2026-21717).
-// Node 23 and 25 get no fixes any more.
+// Node 23 and 25 get no fixes any more. Node 24 needs at least 24.9: `shouldUpgradeCallback` (gateway/doors/server.ts).
 const isFit = major >= 26 || (major === 24 && isFrom(14, 1)) || (major === 22 && isFrom(22, 2))
 if (!isFit) {
   console.error(

@@ -37,7 +37,7 @@ export function noteLack(keys: readonly { viewer: ViewerId }[], mayLack: MayLack
   if (mayLack === undefined) return
   let last: ViewerId | undefined
   for (const { viewer } of keys) {
-    // The keys of a page are all of one viewer.
+    // Nearly all pages have keys of one viewer only.
     if (viewer !== last && mayLack(viewer)) return void degraded.add('hotStore')
     last = viewer
   }

@@ -109,7 +109,7 @@ const LIKES: Words<ReturnType<typeof makeMarkLayout>> = {
     'regions',
     'regionOf',
     'regionOfSubject',
-    'countKeys',
+    'keysOfCounts',
     'slot',
     'regionOfKey',
     'viewersPattern',

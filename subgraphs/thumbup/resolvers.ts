@@ -87,15 +87,15 @@ export function makeThumbupResolvers(businesses: ThumbupBusinesses, service: Thu
 
   const subscription = {
     countsChanged: {
-      async subscribe(_: unknown, args: SubjectsArgs, context: ThumbupContext) {
+      async subscribe(_: unknown, args: SubjectsArgs, { loaders, viewer, degraded }: ThumbupContext) {
         const { number } = businesses.byName(args.business)
         checkIds(args.ids)
         const subjects = [...new Set(args.ids)].map((oid) => ({ business: number, oid }))
         // For others, a restricted subject never changes, as one that nobody marks.
-        const shown = await Promise.all(subjects.map(async (subject) => shownTo(context, subject, false, () => true)))
+        const shown = await Promise.all(subjects.map(async (subject) => shownTo(loaders, subject, viewer?.id, false, () => true)))
         return reads.countsChanged(
           subjects.filter((_each, at) => shown[at] === true),
-          context.degraded,
+          degraded,
         )
       },
       async resolve(changed: readonly CountedSubject[], args: SubjectsArgs, { viewer, degraded }: ThumbupContext) {

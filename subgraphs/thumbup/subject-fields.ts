@@ -51,10 +51,18 @@ export function makeSubjectFields(
     checkFirst(first)
     const list: MarkList = { kind: 'likers', business: subject.business, id: subject.oid }
     const before = checkAfter(list, after)
-    const page = await shownTo(context, subject, NOBODY, () =>
+    const page = await shownTo(context.loaders, subject, context.viewer?.id, NOBODY, () =>
       likersOf(context, subject.business).load({ subject, viewer: context.viewer?.id, before, first }),
     )
     return page && listOf(list, page, before !== undefined, ({ id, markedAt }) => ({ node: { id }, markedAt }))
+  }
+
+  function publicCount(kind: CountKind, subject: Subject, known: Foreseen | undefined, { loaders, viewer }: ThumbupContext) {
+    return shownCount(loaders, subject, viewer?.id, kind, known)
+  }
+
+  function restrictedCount(kind: CountKind, subject: Subject, known: Foreseen | undefined, context: ThumbupContext) {
+    return shownTo(context.loaders, subject, context.viewer?.id, 0, () => publicCount(kind, subject, known, context))
   }
 
   return function subjectFields(business: BusinessConfig) {
@@ -65,11 +73,11 @@ export function makeSubjectFields(
       businesses.requireServed(business)
       return { business: business.number, oid: subjectId(entity) }
     }
-    const count = (kind: CountKind) => {
-      const show = ({ loaders, viewer }: ThumbupContext, subject: Subject, known?: Foreseen) =>
-        shownCount(loaders, subject, viewer?.id, kind, known)
-      return (entity: SubjectEntity<Foreseen>, _: unknown, context: ThumbupContext) =>
-        shownTo(context, subjectOf(entity), 0, show, knownOf(entity))
+    const count = (kind: CountKind) => (entity: SubjectEntity<Foreseen>, _: unknown, context: ThumbupContext) => {
+      const subject = subjectOf(entity)
+      // A page has a hundred counts. A public one needs no function.
+      const read = reads.isRestricted(subject) ? restrictedCount : publicCount
+      return read(kind, subject, knownOf(entity), context)
     }
     return {
       likeCount: count('likes'),

@@ -33,7 +33,8 @@ export function makeUserFields(businesses: ThumbupBusinesses, reads: Pick<Thumbu
       const list: MarkList = { kind: 'likes', business: business.number, id }
       const before = checkAfter(list, args.after)
       const read = (after: MarkPlace | undefined, first: number) => reads.likes(id, business.number, after, first, context.degraded)
-      const isShown = async ({ id: oid }: MarkEntry) => shownTo(context, { business: business.number, oid }, false, () => true)
+      const isShown = async ({ id: oid }: MarkEntry) =>
+        shownTo(context.loaders, { business: business.number, oid }, viewer.id, false, () => true)
       const page = await (id === viewer.id ? read(before, args.first) : readLikesOfOthers(read, isShown, before, args.first))
       return (
         page &&

@@ -40,7 +40,10 @@ describe('a partial answer', () => {
     const degraded: Degraded = new Set()
     noteLack([{ viewer: '8' }, { viewer: '9' }], (viewer) => viewer === '7', degraded)
     expect([...degraded]).toEqual([])
-    noteLack([{ viewer: '8' }, { viewer: '8' }, { viewer: '7' }], (viewer) => viewer === '7', degraded)
+    const asked: string[] = []
+    const mayLack = (viewer: string) => asked.push(viewer) > 0 && viewer === '7'
+    noteLack([{ viewer: '8' }, { viewer: '8' }, { viewer: '7' }], mayLack, degraded)
     expect([...degraded]).toEqual(['hotStore'])
+    expect(asked).toEqual(['8', '7'])
   })
 })

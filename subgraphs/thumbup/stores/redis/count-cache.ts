@@ -84,7 +84,7 @@ function makeCounts(connection: Connection, layout: MarkLayout, { countTtlMs, ze
   /** On one server: a single MGET without sorting. This is the most frequent read. */
   async function getCountsOfOne(subjects: readonly Subject[]): Promise<(SubjectCounts | undefined)[]> {
     const keys: string[] = []
-    for (const subject of subjects) keys.push(...layout.countKeys(subject))
+    for (const subject of subjects) keys.push(...layout.keysOfCounts(layout.regionOfSubject(subject), subject))
     const [values] = (await connection.send([{ name: 'mget', args: keys }])) as [(Buffer | null)[]]
     return subjects.map((subject, at) => decodeCounts(values[2 * at], values[2 * at + 1]) ?? uncounted.get(nameOf(subject)))
   }
@@ -92,7 +92,9 @@ function makeCounts(connection: Connection, layout: MarkLayout, { countTtlMs, ze
   return {
     async getCountsMany(subjects: readonly Subject[]): Promise<(SubjectCounts | undefined)[]> {
       if (!connection.isCluster && subjects.length > 0) return getCountsOfOne(subjects)
-      const values = await multiGet(connection, subjects, layout.regionOfSubject, layout.countKeys)
+      const values = await multiGet(connection, subjects, layout.regionOfSubject, (subject, region) =>
+        layout.keysOfCounts(region, subject),
+      )
       return subjects.map((subject, at) => decodeCounts(values[at]?.[0], values[at]?.[1]) ?? uncounted.get(nameOf(subject)))
     },
 
@@ -100,7 +102,7 @@ function makeCounts(connection: Connection, layout: MarkLayout, { countTtlMs, ze
       for (const subject of all) if (subject.counts.version === 0) uncounted.set(nameOf(subject), subject.counts)
       const counted = all.filter(({ counts }) => counts.version > 0)
       const commands = inLots(counted, layout.regionOfSubject).map(({ region, items }) => {
-        const keys = items.flatMap(layout.countKeys)
+        const keys = items.flatMap((subject) => layout.keysOfCounts(region, subject))
         const args = items.flatMap((subject): Argument[] => {
           const { likes, dislikes, version } = subject.counts
           return [likes, dislikes, version, likes + dislikes === 0 ? zeroTtlMs : countTtlMs, nameOf(subject)]

@@ -81,11 +81,9 @@ export function makeMarkLayout(prefix: string, regions: number, database = 0) {
     never: region('never'),
     count: subject('count'),
     countVersion: subject('count-version'),
-    /** Both keys of a subject's counts. Both have the same end, which is built only once, because a page has fifty subjects. */
-    countKeys({ business, oid }: Subject): [counts: string, version: string] {
-      const name = `${business}:${oid}`
-      const region = fnv1a(name) % regions
-      const end = `:${name}`
+    /** Both keys of a subject's counts, in its region. Both have the same end, which is built only once: a page has fifty subjects. */
+    keysOfCounts(region: number, { business, oid }: Subject): [counts: string, version: string] {
+      const end = `:${business}:${oid}`
       return [(counts[region] as string) + end, (versions[region] as string) + end]
     },
     countsChanged: (region: number): string => `${prefix}:counts-changed:{${tags[region]}}${database === 0 ? '' : database}`,

@@ -29,7 +29,7 @@ export function openMarkHotTraces(connection: Connection, { prefix, regions }: R
 export function openMarkCacheTraces(connection: Connection, { prefix, regions }: RedisTracesOptions): MarkCacheTraces {
   const layout = makeMarkLayout(prefix, regions)
   const likersOf = (region: number, subject: Subject) => [layout.likers(region, subject), layout.likersVersion(region, subject)]
-  const allOf = (region: number, subject: Subject) => [...layout.countKeys(subject), ...likersOf(region, subject)]
+  const allOf = (region: number, subject: Subject) => [...layout.keysOfCounts(region, subject), ...likersOf(region, subject)]
   const ownerKey = (business: BusinessNumber, owner: ViewerId) => layout.owner(layout.regionOf(owner), business, owner)
 
   return {
