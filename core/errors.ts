@@ -219,7 +219,8 @@ export class TidemarkError extends Error {
    */
   readonly inputPath: readonly string[]
   constructor(code: ErrorCode, message: string, options?: { cause?: unknown; path?: readonly string[] }) {
-    super(message, options)
+    // A message may have a cut value. With half a surrogate pair, strict parsers refuse the whole answer.
+    super(message.toWellFormed(), options)
     this.inputPath = options?.path ?? []
     this.name = 'TidemarkError'
     this.code = code

@@ -12,6 +12,7 @@
  *
  * A subgraph behind a gateway also accepts the gateway's identity header (identity-header.ts).
  */
+import { isUtf8 } from 'node:buffer'
 import { systemClock, type Clock } from '../../core/clock.ts'
 import type { Config } from '../../config/config.ts'
 import { TidemarkError } from '../../core/errors.ts'
@@ -25,7 +26,7 @@ import { IDENTITY_HEADER, makeIdentityVerify, type IdentityOptions } from './ide
 /** The section `auth` of the configuration, with secrets as text. */
 export type AuthOptions = KeyOptions & Omit<TokenOptions, 'typ' | 'readActor'> & { readonly identity?: IdentityOptions | undefined }
 
-/** HTTP headers (lower case) or the payload of a WebSocket's `connection_init`. */
+/** HTTP headers (lower case, ids as text: `withIdsAsText`) or the payload of a WebSocket's `connection_init`. */
 export type Credentials = Readonly<Record<string, unknown>>
 
 /**
@@ -80,11 +81,36 @@ export function namesViewer(credentials: Credentials): boolean {
   return NAMING.some((name) => (credentials[name] ?? undefined) !== undefined)
 }
 
+const NAMED_BY_HEADER = ['x-viewer-id', 'x-on-behalf-of']
+
+/**
+ * Headers whose ids are text. Node gives the bytes of a header as Latin-1, and joins repeated headers by a comma. Throws ID_INVALID if an id
+ * is not UTF-8, or was sent twice.
+ */
+export function withIdsAsText(headers: Credentials): Credentials {
+  let texts: Record<string, unknown> | undefined
+  for (const name of NAMED_BY_HEADER) {
+    const value = headers[name]
+    if (typeof value !== 'string') continue
+    const text = idOfHeader(value, name)
+    if (text !== value) texts = { ...(texts ?? headers), [name]: text }
+  }
+  return texts ?? headers
+}
+
+function idOfHeader(value: string, name: string): string {
+  if (value.includes(', '))
+    throw new TidemarkError('ID_INVALID', `${name} has a comma and a space: send the header once, with an id that has no comma`)
+  const bytes = Buffer.from(value, 'latin1')
+  if (!isUtf8(bytes)) throw new TidemarkError('ID_INVALID', `${name} is not UTF-8: send the id in UTF-8`)
+  return bytes.toString()
+}
+
 /**
  * Credentials of connection_init are used alone if they name a viewer. Headers that name a viewer would be ignored, so they are refused.
  */
 export function credentialsOf(params: Credentials, headers: Credentials): Credentials {
-  if (!namesViewer(params)) return { ...headers, ...params }
+  if (!namesViewer(params)) return { ...withIdsAsText(headers), ...params }
   const ignored = ['x-on-behalf-of', 'x-viewer-id'].find((name) => headers[name] !== undefined)
   if (ignored !== undefined)
     throw new TidemarkError(

@@ -2,7 +2,7 @@
 import { isTidemarkError, type ErrorCode } from '../../core/errors.ts'
 import type { Viewer } from '../../core/viewer.ts'
 import { IDENTITY_HEADER } from '../identity/identity-header.ts'
-import { namesViewer, type Credentials, type Identify } from '../identity/identify.ts'
+import { namesViewer, withIdsAsText, type Credentials, type Identify } from '../identity/identify.ts'
 import type { RateLimits } from '../limits/rate-limits.ts'
 import type { AddressOf } from './addresses.ts'
 import { clientOf, forwardedOf, type Caller } from './caller.ts'
@@ -59,7 +59,7 @@ export function makeCallerChecks(
     if (waiting !== undefined) return refuse.limited(waiting)
     let viewer: Viewer | undefined
     try {
-      viewer = await identify(credentials)
+      viewer = await identify(credentials === headers ? withIdsAsText(headers) : credentials)
     } catch (error) {
       if (limits === undefined || !isTidemarkError(error) || !BAD_CREDENTIALS.has(error.code)) throw error
       const isWaiting = limits.waiting(unknown)

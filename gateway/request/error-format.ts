@@ -15,7 +15,15 @@ import { randomUUID } from 'node:crypto'
 import { GraphQLError, type ExecutionResult, type GraphQLFormattedError } from 'graphql'
 import type { Logger } from 'pino'
 import type { Config } from '../../config/config.ts'
-import { ERRORS, REMOTE_ERROR_CODES, isTidemarkError, publicMessage, type ErrorCode, type TidemarkError } from '../../core/errors.ts'
+import {
+  ERRORS,
+  REMOTE_ERROR_CODES,
+  isTidemarkError,
+  publicMessage,
+  shortened,
+  type ErrorCode,
+  type TidemarkError,
+} from '../../core/errors.ts'
 import { RemoteError, logIdOf } from './remote-error.ts'
 
 export type Log = Pick<Logger, 'error' | 'warn' | 'info' | 'debug'>
@@ -135,9 +143,12 @@ function publicExtensions(extensions: Readonly<Record<string, unknown>>, origin:
   return visible
 }
 
+/** Characters. Messages of graphql-js may quote a whole value. */
+const MESSAGE_MAX = 2_000
+
 function rebuild(located: GraphQLError | undefined, message: string, extensions: Record<string, unknown>): GraphQLError {
   const { nodes = null, source = null, positions = null, path = null } = located ?? {}
-  return new GraphQLError(message, { nodes, source, positions, path, extensions })
+  return new GraphQLError(shortened(message, MESSAGE_MAX), { nodes, source, positions, path, extensions })
 }
 
 /** Errors that crossed a network or a thread are plain objects in the shape of the GraphQL specification. */

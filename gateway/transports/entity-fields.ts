@@ -7,7 +7,7 @@
  *
  * A resolver of `length` 3 gets no `info`. This saves 200 bytes per call, including the path, and a page has 150 resolver calls. A resolver
  * must therefore not take `info` by a default value or a rest after three parameters, or by `arguments`: their `length` is 3 too.
- * test/subgraphs/resolver-parameters.test.ts checks the resolvers of all subgraphs.
+ * test/subgraphs/references.test.ts checks the resolvers of all subgraphs.
  */
 import { getNullableType, isListType } from 'graphql'
 import type { GraphQLField, GraphQLResolveInfo } from 'graphql'

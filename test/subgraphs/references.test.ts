@@ -1,7 +1,7 @@
 /** Keys of representations: each entity type of each subgraph checks its keys, alone and behind the local transport of the gateway. */
 import { buildSubgraphSchema } from '@apollo/subgraph'
 import type { GraphQLError } from 'graphql'
-import { parse } from 'graphql'
+import { isObjectType, parse } from 'graphql'
 import { describe, expect, it } from 'vitest'
 import { makeBusinesses } from '../../config/businesses.ts'
 import { makeConfig } from '../../config/config.ts'
@@ -33,6 +33,22 @@ const schemas = ourSubgraphs(config).map(({ name, sdl }) => ({
 const ENTITIES = schemas.flatMap(({ name, schema }) => {
   const union = schema.getType('_Entity') as unknown as { getTypes(): readonly { name: string }[] }
   return union.getTypes().map((type) => ({ name, schema, type: type.name }))
+})
+
+/** The names of parameters in the source of a function; a pattern has an empty one. */
+function parametersOf(source: string): string[] {
+  let text = source
+  for (let before = ''; text !== before;) [before, text] = [text, text.replaceAll(/\{[^{}]*\}/g, '')]
+  return /\(([^()]*)\)/.exec(text)?.[1]?.split(',') ?? []
+}
+
+/** The gateway gives no `info` to a resolver of `length` 3 (gateway/transports/entity-fields.ts). */
+it('no resolver of three parameters takes info by a default value, a rest or arguments', () => {
+  const types = schemas.flatMap(({ schema }) => Object.values(schema.getTypeMap()).filter(isObjectType))
+  const resolvers = types.flatMap((type) => Object.values(type.getFields())).flatMap(({ resolve }) => resolve ?? [])
+  const ofThree = resolvers.filter(({ length }) => length === 3).map(String)
+  expect(ofThree.length).toBeGreaterThan(10)
+  expect(ofThree.filter((source) => parametersOf(source).length !== 3 || /\barguments\b/.test(source))).toEqual([])
 })
 
 const BAD_KEYS = [{}, { id: null }, { id: true }, { id: { a: 1 } }, { id: 2 ** 53 }, { id: 1.5 }, { id: '' }, { id: 'x'.repeat(100) }]

@@ -342,6 +342,12 @@ describe('the viewer', () => {
     expect((await post(development.url, { query: '{ viewer }' }, { 'x-viewer-id': '42' })).json).toEqual({ data: { viewer: '42' } })
     const { status, json } = await post(development.url, { query: '{ viewer }' }, { 'x-viewer-id': 'x'.repeat(65) })
     expect([status, json.errors?.[0]?.extensions]).toEqual([400, { code: 'ID_INVALID' }])
+    const inUtf8 = Buffer.from('zoë 🎬').toString('latin1')
+    expect((await post(development.url, { query: '{ viewer }' }, { 'x-viewer-id': inUtf8 })).json).toEqual({ data: { viewer: 'zoë 🎬' } })
+    for (const id of ['zo\u00eb', '7, 8']) {
+      const refused = await post(development.url, { query: '{ viewer }' }, { 'x-viewer-id': id })
+      expect([refused.status, refused.json.errors?.[0]?.extensions]).toEqual([400, { code: 'ID_INVALID' }])
+    }
     await development.close()
   })
 

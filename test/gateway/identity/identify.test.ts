@@ -1,7 +1,7 @@
 import { createHmac, generateKeyPairSync, type KeyObject } from 'node:crypto'
 import { SignJWT, UnsecuredJWT } from 'jose'
 import { describe, expect, it } from 'vitest'
-import { makeIdentify, type AuthOptions } from '../../../gateway/identity/identify.ts'
+import { makeIdentify, withIdsAsText, type AuthOptions } from '../../../gateway/identity/identify.ts'
 
 const SECRET = 'a secret of at least thirty-two bytes'
 const NOW = 1_800_000_000
@@ -256,5 +256,26 @@ describe('auth.algorithms', () => {
     expect(await identify(bearer(await sign({ sub: '42' }, 'HS512')))).toMatchObject({ id: '42' })
     await expect(identify(bearer(await sign({ sub: '42' })))).rejects.toMatchObject({ code: 'UNAUTHENTICATED' })
     expect(() => production({ secret: SECRET, algorithms: ['RS256'] })).toThrow('RS256, which does not fit')
+  })
+})
+
+describe('ids in headers', () => {
+  const sent = (id: string) => Buffer.from(id).toString('latin1')
+
+  it('are text in UTF-8, whoever they name', () => {
+    const headers = { host: 'x', 'x-viewer-id': sent('svc'), 'x-on-behalf-of': sent('zoë') }
+    expect(withIdsAsText(headers)).toEqual({ ...headers, 'x-on-behalf-of': 'zoë' })
+    expect(headers['x-on-behalf-of']).toBe('zoÃ«')
+  })
+
+  it('in ASCII stay as they are', () => {
+    const headers = { 'x-viewer-id': '42', 'x-on-behalf-of': '43' }
+    expect(withIdsAsText(headers)).toBe(headers)
+  })
+
+  it.each(['zo\u00eb', '7, 8'])('%j is refused', (id) => {
+    for (const name of ['x-viewer-id', 'x-on-behalf-of']) {
+      expect(() => withIdsAsText({ [name]: id })).toThrow(expect.objectContaining({ code: 'ID_INVALID' }))
+    }
   })
 })

@@ -100,6 +100,15 @@ describe('in production', () => {
     })
   })
 
+  it('a message is well-formed and has at most 2,000 characters', () => {
+    const format = makeFormatError('production', makeLog().log)
+    expect(format(new TidemarkError('ID_INVALID', 'id "a\ud83e…"'), 'request').message).toBe('id "a\ufffd…"')
+    expect(format(new GraphQLError('Unknown operation named "\ud800".'), 'request').message).toBe('Unknown operation named "\ufffd".')
+    const { message } = format(new GraphQLError(`Value "${'x'.repeat(100_000)}" does not exist.`), 'request')
+    expect(message).toMatch(/^Value "x+…$/)
+    expect(message).toHaveLength(2_001)
+  })
+
   it('an error that wraps itself is formatted and does not loop', () => {
     const looped = new GraphQLError('round and round')
     Object.defineProperty(looped, 'originalError', { value: looped })

@@ -92,9 +92,7 @@ function makeCounts(connection: Connection, layout: MarkLayout, { countTtlMs, ze
   return {
     async getCountsMany(subjects: readonly Subject[]): Promise<(SubjectCounts | undefined)[]> {
       if (!connection.isCluster && subjects.length > 0) return getCountsOfOne(subjects)
-      const values = await multiGet(connection, subjects, layout.regionOfSubject, (subject, region) =>
-        layout.keysOfCounts(region, subject),
-      )
+      const values = await multiGet(connection, subjects, layout.regionOfSubject, (subject, region) => layout.keysOfCounts(region, subject))
       return subjects.map((subject, at) => decodeCounts(values[at]?.[0], values[at]?.[1]) ?? uncounted.get(nameOf(subject)))
     },
 
