@@ -1,6 +1,6 @@
 /**
  * `npm run bench -- NAME [--quick] [--json] [--record CONDITIONS] [--file PATH]` runs NAME.bench.ts and prints its figures. The exit status
- * is 1 if a target is missed.
+ * is 1 if a target is missed. `npm run bench -- --help` lists the benchmarks with their questions.
  *
  * - `--quick` ends within about 45 s, except `growth`, which takes 80 s on embedded stores and three minutes on servers.
  * - `--json` prints one object {name, date, versions, results}.
@@ -14,9 +14,9 @@
  *
  * The heap of this process has the limits of all our processes (cli/process/heap.ts; the script in package.json limits the young generation).
  */
-import { readdirSync } from 'node:fs'
+import { existsSync, readFileSync, readdirSync } from 'node:fs'
 import { loadavg } from 'node:os'
-import { basename } from 'node:path'
+import { basename, join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { makeAllYoung } from '../cli/process/heap.ts'
 import { makeComplain, parsedOr, type Complain } from '../scripts/arguments.ts'
@@ -32,6 +32,18 @@ const PATHS = new Map(
 const BENCHES = [...PATHS.keys()].sort()
 
 const USAGE = `usage: npm run bench -- NAME [--quick] [--json] [--record CONDITIONS] [--file PATH], where NAME is one of ${BENCHES.join(', ')}`
+
+/** One line per benchmark: its name, and the first sentence of its file. */
+function listed(): string {
+  const width = Math.max(...BENCHES.map(({ length }) => length))
+  return BENCHES.map((each) => `  ${each.padEnd(width)}  ${questionOf(each)}`).join('\n')
+}
+
+function questionOf(bench: string): string {
+  const source = readFileSync(join(import.meta.dirname, PATHS.get(bench) as string), 'utf8')
+  const comment = source.slice('/**'.length, source.indexOf('*/')).replaceAll(/\s*\n \*/g, '').trim()
+  return /^.*?[.?](?= |$)/.exec(comment)?.[0] ?? comment
+}
 
 const complain: Complain = makeComplain(USAGE)
 const { values, positionals } = parsedOr(complain, () =>
@@ -54,13 +66,15 @@ const { values, positionals } = parsedOr(complain, () =>
 const [name = '', ...more] = positionals
 
 if (values.help) {
-  console.log(USAGE)
+  console.log(`${USAGE}\n\n${listed()}`)
 } else if (!PATHS.has(name)) {
-  complain(name === '' ? 'name a benchmark' : `there is no benchmark "${name}": use a name from the list`)
+  complain(name === '' ? 'name a benchmark; --help says what each of them asks' : `there is no benchmark "${name}": use a name from the list`)
 } else if (more.length > 0) {
   complain(`"${more.join(' ')}" is not expected: name one benchmark at a time`)
 } else if (values.minutes !== undefined && !(Number(values.minutes) > 0)) {
   complain(`--minutes ${values.minutes} is not valid: give a number above 0`)
+} else if (values.file !== undefined && !existsSync(values.file)) {
+  complain(`--file ${values.file} does not exist: give the path of recorded interactions`)
 } else {
   makeAllYoung()
   const { bench } = (await import(`./${PATHS.get(name)}`)) as { bench: (options: BenchOptions) => Promise<Measure[]> }

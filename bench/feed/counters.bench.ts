@@ -1,5 +1,5 @@
 /**
- * Counters of posts: bytes in Redis, speed of reads, and exactness.
+ * How many bytes do counters of posts take in Redis, how fast are their reads, and are they exact?
  *
  * - A post with four counters takes how many bytes of Redis, and how fast are reads? Compared with one key per counter, in the same Redis,
  *   read by a GET each in one round trip, and by one MGET. The time of Redis (`INFO commandstats`) shows its capacity for many clients.

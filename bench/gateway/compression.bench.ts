@@ -1,5 +1,5 @@
 /**
- * The cost of compressing answers, and the bytes that it saves.
+ * How much does compressing answers cost, and how many bytes does it save?
  *
  *     npm run bench -- compression [--quick] [--json]
  *

@@ -64,19 +64,21 @@ export function makeHttp(front: Front, options: HttpOptions = {}): Http {
     },
   })
 
-  return async function http(request, caller, contentType) {
-    const given = await answerTo(request, caller, contentType)
+  return function http(request, caller, contentType) {
+    const isPlain = direct && request.pathId === undefined && request.method === 'POST' && isPlainJson(request.headers['content-type'])
+    const operation = isPlain ? plainOperation(request.body) : undefined
+    return operation === undefined ? answerByLibrary(request, caller, contentType) : answer(front, request, operation, contentType, caller)
+  }
+
+  async function answerByLibrary(request: HttpRequest, caller: Caller, contentType: ContentType): Promise<Answer> {
+    const given = await answerOfLibrary(request, caller, contentType)
     // Without `no-store`, caches may keep a 200 or a 405 as long as they like.
     return request.method === 'GET' && given.headers?.['cache-control'] === undefined
       ? { ...given, headers: { ...given.headers, 'cache-control': 'no-store' } }
       : given
   }
 
-  async function answerTo(request: HttpRequest, caller: Caller, contentType: ContentType): Promise<Answer> {
-    if (direct && request.pathId === undefined && request.method === 'POST' && isPlainJson(request.headers['content-type'])) {
-      const operation = plainOperation(request.body)
-      if (operation !== undefined) return answer(front, request, operation, contentType, caller)
-    }
+  async function answerOfLibrary(request: HttpRequest, caller: Caller, contentType: ContentType): Promise<Answer> {
     const context: Context = { caller }
     const response = await handle({
       method: request.method,

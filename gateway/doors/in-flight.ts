@@ -27,7 +27,7 @@ export function makeInFlight(): InFlight {
     track(response) {
       responses.add(response)
       if (phase !== 'open') response.setHeader('connection', 'close')
-      response.once('close', () => {
+      response.on('close', () => {
         responses.delete(response)
         if (responses.size === 0) whenIdle()
       })

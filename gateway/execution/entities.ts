@@ -74,20 +74,20 @@ function collectBatch(run: Run, flattens: readonly Flatten[], requires: Requires
     // One map per path. An entity that is fetched once becomes one object in several places, and later fetches add the same fields to
     // all places of one path.
     const known: Known = new Map()
-    flatten.collect(run.data, (target) => {
+    for (const target of flatten.collect(run.data)) {
       const type = requires(target)
-      if (type === undefined) return
+      if (type === undefined) continue
       if (dedupes) {
         const place = placeOf(target, type, known, representations, run, rewrite)
-        if (place === undefined) return
+        if (place === undefined) continue
         places.push(place)
       } else {
         const representation = representationOf(target, type, run, rewrite)
-        if (representation === undefined) return
+        if (representation === undefined) continue
         representations.push(representation)
       }
       targets.push(target)
-    })
+    }
   }
   return { targets, representations, places: targets.length === representations.length ? undefined : places }
 }

@@ -6,11 +6,11 @@ import { isRecord } from './run.ts'
 
 export type Target = Record<string, unknown>
 export type FlattenPath = readonly FlattenNodePathSegment[]
-type Found = (target: Target) => void
-type Visit = (value: unknown, found: Found) => void
+/** Adds the objects that it finds. */
+type Visit = (value: unknown, found: Target[]) => void
 
 export type Flatten = {
-  collect(data: unknown, found: Found): void
+  collect(data: unknown): Target[]
   /** The paths of all objects that `collect` finds. One object may be in several places. Only errors need them. */
   locate(data: unknown): Map<Target, DataPath[]>
   /** Whether the same entity is likely to occur several times. A list at the root rarely repeats; references of its items often do. */
@@ -22,7 +22,11 @@ export function compileFlatten(path: FlattenPath, possible: PossibleTypes): Flat
   const afterList = path.slice(path.indexOf('@') + 1)
   return {
     repeats: path.includes('@') && afterList.some((segment) => segment === '@' || 'Field' in segment),
-    collect: visit,
+    collect(data) {
+      const found: Target[] = []
+      visit(data, found)
+      return found
+    },
     locate(data) {
       const places = new Map<Target, DataPath[]>()
       locateIn(data, path, [], possible, (target, place) => {
@@ -61,10 +65,10 @@ export const LISTS_MAX = 32
 
 const collectObjects: Visit = (value, found) => collectWithin(value, found, 0)
 
-function collectWithin(value: unknown, found: Found, depth: number): void {
+function collectWithin(value: unknown, found: Target[], depth: number): void {
   if (Array.isArray(value)) {
     if (depth < LISTS_MAX) for (const item of value) collectWithin(item, found, depth + 1)
-  } else if (typeof value === 'object' && value !== null) found(value as Target)
+  } else if (typeof value === 'object' && value !== null) found.push(value as Target)
 }
 
 /** The root has no type name in the data, and passes. An entity without a type name has no representation anyway. */

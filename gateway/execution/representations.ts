@@ -31,14 +31,18 @@ export const NO_KEY = Symbol('no key')
 export function compileRequires(requires: readonly RequiresSelection[], possible: PossibleTypes): Requires {
   const byType = new Map<string, TypeRequires>()
   const names = namesOf(requires, possible)
+  // Most lists have entities of one type.
+  let last: { readonly typename: unknown; readonly requires: TypeRequires } | undefined
   return (entity) => {
     const typename = entity['__typename']
+    if (last?.typename === typename) return last?.requires
     if (typeof typename !== 'string' || names?.has(typename) === false) return undefined
     let known = byType.get(typename)
     if (known === undefined) {
       known = compileForType(requires, typename, possible)
       if (known !== undefined) byType.set(typename, known)
     }
+    if (known !== undefined) last = { typename, requires: known }
     return known
   }
 }

@@ -34,12 +34,7 @@ export type Metrics = AnswerMetrics & {
 export function makeMetrics(registry: Registry, open?: Pick<OpenLimits, 'figures'>): Metrics {
   const registers = [registry]
   addProcessMetrics(registry)
-  const requests = new Counter({
-    name: 'tidemark_gateway_requests_total',
-    help: 'Answered operations, by kind, name and outcome.',
-    labelNames: ['kind', 'name', 'outcome'],
-    registers,
-  })
+  const requests = addRequestsMetric(registry)
   const seconds = new Histogram({
     name: 'tidemark_gateway_request_seconds',
     help: 'Seconds from a parsed request to its answer, or to the open stream of a subscription.',
@@ -63,16 +58,16 @@ export function makeMetrics(registry: Registry, open?: Pick<OpenLimits, 'figures
   })
 
   const boundedName = makeBoundedNames(NAMES_MAX, 'other')
+  const nameOf = (name: string | undefined): string => (name === undefined ? 'anonymous' : boundedName(name))
   const costs = addCostMetric(registry)
 
   return {
     ...makeAnswerMetrics(registry),
     countCost(kind, name, cost) {
-      const named = name === undefined ? 'anonymous' : boundedName(name)
-      costs[kind].set(named, (costs[kind].get(named) ?? 0) + cost)
+      addTo(costs[kind], nameOf(name), cost)
     },
     countRequest(kind, name, outcome, durationMs) {
-      requests.inc({ kind, name: name === undefined ? 'anonymous' : boundedName(name), outcome })
+      addTo(requests[kind][outcome], nameOf(name), 1)
       seconds.observe({ kind }, durationMs / 1_000)
     },
     countPreparingRefused: (who) => preparingRefused.inc({ who }),
@@ -84,23 +79,62 @@ export function makeMetrics(registry: Registry, open?: Pick<OpenLimits, 'figures
   }
 }
 
-/** The sums are plain numbers until a scrape, because a labelled counter takes longer than most requests can spare. */
-function addCostMetric(registry: Registry): Record<OperationKind, Map<string, number>> {
-  const costs = { query: new Map(), mutation: new Map(), subscription: new Map(), unknown: new Map() } satisfies Record<
-    OperationKind,
-    unknown
-  >
-  new Counter({
+function addRequestsMetric(registry: Registry): Record<OperationKind, Record<Outcome, Sums>> {
+  const add = addCounter(registry, {
+    name: 'tidemark_gateway_requests_total',
+    help: 'Answered operations, by kind, name and outcome.',
+    labelNames: ['kind', 'name', 'outcome'],
+  })
+  const ofKind = (kind: OperationKind) => ({
+    ok: add({ kind, outcome: 'ok' }),
+    errors: add({ kind, outcome: 'errors' }),
+    refused: add({ kind, outcome: 'refused' }),
+  })
+  return byKind(ofKind)
+}
+
+function addCostMetric(registry: Registry): Record<OperationKind, Sums> {
+  const add = addCounter(registry, {
     name: 'tidemark_gateway_operation_cost_total',
     help: 'Cost of prepared operations with their variables, in points, by kind and name.',
     labelNames: ['kind', 'name'],
+  })
+  return byKind((kind) => add({ kind }))
+}
+
+/** Sums by the name of the operation. */
+type Sums = Map<string, number>
+
+function addTo(sums: Sums, name: string, amount: number): void {
+  sums.set(name, (sums.get(name) ?? 0) + amount)
+}
+
+function byKind<Value>(make: (kind: OperationKind) => Value): Record<OperationKind, Value> {
+  return { query: make('query'), mutation: make('mutation'), subscription: make('subscription'), unknown: make('unknown') }
+}
+
+/**
+ * A counter with the label `name`. The returned function makes its sums for one set of the other labels. They are plain numbers until a
+ * scrape, because a labelled counter takes longer than most requests can spare.
+ */
+function addCounter(
+  registry: Registry,
+  config: { name: string; help: string; labelNames: string[] },
+): (labels: Readonly<Record<string, string>>) => Sums {
+  const all: { labels: Readonly<Record<string, string>>; sums: Sums }[] = []
+  new Counter({
+    ...config,
     registers: [registry],
     collect() {
       this.reset()
-      for (const [kind, sums] of Object.entries(costs)) for (const [name, sum] of sums) this.inc({ kind, name }, sum as number)
+      for (const { labels, sums } of all) for (const [name, sum] of sums) this.inc({ ...labels, name }, sum)
     },
   })
-  return costs
+  return (labels) => {
+    const sums: Sums = new Map()
+    all.push({ labels, sums })
+    return sums
+  }
 }
 
 function addOpenMetrics(registry: Registry, open: Pick<OpenLimits, 'figures'>): void {

@@ -34,7 +34,7 @@ export function makeOperationRuns(
   metrics: Metrics,
   formatError: FormatError,
 ): OperationRuns {
-  async function execute(prepared: PreparedOperation, request: OperationRequest, caller: Caller): Promise<ExecutionResult> {
+  function execute(prepared: PreparedOperation, request: OperationRequest, caller: Caller): Promise<ExecutionResult> {
     return run(prepared, caller, (context, gate) => prepared.execute(request.variables, context, gate))
   }
 
