@@ -22,16 +22,21 @@ export const GRAPH_BESIDE = ['--supergraph <file>', 'supergraph.yaml, if --confi
 
 export function fromZeroTo(maximum: number): (text: string) => number {
   return (text) => {
-    const value = Number(text)
-    if (text.trim() !== '' && value >= 0 && value <= maximum) return value
+    const value = decimal(text)
+    if (value >= 0 && value <= maximum) return value
     throw new InvalidArgumentError(`give a number from 0 to ${maximum}.`)
   }
 }
 
 export function wholeFrom(minimum: number, maximum: number): (text: string) => number {
   return (text) => {
-    const value = Number(text)
+    const value = decimal(text)
     if (Number.isInteger(value) && value >= minimum && value <= maximum) return value
     throw new InvalidArgumentError(`give a whole number from ${minimum} to ${maximum}.`)
   }
+}
+
+/** NaN for other text. `Number` would also read "", "0x10" and " 1 ". */
+function decimal(text: string): number {
+  return /^-?\d+(\.\d+)?(e\d+)?$/i.test(text) ? Number(text) : NaN
 }

@@ -68,6 +68,8 @@ it.each([
   { args: ['--viewers', '10', '--actives', '11'], says: '--actives 11 exceeds --viewers 10' },
   { args: ['--viewers', '10', '--heartbeat', '61'], says: '--heartbeat 61 is longer than history.flushAgeMaxMs (60000 ms)' },
   { args: ['--viewers', '10', '--price-core', '-1'], says: 'give a number from 0 to 1000000' },
+  { args: ['--viewers', '0x10'], says: 'give a whole number from 1 to 1000000000000' },
+  { args: ['--viewers', '10', '--likes', ''], says: 'give a whole number from 0 to 100000' },
 ])('refuses $args with a sentence', async ({ args, says }) => {
   const { status, error, out } = await plan(...args)
   expect(status).toBe(1)
