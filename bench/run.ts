@@ -41,7 +41,10 @@ function listed(): string {
 
 function questionOf(bench: string): string {
   const source = readFileSync(join(import.meta.dirname, PATHS.get(bench) as string), 'utf8')
-  const comment = source.slice('/**'.length, source.indexOf('*/')).replaceAll(/\s*\n \*/g, '').trim()
+  const comment = source
+    .slice('/**'.length, source.indexOf('*/'))
+    .replaceAll(/\s*\n \*/g, '')
+    .trim()
   return /^.*?[.?](?= |$)/.exec(comment)?.[0] ?? comment
 }
 
@@ -68,7 +71,9 @@ const [name = '', ...more] = positionals
 if (values.help) {
   console.log(`${USAGE}\n\n${listed()}`)
 } else if (!PATHS.has(name)) {
-  complain(name === '' ? 'name a benchmark; --help says what each of them asks' : `there is no benchmark "${name}": use a name from the list`)
+  complain(
+    name === '' ? 'name a benchmark; --help says what each of them asks' : `there is no benchmark "${name}": use a name from the list`,
+  )
 } else if (more.length > 0) {
   complain(`"${more.join(' ')}" is not expected: name one benchmark at a time`)
 } else if (values.minutes !== undefined && !(Number(values.minutes) > 0)) {

@@ -33,7 +33,10 @@ const REFUSALS: Readonly<Record<string, Answer>> = {
   ),
   HPE_HEADER_OVERFLOW: {
     ...refusal(
-      new TidemarkError('BAD_REQUEST', 'URL and headers have more than 16 KB: send fewer headers, and the operation in the body of a POST or by its id'),
+      new TidemarkError(
+        'BAD_REQUEST',
+        'URL and headers have more than 16 KB: send fewer headers, and the operation in the body of a POST or by its id',
+      ),
       JSON_TYPE,
     ),
     status: 431,

@@ -31,3 +31,11 @@ export function read(object: string, key: string): string {
 export function entry(key: string, value: string): string {
   return `${key === '__proto__' ? '["__proto__"]' : JSON.stringify(key)}: ${value}`
 }
+
+/**
+ * The source of an expression that is true if the value `name` is a promise, as `isPromise` tests it. V8 learns the shapes of values per place
+ * in the code: a place in one generated function sees few, and the shared `isPromise` sees all.
+ */
+export function promiseTest(name: string): string {
+  return `((typeof ${name} === 'object' || typeof ${name} === 'function') && ${name} !== null && typeof ${name}.then === 'function')`
+}

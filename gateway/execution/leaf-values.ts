@@ -1,6 +1,6 @@
 /** Checks leaf values of subgraphs against the API schema. */
 import { isEnumType, isSpecifiedScalarType } from 'graphql'
-import type { GraphQLLeafType } from 'graphql'
+import type { GraphQLEnumType, GraphQLLeafType } from 'graphql'
 import { Piece } from './escaped.ts'
 
 /**
@@ -8,7 +8,7 @@ import { Piece } from './escaped.ts'
  * `serializeLeaf`, which may convert them.
  */
 export function leafTest(type: GraphQLLeafType, bind: (value: unknown) => string): string {
-  if (isEnumType(type)) return `${bind(new Set(type.getValues().map(({ name }) => name)))}.has(v)`
+  if (isEnumType(type)) return enumTest(type, bind)
   if (!isSpecifiedScalarType(type)) return `(typeof v !== 'object' || ${bind(isShallow)}(v, 0))`
   switch (type.name) {
     case 'Int':
@@ -21,6 +21,15 @@ export function leafTest(type: GraphQLLeafType, bind: (value: unknown) => string
     default:
       return `typeof v === 'string'`
   }
+}
+
+/** A set of more names is faster than comparisons. */
+const COMPARED_MAX = 8
+
+function enumTest(type: GraphQLEnumType, bind: (value: unknown) => string): string {
+  const names = type.getValues().map(({ name }) => name)
+  if (names.length > COMPARED_MAX) return `${bind(new Set(names))}.has(v)`
+  return `(${names.map((name) => `v === ${JSON.stringify(name)}`).join(' || ') || 'false'})`
 }
 
 /** JSON.stringify runs out of stack on values that are nested much deeper, and the whole answer would be lost. */

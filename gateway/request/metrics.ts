@@ -86,9 +86,9 @@ function addRequestsMetric(registry: Registry): Record<OperationKind, Record<Out
     labelNames: ['kind', 'name', 'outcome'],
   })
   const ofKind = (kind: OperationKind) => ({
-    ok: add({ kind, outcome: 'ok' }),
-    errors: add({ kind, outcome: 'errors' }),
-    refused: add({ kind, outcome: 'refused' }),
+    ok: add((name) => ({ kind, name, outcome: 'ok' })),
+    errors: add((name) => ({ kind, name, outcome: 'errors' })),
+    refused: add((name) => ({ kind, name, outcome: 'refused' })),
   })
   return byKind(ofKind)
 }
@@ -99,7 +99,7 @@ function addCostMetric(registry: Registry): Record<OperationKind, Sums> {
     help: 'Cost of prepared operations with their variables, in points, by kind and name.',
     labelNames: ['kind', 'name'],
   })
-  return byKind((kind) => add({ kind }))
+  return byKind((kind) => add((name) => ({ kind, name })))
 }
 
 /** Sums by the name of the operation. */
@@ -113,26 +113,25 @@ function byKind<Value>(make: (kind: OperationKind) => Value): Record<OperationKi
   return { query: make('query'), mutation: make('mutation'), subscription: make('subscription'), unknown: make('unknown') }
 }
 
+type LabelsOf = (name: string) => Record<string, string>
+
 /**
- * A counter with the label `name`. The returned function makes its sums for one set of the other labels. They are plain numbers until a
- * scrape, because a labelled counter takes longer than most requests can spare.
+ * A counter by the name of the operation and other labels. The returned function makes the sums for one set of other labels. They are plain
+ * numbers until a scrape, because adding to a counter with labels takes longer than most requests can spare.
  */
-function addCounter(
-  registry: Registry,
-  config: { name: string; help: string; labelNames: string[] },
-): (labels: Readonly<Record<string, string>>) => Sums {
-  const all: { labels: Readonly<Record<string, string>>; sums: Sums }[] = []
+function addCounter(registry: Registry, config: { name: string; help: string; labelNames: string[] }): (labelsOf: LabelsOf) => Sums {
+  const all: { labelsOf: LabelsOf; sums: Sums }[] = []
   new Counter({
     ...config,
     registers: [registry],
     collect() {
       this.reset()
-      for (const { labels, sums } of all) for (const [name, sum] of sums) this.inc({ ...labels, name }, sum)
+      for (const { labelsOf, sums } of all) for (const [name, sum] of sums) this.inc(labelsOf(name), sum)
     },
   })
-  return (labels) => {
+  return (labelsOf) => {
     const sums: Sums = new Map()
-    all.push({ labels, sums })
+    all.push({ labelsOf, sums })
     return sums
   }
 }

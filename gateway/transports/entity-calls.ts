@@ -4,8 +4,6 @@
  */
 import { GraphQLList, GraphQLObjectType, GraphQLSchema, Kind, defaultFieldResolver, execute, isObjectType } from 'graphql'
 import type { DocumentNode, FieldNode, GraphQLFieldResolver, GraphQLOutputType, GraphQLResolveInfo, OperationDefinitionNode } from 'graphql'
-import { isPromise } from '../execution/run.ts'
-import { valuesOf } from './entity-errors.ts'
 import { compileFields } from './entity-fields.ts'
 import { LIST_PREFIX, referenceResolver, type Representation } from './entity-schema.ts'
 import { compileComplete, type Complete } from './entity-values.ts'
@@ -45,7 +43,7 @@ export function compileEntityCalls(
     }
     const representations = root as Root
     const values = compiled.map(({ key, resolve }) => resolve(representations[key] ?? [], context, variables))
-    return values.some(isPromise)
+    return values.some((each) => each instanceof Promise)
       ? Promise.all(values.map((each) => Promise.resolve(each))).then(complete)
       : complete(values as unknown[][])
   }
@@ -82,8 +80,7 @@ function compileResolve(
   })
   return (representations: readonly Representation[], context: object, variables: FetchVariables) => {
     const entities = entitiesOf(representations, context, listInfo(listPath, variables))
-    if (!entities.some(isPromise)) return resolveFields(entities, context, variables)
-    return valuesOf(entities.map((entity) => Promise.resolve(entity))).then((known) => resolveFields(known, context, variables))
+    return resolveFields(entities, context, variables)
   }
 }
 

@@ -11,18 +11,18 @@
  */
 import { getNullableType, isListType } from 'graphql'
 import type { GraphQLField, GraphQLResolveInfo } from 'graphql'
-import { entry, makeFunction, read } from '../execution/codegen.ts'
+import { entry, makeFunction, promiseTest, read } from '../execution/codegen.ts'
 import { isIterable, isPromise } from '../execution/run.ts'
 import { toError, valuesOf } from './entity-errors.ts'
 import type { PlainField, PlainSelection } from './plain-types.ts'
 import type { FetchVariables } from './transport.ts'
 
-/** In the order of the representations. An entity may be null or an error. */
+/** In the order of the representations. An entity may be null, an error or a promise. */
 type Entities = readonly unknown[]
 
 export type ResolveFields = (entities: Entities, context: object, variables: FetchVariables) => unknown[] | Promise<unknown[]>
-/** Adds the promises of the resolvers to `promises`. */
-type CallAll = (entities: Entities, context: object, variables: FetchVariables, promises: Promise<unknown>[]) => unknown[]
+/** Adds the promises of the resolvers to `promises`. Undefined if an entity is a promise. No resolver is called then. */
+type CallAll = (entities: Entities, context: object, variables: FetchVariables, promises: Promise<unknown>[]) => unknown[] | undefined
 /** Replaces the promises by their values, which have the same order. */
 type Settle = (items: readonly unknown[], values: readonly unknown[]) => void
 
@@ -32,19 +32,22 @@ export type InfoOf = (field: PlainField) => (place: number, variables: FetchVari
 export function compileFields({ fields }: PlainSelection, infoOf: InfoOf): ResolveFields {
   const callAll = compileCalls(fields, infoOf)
   const settle = compileSettle(fields.filter(({ field }) => field?.resolve !== undefined))
-  return (entities, context, variables) => {
+  const resolveFields: ResolveFields = (entities, context, variables) => {
     const promises: Promise<unknown>[] = []
     const items = callAll(entities, context, variables, promises)
+    if (items === undefined)
+      return valuesOf(entities.map((entity) => Promise.resolve(entity))).then((known) => resolveFields(known, context, variables))
     if (promises.length === 0) return items
     return valuesOf(promises).then((values) => {
       settle(items, values)
       return items
     })
   }
+  return resolveFields
 }
 
 function compileCalls(fields: readonly PlainField[], infoOf: InfoOf): CallAll {
-  const bindings: Record<string, unknown> = { isPromise, toError, held, kept }
+  const bindings: Record<string, unknown> = { toError, held, kept }
   const literal: string[] = []
   const calls: string[] = []
   for (const [index, plain] of fields.entries()) {
@@ -58,12 +61,15 @@ function compileCalls(fields: readonly PlainField[], infoOf: InfoOf): CallAll {
     }
     calls.push(field.resolve === undefined ? ownSource(name, field) : callSource(index, plain))
   }
-  const body = `const items = [];
+  const body = `for (let at = 0; at < entities.length; at++) {
+      const entity = entities[at];
+      if (!(entity instanceof Error) && ${promiseTest('entity')}) return undefined;
+    }
+    const items = new Array(entities.length);
     for (let at = 0; at < entities.length; at++) {
       const entity = entities[at];
-      if (entity === null || entity === undefined || entity instanceof Error) { items.push(entity); continue }
-      const item = { ${literal.join(', ')} };
-      items.push(item);
+      if (entity === null || entity === undefined || entity instanceof Error) { items[at] = entity; continue }
+      const item = items[at] = { ${literal.join(', ')} };
       let value;
       ${calls.join('\n')}
     }
@@ -84,7 +90,7 @@ function callSource(index: number, { name, field }: PlainField): string {
   const info = field?.resolve?.length === 3 ? '' : `, info${index}(at, variables)`
   return `try {
       value = resolve${index}(entity, {}, context${info});
-      if (isPromise(value)) promises.push(value = ${promise});
+      if (${promiseTest('value')}) promises.push(value = ${promise});
       ${ofList ? 'else value = held(value);' : ''}
     } catch (error) { value = toError(error) }
     item[${JSON.stringify(name)}] = value;`

@@ -5,7 +5,7 @@
  */
 import { GraphQLError, isEnumType, isLeafType, isListType, isNonNullType, isObjectType, isSpecifiedScalarType } from 'graphql'
 import type { GraphQLLeafType, GraphQLOutputType } from 'graphql'
-import { entry, makeBind, makeFunction, read } from '../execution/codegen.ts'
+import { entry, makeBind, makeFunction, promiseTest, read } from '../execution/codegen.ts'
 import { giveUp } from '../execution/json-projection.ts'
 import { leafTest } from '../execution/leaf-values.ts'
 import { compileItems } from '../execution/projection.ts'
@@ -33,10 +33,10 @@ export function compileComplete(key: string, selection: PlainSelection): Complet
     makeBind(bindings),
     ({ name }) => `v instanceof Error ? fail(errors, v, at, ${JSON.stringify(name)}) : `,
   )
-  const body = `const entities = []; let v;
+  const body = `const entities = new Array(items.length); let v;
     for (let at = 0; at < items.length; at++) {
       const object = items[at];
-      entities.push(object === null || object === undefined ? null : object instanceof Error ? fail(errors, object, at) : ${source});
+      entities[at] = object === null || object === undefined ? null : object instanceof Error ? fail(errors, object, at) : ${source};
     }
     return entities`
   const complete = makeFunction<(items: readonly unknown[], errors: FetchError[]) => unknown[]>(['items', 'errors'], body, bindings)
@@ -62,9 +62,9 @@ function objectSource({ type, fields }: PlainSelection, bind: Bind, whenError: (
 }
 
 function compileObject(of: PlainSelection): (value: unknown) => Record<string, unknown> {
-  const bindings: Record<string, unknown> = { giveUp, isPromise }
+  const bindings: Record<string, unknown> = { giveUp }
   const source = objectSource(of, makeBind(bindings), () => '')
-  const body = `if (typeof object !== 'object' || object instanceof Error || isPromise(object)) giveUp(); let v; return ${source}`
+  const body = `if (typeof object !== 'object' || object instanceof Error || ${promiseTest('object')}) giveUp(); let v; return ${source}`
   return makeFunction(['object'], body, bindings)
 }
 
