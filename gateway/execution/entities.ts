@@ -66,9 +66,32 @@ function mergeOf(document: DocumentNode, alias: string): Merge {
 }
 
 function collectBatch(run: Run, flattens: readonly Flatten[], requires: Requires, rewrite: Rewrite | undefined, remote: boolean): Batch {
+  return flattens.some(({ repeats }) => repeats || remote)
+    ? collectDistinct(run, flattens, requires, rewrite)
+    : collectEach(run, flattens, requires, rewrite)
+}
+
+/** One representation per object. */
+function collectEach(run: Run, flattens: readonly Flatten[], requires: Requires, rewrite: Rewrite | undefined): Batch {
+  const targets = flattens.length === 1 ? (flattens[0] as Flatten).collect(run.data) : flattens.flatMap((each) => each.collect(run.data))
+  const representations = new Array<Representation>(targets.length)
+  let count = 0
+  for (const target of targets) {
+    const type = requires(target)
+    const representation = type && representationOf(target, type, run, rewrite)
+    if (representation === undefined) continue
+    representations[count] = representation
+    targets[count] = target
+    count += 1
+  }
+  targets.length = representations.length = count
+  return { targets, representations, places: undefined }
+}
+
+/** One representation per entity. */
+function collectDistinct(run: Run, flattens: readonly Flatten[], requires: Requires, rewrite: Rewrite | undefined): Batch {
   const representations: Representation[] = []
   const places: number[] = []
-  const dedupes = flattens.some(({ repeats }) => repeats || remote)
   const targets: Target[] = []
   for (const flatten of flattens) {
     // One map per path. An entity that is fetched once becomes one object in several places, and later fetches add the same fields to
@@ -76,16 +99,9 @@ function collectBatch(run: Run, flattens: readonly Flatten[], requires: Requires
     const known: Known = new Map()
     for (const target of flatten.collect(run.data)) {
       const type = requires(target)
-      if (type === undefined) continue
-      if (dedupes) {
-        const place = placeOf(target, type, known, representations, run, rewrite)
-        if (place === undefined) continue
-        places.push(place)
-      } else {
-        const representation = representationOf(target, type, run, rewrite)
-        if (representation === undefined) continue
-        representations.push(representation)
-      }
+      const place = type && placeOf(target, type, known, representations, run, rewrite)
+      if (place === undefined) continue
+      places.push(place)
       targets.push(target)
     }
   }

@@ -21,7 +21,7 @@ import type { FetchVariables } from './transport.ts'
 type Entities = readonly unknown[]
 
 export type ResolveFields = (entities: Entities, context: object, variables: FetchVariables) => unknown[] | Promise<unknown[]>
-/** Adds the promises of the resolvers to `promises`. Undefined if an entity is a promise. No resolver is called then. */
+/** Fills `promises` with those of the resolvers, and sets its length. Undefined if an entity is a promise. No resolver is called then. */
 type CallAll = (entities: Entities, context: object, variables: FetchVariables, promises: Promise<unknown>[]) => unknown[] | undefined
 /** Replaces the promises by their values, which have the same order. */
 type Settle = (items: readonly unknown[], values: readonly unknown[]) => void
@@ -31,9 +31,11 @@ export type InfoOf = (field: PlainField) => (place: number, variables: FetchVari
 
 export function compileFields({ fields }: PlainSelection, infoOf: InfoOf): ResolveFields {
   const callAll = compileCalls(fields, infoOf)
-  const settle = compileSettle(fields.filter(({ field }) => field?.resolve !== undefined))
+  const resolved = fields.filter(({ field }) => field?.resolve !== undefined)
+  const settle = compileSettle(resolved)
   const resolveFields: ResolveFields = (entities, context, variables) => {
-    const promises: Promise<unknown>[] = []
+    // An array that grows is copied several times.
+    const promises = new Array<Promise<unknown>>(entities.length * resolved.length)
     const items = callAll(entities, context, variables, promises)
     if (items === undefined)
       return valuesOf(entities.map((entity) => Promise.resolve(entity))).then((known) => resolveFields(known, context, variables))
@@ -66,6 +68,7 @@ function compileCalls(fields: readonly PlainField[], infoOf: InfoOf): CallAll {
       if (!(entity instanceof Error) && ${promiseTest('entity')}) return undefined;
     }
     const items = new Array(entities.length);
+    let waiting = 0;
     for (let at = 0; at < entities.length; at++) {
       const entity = entities[at];
       if (entity === null || entity === undefined || entity instanceof Error) { items[at] = entity; continue }
@@ -73,6 +76,7 @@ function compileCalls(fields: readonly PlainField[], infoOf: InfoOf): CallAll {
       let value;
       ${calls.join('\n')}
     }
+    promises.length = waiting;
     return items`
   return makeFunction<CallAll>(['entities', 'context', 'variables', 'promises'], body, bindings)
 }
@@ -90,7 +94,7 @@ function callSource(index: number, { name, field }: PlainField): string {
   const info = field?.resolve?.length === 3 ? '' : `, info${index}(at, variables)`
   return `try {
       value = resolve${index}(entity, {}, context${info});
-      if (${promiseTest('value')}) promises.push(value = ${promise});
+      if (${promiseTest('value')}) promises[waiting++] = value = ${promise};
       ${ofList ? 'else value = held(value);' : ''}
     } catch (error) { value = toError(error) }
     item[${JSON.stringify(name)}] = value;`
