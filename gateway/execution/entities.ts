@@ -19,6 +19,7 @@ import type { Rewrite } from './rewrites.ts'
 import { compileRewrites, renamedKeys } from './rewrites.ts'
 import type { DataPath, Run } from './run.ts'
 import { isRecord } from './run.ts'
+import type { SharedBatches } from './shared-batches.ts'
 
 /**
  * The objects that `collect` found for one list. `places[i]` is the index of the representation of `targets[i]`; without `places` it is
@@ -42,16 +43,24 @@ export type EntityList = {
   locate(run: Run): Map<Target, DataPath[]>
 }
 
-export function compileEntityList(node: EntityBatchAlias, document: DocumentNode, remote: boolean, possible: PossibleTypes): EntityList {
+/** `shared`: the batches of the fetches that start together with this one. */
+export function compileEntityList(
+  node: EntityBatchAlias,
+  document: DocumentNode,
+  remote: boolean,
+  possible: PossibleTypes,
+  shared?: SharedBatches,
+): EntityList {
   const flattens = node.paths.map((path) => compileFlatten(path, possible))
   const requires = compileRequires(node.requires, possible)
   const rewriteInput = compileRewrites(node.inputRewrites, possible)
   const rewriteOutput = compileRewrites(node.outputRewrites, possible)
+  const collect = (run: Run): Batch => collectBatch(run, flattens, requires, rewriteInput, remote)
   const merge = rewriteOutput === undefined ? mergeOf(document, node.alias) : mergeObjects
   return {
     alias: node.alias,
     variable: node.representationsVariableName,
-    collect: (run) => collectBatch(run, flattens, requires, rewriteInput, remote),
+    collect: shared === undefined ? collect : shared.share([node.paths, node.requires, node.inputRewrites, remote], collect),
     merge: (batch, answer) => mergeEntities(batch, answer[node.alias], merge, rewriteOutput),
     renamed: renamedKeys(node.outputRewrites),
     locate: (run) => locateTargets(run, flattens),

@@ -11,6 +11,7 @@ import { Kind, getOperationAST, parse } from 'graphql'
 import type { DocumentNode } from 'graphql'
 import type { Batch, EntityList } from './entities.ts'
 import { compileEntityList } from './entities.ts'
+import { makeSharedBatches, type SharedBatches } from './shared-batches.ts'
 import { failLists, mergeAnswer } from './entity-answer.ts'
 import { compileFlatten, sharedStart } from './flatten.ts'
 import { compileForeignKeys } from './foreign-keys.ts'
@@ -48,6 +49,8 @@ type Surroundings = {
   readonly possible: PossibleTypes
   /** All fetches that were compiled so far. */
   readonly fetches: Fetch[]
+  /** The batches of the fetches that start together with this node. Absent: it starts alone. */
+  readonly shared?: SharedBatches | undefined
 }
 
 export function compilePlan(plan: PlanNode | undefined, transports: ReadonlyMap<string, Transport>, possible: PossibleTypes): CompiledPlan {
@@ -80,9 +83,9 @@ function sizeOf(fetches: readonly Fetch[]): PlanSize {
 function compileNode(node: PlanNode, around: Surroundings): Step {
   switch (node.kind) {
     case 'Sequence':
-      return inSequence(node.nodes.map((inner) => compileNode(inner, around)))
+      return inSequence(node.nodes.map((inner) => compileNode(inner, { ...around, shared: undefined })))
     case 'Parallel':
-      return atOnce(node.nodes.map((inner) => compileNode(inner, around)))
+      return compileParallel(node.nodes, around)
     case 'Condition':
       throw new Error('conditions are decided before an operation is planned')
     case 'Fetch':
@@ -116,13 +119,16 @@ function inSequence(steps: readonly Step[]): Step {
   return (run) => runFrom(0, run)
 }
 
-function atOnce(steps: readonly Step[]): Step {
+function compileParallel(nodes: readonly PlanNode[], around: Surroundings): Step {
+  const shared = makeSharedBatches()
+  const steps = nodes.map((inner) => compileNode(inner, { ...around, shared }))
   return (run) => {
     const pending: Promise<void>[] = []
     for (const step of steps) {
       const promise = step(run)
       if (promise !== undefined) pending.push(promise)
     }
+    shared.forget()
     if (pending.length > 0) return Promise.all(pending).then(() => {})
   }
 }
@@ -282,7 +288,8 @@ function compileNestedRoot(node: FlattenNode, inner: FetchNode, around: Surround
 
 function compileEntityFetch(node: BatchFetchNode, around: Surroundings): Step {
   const fetch = compileFetch(node, around)
-  const lists = node.entityBatch.aliases.map((alias) => compileEntityList(alias, fetch.document, fetch.remote, around.possible))
+  const { possible, shared } = around
+  const lists = node.entityBatch.aliases.map((alias) => compileEntityList(alias, fetch.document, fetch.remote, possible, shared))
   return (run) => {
     const batches = collectAll(lists, run, fetch.subgraph)
     if (batches.every(({ targets }) => targets.length === 0)) return

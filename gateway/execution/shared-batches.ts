@@ -1,0 +1,34 @@
+/**
+ * Fetches that start together often need the same representations of the same objects: a feed asks three subgraphs about its videos. The
+ * first of these fetches makes the batch, and the others use it.
+ *
+ * A later fetch must not use it, because the data may have changed meanwhile. Fetches that start together do not wait for each other, so none
+ * of them needs what another one adds.
+ */
+import type { Batch } from './entities.ts'
+import type { Run } from './run.ts'
+
+type Collect = (run: Run) => Batch
+
+export type SharedBatches = {
+  /** `inputs`: everything that determines the batch of a run. */
+  share(inputs: unknown, collect: Collect): Collect
+  /** Called when all fetches have started. */
+  forget(): void
+}
+
+export function makeSharedBatches(): SharedBatches {
+  const kept = new Map<string, { batch: Batch | undefined }>()
+  return {
+    share(inputs, collect) {
+      const key = JSON.stringify(inputs)
+      const slot = kept.get(key) ?? { batch: undefined }
+      kept.set(key, slot)
+      return (run) => (slot.batch ??= collect(run))
+    },
+    forget() {
+      // Not `Map.clear` per request: V8 keeps the cleared entries until the next full collection.
+      for (const slot of kept.values()) slot.batch = undefined
+    },
+  }
+}
