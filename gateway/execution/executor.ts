@@ -49,8 +49,8 @@ type Surroundings = {
   readonly possible: PossibleTypes
   /** All fetches that were compiled so far. */
   readonly fetches: Fetch[]
-  /** The batches of the fetches that start together with this node. Absent: it starts alone. */
-  readonly shared?: SharedBatches | undefined
+  /** The batches of the fetches that start together with this one. Only for a single fetch: a later one must not use them. */
+  readonly shared?: SharedBatches
 }
 
 export function compilePlan(plan: PlanNode | undefined, transports: ReadonlyMap<string, Transport>, possible: PossibleTypes): CompiledPlan {
@@ -83,7 +83,7 @@ function sizeOf(fetches: readonly Fetch[]): PlanSize {
 function compileNode(node: PlanNode, around: Surroundings): Step {
   switch (node.kind) {
     case 'Sequence':
-      return inSequence(node.nodes.map((inner) => compileNode(inner, { ...around, shared: undefined })))
+      return inSequence(node.nodes.map((inner) => compileNode(inner, around)))
     case 'Parallel':
       return compileParallel(node.nodes, around)
     case 'Condition':
@@ -121,7 +121,8 @@ function inSequence(steps: readonly Step[]): Step {
 
 function compileParallel(nodes: readonly PlanNode[], around: Surroundings): Step {
   const shared = makeSharedBatches()
-  const steps = nodes.map((inner) => compileNode(inner, { ...around, shared }))
+  const isOneFetch = ({ kind }: PlanNode): boolean => kind === 'BatchFetch' || kind === 'Flatten'
+  const steps = nodes.map((inner) => compileNode(inner, isOneFetch(inner) ? { ...around, shared } : around))
   return (run) => {
     const pending: Promise<void>[] = []
     for (const step of steps) {

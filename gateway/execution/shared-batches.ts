@@ -18,17 +18,22 @@ export type SharedBatches = {
 }
 
 export function makeSharedBatches(): SharedBatches {
-  const kept = new Map<string, { batch: Batch | undefined }>()
+  const slots = new Map<string, { run: Run | undefined; batch: Batch | undefined }>()
   return {
     share(inputs, collect) {
       const key = JSON.stringify(inputs)
-      const slot = kept.get(key) ?? { batch: undefined }
-      kept.set(key, slot)
-      return (run) => (slot.batch ??= collect(run))
+      const slot = slots.get(key) ?? { run: undefined, batch: undefined }
+      slots.set(key, slot)
+      return (run) => {
+        if (slot.run === run && slot.batch !== undefined) return slot.batch
+        slot.batch = collect(run)
+        slot.run = run
+        return slot.batch
+      }
     },
     forget() {
       // Not `Map.clear` per request: V8 keeps the cleared entries until the next full collection.
-      for (const slot of kept.values()) slot.batch = undefined
+      for (const slot of slots.values()) slot.run = slot.batch = undefined
     },
   }
 }

@@ -1,0 +1,31 @@
+import { expect, it } from 'vitest'
+import type { Batch } from '../../../gateway/execution/entities.ts'
+import { makeRun } from '../../../gateway/execution/run.ts'
+import { makeSharedBatches } from '../../../gateway/execution/shared-batches.ts'
+
+const newRun = () => makeRun({}, {}, {})
+const newBatch = (): Batch => ({ targets: [], representations: [], places: undefined })
+
+it('fetches with equal inputs use one batch, and other fetches have their own', () => {
+  const shared = makeSharedBatches()
+  const [first, second, other] = [
+    [['videos', '@'], 'id'],
+    [['videos', '@'], 'id'],
+    [['videos', '@'], 'sku'],
+  ].map((inputs) => shared.share(inputs, newBatch))
+  const run = newRun()
+  const batch = first?.(run)
+  expect(second?.(run)).toBe(batch)
+  expect(other?.(run)).not.toBe(batch)
+})
+
+it('no batch is used in another run, or after all fetches have started', () => {
+  const shared = makeSharedBatches()
+  const collect = shared.share('inputs', newBatch)
+  const run = newRun()
+  const batch = collect(run)
+  expect(collect(newRun())).not.toBe(batch)
+  const again = collect(run)
+  shared.forget()
+  expect(collect(run)).not.toBe(again)
+})
