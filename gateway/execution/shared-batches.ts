@@ -2,6 +2,8 @@
  * Fetches that start together often need the same representations of the same objects: a feed asks three subgraphs about its videos. The
  * first of these fetches makes the batch, and the others use it.
  *
+ * Local subgraphs get the representations themselves, not copies, and must not write into them.
+ *
  * A later fetch must not use it, because the data may have changed meanwhile. Fetches that start together do not wait for each other, so none
  * of them needs what another one adds.
  */
