@@ -49,7 +49,7 @@ export function compileEntityList(
   document: DocumentNode,
   remote: boolean,
   possible: PossibleTypes,
-  shared?: SharedBatches,
+  shared?: SharedBatches<Batch>,
 ): EntityList {
   const flattens = node.paths.map((path) => compileFlatten(path, possible))
   const requires = compileRequires(node.requires, possible)
@@ -83,6 +83,7 @@ function collectBatch(run: Run, flattens: readonly Flatten[], requires: Requires
 /** One representation per object. */
 function collectEach(run: Run, flattens: readonly Flatten[], requires: Requires, rewrite: Rewrite | undefined): Batch {
   const targets = flattens.length === 1 ? (flattens[0] as Flatten).collect(run.data) : flattens.flatMap((each) => each.collect(run.data))
+  // oxlint-disable-next-line unicorn/no-new-array -- a number. An array that grows is copied several times
   const representations = new Array<Representation>(targets.length)
   let count = 0
   for (const target of targets) {

@@ -50,7 +50,7 @@ type Surroundings = {
   /** All fetches that were compiled so far. */
   readonly fetches: Fetch[]
   /** The batches of the fetches that start together with this one. Only for a single fetch: a later one must not use them. */
-  readonly shared?: SharedBatches
+  readonly shared?: SharedBatches<Batch>
 }
 
 export function compilePlan(plan: PlanNode | undefined, transports: ReadonlyMap<string, Transport>, possible: PossibleTypes): CompiledPlan {
@@ -120,7 +120,7 @@ function inSequence(steps: readonly Step[]): Step {
 }
 
 function compileParallel(nodes: readonly PlanNode[], around: Surroundings): Step {
-  const shared = makeSharedBatches()
+  const shared = makeSharedBatches<Batch>()
   const isOneFetch = ({ kind }: PlanNode): boolean => kind === 'BatchFetch' || kind === 'Flatten'
   const steps = nodes.map((inner) => compileNode(inner, isOneFetch(inner) ? { ...around, shared } : around))
   return (run) => {

@@ -7,19 +7,16 @@
  * A later fetch must not use it, because the data may have changed meanwhile. Fetches that start together do not wait for each other, so none
  * of them needs what another one adds.
  */
-import type { Batch } from './entities.ts'
 import type { Run } from './run.ts'
 
-type Collect = (run: Run) => Batch
-
-export type SharedBatches = {
+export type SharedBatches<Batch> = {
   /** `inputs`: everything that determines the batch of a run. */
-  share(inputs: unknown, collect: Collect): Collect
+  share(inputs: unknown, collect: (run: Run) => Batch): (run: Run) => Batch
   /** Called when all fetches have started. */
   forget(): void
 }
 
-export function makeSharedBatches(): SharedBatches {
+export function makeSharedBatches<Batch>(): SharedBatches<Batch> {
   const slots = new Map<string, { run: Run | undefined; batch: Batch | undefined }>()
   return {
     share(inputs, collect) {
@@ -34,7 +31,7 @@ export function makeSharedBatches(): SharedBatches {
       }
     },
     forget() {
-      // Not `Map.clear` per request: V8 keeps the cleared entries until the next full collection.
+      // Not `Map.clear`: V8 may keep what was cleared until the next full collection. That cost more than sharing saves (decision 0112).
       for (const slot of slots.values()) slot.run = slot.batch = undefined
     },
   }

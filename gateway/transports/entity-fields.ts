@@ -34,7 +34,7 @@ export function compileFields({ fields }: PlainSelection, infoOf: InfoOf): Resol
   const resolved = fields.filter(({ field }) => field?.resolve !== undefined)
   const settle = compileSettle(resolved)
   const resolveFields: ResolveFields = (entities, context, variables) => {
-    // An array that grows is copied several times.
+    // oxlint-disable-next-line unicorn/no-new-array -- a number. An array that grows is copied several times
     const promises = new Array<Promise<unknown>>(entities.length * resolved.length)
     const items = callAll(entities, context, variables, promises)
     if (items === undefined)

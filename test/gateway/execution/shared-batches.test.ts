@@ -1,13 +1,12 @@
 import { expect, it } from 'vitest'
-import type { Batch } from '../../../gateway/execution/entities.ts'
 import { makeRun } from '../../../gateway/execution/run.ts'
 import { makeSharedBatches } from '../../../gateway/execution/shared-batches.ts'
 
 const newRun = () => makeRun({}, {}, {})
-const newBatch = (): Batch => ({ targets: [], representations: [], places: undefined })
+const newBatch = () => ({})
 
 it('fetches with equal inputs use one batch, and other fetches have their own', () => {
-  const shared = makeSharedBatches()
+  const shared = makeSharedBatches<object>()
   const [first, second, other] = [
     [['videos', '@'], 'id'],
     [['videos', '@'], 'id'],
@@ -20,7 +19,7 @@ it('fetches with equal inputs use one batch, and other fetches have their own', 
 })
 
 it('no batch is used in another run, or after all fetches have started', () => {
-  const shared = makeSharedBatches()
+  const shared = makeSharedBatches<object>()
   const collect = shared.share('inputs', newBatch)
   const run = newRun()
   const batch = collect(run)
