@@ -36,7 +36,7 @@ export function wholeFrom(minimum: number, maximum: number): (text: string) => n
   }
 }
 
-/** NaN for other text. `Number` would also read "", "0x10" and " 1 ". */
+/** NaN for text that is no decimal number. `Number` would also read "", "0x10" and " 1 ". */
 function decimal(text: string): number {
-  return /^-?\d+(\.\d+)?(e\d+)?$/i.test(text) ? Number(text) : NaN
+  return /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(text) ? Number(text) : NaN
 }

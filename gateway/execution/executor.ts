@@ -123,13 +123,17 @@ function compileParallel(nodes: readonly PlanNode[], around: Surroundings): Step
   const shared = makeSharedBatches<Batch>()
   const isOneFetch = ({ kind }: PlanNode): boolean => kind === 'BatchFetch' || kind === 'Flatten'
   const steps = nodes.map((inner) => compileNode(inner, isOneFetch(inner) ? { ...around, shared } : around))
+  const forget = shared.seal()
   return (run) => {
     const pending: Promise<void>[] = []
-    for (const step of steps) {
-      const promise = step(run)
-      if (promise !== undefined) pending.push(promise)
+    try {
+      for (const step of steps) {
+        const promise = step(run)
+        if (promise !== undefined) pending.push(promise)
+      }
+    } finally {
+      forget()
     }
-    shared.forget()
     if (pending.length > 0) return Promise.all(pending).then(() => {})
   }
 }

@@ -35,7 +35,7 @@ export function compileRequires(requires: readonly RequiresSelection[], possible
   let last: { readonly typename: unknown; readonly requires: TypeRequires } | undefined
   return (entity) => {
     const typename = entity['__typename']
-    if (last?.typename === typename) return last?.requires
+    if (last !== undefined && last.typename === typename) return last.requires
     if (typeof typename !== 'string' || names?.has(typename) === false) return undefined
     let known = byType.get(typename)
     if (known === undefined) {

@@ -4,25 +4,30 @@
  *
  * Local subgraphs get the representations themselves, not copies, and must not write into them.
  *
- * A later fetch must not use it, because the data may have changed meanwhile. Fetches that start together do not wait for each other, so none
- * of them needs what another one adds.
+ * A later fetch must not use the batch, because the data may have changed meanwhile. While the fetches start, a local one may add fields to
+ * the objects of the batch. No fetch that starts with it needs these fields, and the objects stay in their places.
  */
 import type { Run } from './run.ts'
 
+type Collect<Batch> = (run: Run) => Batch
+
 export type SharedBatches<Batch> = {
   /** `inputs`: everything that determines the batch of a run. */
-  share(inputs: unknown, collect: (run: Run) => Batch): (run: Run) => Batch
-  /** Called when all fetches have started. */
-  forget(): void
+  share(inputs: unknown, collect: Collect<Batch>): Collect<Batch>
+  /** Called when all fetches are compiled. Returns a function that is called when all of them have started. */
+  seal(): () => void
 }
 
 export function makeSharedBatches<Batch>(): SharedBatches<Batch> {
-  const slots = new Map<string, { run: Run | undefined; batch: Batch | undefined }>()
+  const slots: { run: Run | undefined; batch: Batch | undefined }[] = []
+  // Only for compiling: the keys may be long.
+  const byInputs = new Map<string, (typeof slots)[number]>()
   return {
     share(inputs, collect) {
       const key = JSON.stringify(inputs)
-      const slot = slots.get(key) ?? { run: undefined, batch: undefined }
-      slots.set(key, slot)
+      const slot = byInputs.get(key) ?? { run: undefined, batch: undefined }
+      if (!byInputs.has(key)) slots.push(slot)
+      byInputs.set(key, slot)
       return (run) => {
         if (slot.run === run && slot.batch !== undefined) return slot.batch
         slot.batch = collect(run)
@@ -30,9 +35,12 @@ export function makeSharedBatches<Batch>(): SharedBatches<Batch> {
         return slot.batch
       }
     },
-    forget() {
-      // Not `Map.clear`: V8 may keep what was cleared until the next full collection. That cost more than sharing saves (decision 0112).
-      for (const slot of slots.values()) slot.run = slot.batch = undefined
+    seal() {
+      byInputs.clear()
+      return () => {
+        // Not a map that is cleared in each run: V8 may keep its values until the next full collection (decision 0112).
+        for (const slot of slots) slot.run = slot.batch = undefined
+      }
     },
   }
 }

@@ -21,8 +21,10 @@ import type { FetchVariables } from './transport.ts'
 type Entities = readonly unknown[]
 
 export type ResolveFields = (entities: Entities, context: object, variables: FetchVariables) => unknown[] | Promise<unknown[]>
-/** Fills `promises` with those of the resolvers, and sets its length. Undefined if an entity is a promise. No resolver is called then. */
-type CallAll = (entities: Entities, context: object, variables: FetchVariables, promises: Promise<unknown>[]) => unknown[] | undefined
+/** One item per entity, and the promises of the resolvers in the order of their calls. */
+type Called = { readonly items: unknown[]; readonly promises: readonly Promise<unknown>[] }
+/** Undefined if an entity is a promise. No resolver is called then. `settled`: the entities are known to be values, and are not tested. */
+type CallAll = (entities: Entities, context: object, variables: FetchVariables, settled: boolean) => Called | undefined
 /** Replaces the promises by their values, which have the same order. */
 type Settle = (items: readonly unknown[], values: readonly unknown[]) => void
 
@@ -31,21 +33,21 @@ export type InfoOf = (field: PlainField) => (place: number, variables: FetchVari
 
 export function compileFields({ fields }: PlainSelection, infoOf: InfoOf): ResolveFields {
   const callAll = compileCalls(fields, infoOf)
-  const resolved = fields.filter(({ field }) => field?.resolve !== undefined)
-  const settle = compileSettle(resolved)
-  const resolveFields: ResolveFields = (entities, context, variables) => {
-    // oxlint-disable-next-line unicorn/no-new-array -- a number. An array that grows is copied several times
-    const promises = new Array<Promise<unknown>>(entities.length * resolved.length)
-    const items = callAll(entities, context, variables, promises)
-    if (items === undefined)
-      return valuesOf(entities.map((entity) => Promise.resolve(entity))).then((known) => resolveFields(known, context, variables))
+  const settle = compileSettle(fields.filter(hasResolver))
+
+  function callFields(entities: Entities, context: object, variables: FetchVariables, settled: boolean): unknown[] | Promise<unknown[]> {
+    const called = callAll(entities, context, variables, settled)
+    if (called === undefined)
+      return valuesOf(entities.map((entity) => Promise.resolve(entity))).then((known) => callFields(known, context, variables, true))
+    const { items, promises } = called
     if (promises.length === 0) return items
     return valuesOf(promises).then((values) => {
       settle(items, values)
       return items
     })
   }
-  return resolveFields
+
+  return (entities, context, variables) => callFields(entities, context, variables, false)
 }
 
 function compileCalls(fields: readonly PlainField[], infoOf: InfoOf): CallAll {
@@ -63,11 +65,13 @@ function compileCalls(fields: readonly PlainField[], infoOf: InfoOf): CallAll {
     }
     calls.push(field.resolve === undefined ? ownSource(name, field) : callSource(index, plain))
   }
-  const body = `for (let at = 0; at < entities.length; at++) {
+  // Arrays that grow are copied several times.
+  const body = `for (let at = 0; !settled && at < entities.length; at++) {
       const entity = entities[at];
-      if (!(entity instanceof Error) && ${promiseTest('entity')}) return undefined;
+      if (${promiseTest('entity')}) return undefined;
     }
     const items = new Array(entities.length);
+    const promises = new Array(entities.length * ${fields.filter(hasResolver).length});
     let waiting = 0;
     for (let at = 0; at < entities.length; at++) {
       const entity = entities[at];
@@ -77,8 +81,8 @@ function compileCalls(fields: readonly PlainField[], infoOf: InfoOf): CallAll {
       ${calls.join('\n')}
     }
     promises.length = waiting;
-    return items`
-  return makeFunction<CallAll>(['entities', 'context', 'variables', 'promises'], body, bindings)
+    return { items, promises }`
+  return makeFunction<CallAll>(['entities', 'context', 'variables', 'settled'], body, bindings)
 }
 
 /** A property of the entity. It may be a getter that throws. */
@@ -110,6 +114,10 @@ function compileSettle(fields: readonly PlainField[]): Settle {
       ${takes.join('\n')}
     }`
   return makeFunction<Settle>(['items', 'values'], body, {})
+}
+
+function hasResolver({ field }: PlainField): boolean {
+  return field?.resolve !== undefined
 }
 
 function isList({ type }: GraphQLField<unknown, unknown>): boolean {

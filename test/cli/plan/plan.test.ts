@@ -57,6 +57,11 @@ it('the settings of the deployment count: a short timeline takes less of Redis, 
   expect(changed.flow.rowsPerSecond).toBeLessThan(usual.flow.rowsPerSecond)
 })
 
+it('numbers may have a fraction or an exponent', async () => {
+  const { demand, prices } = await planned('--viewers', '1e6', '--price-core', '.5', '--price-memory', '5.', '--price-disk', '1e-3')
+  expect([demand.viewers, prices]).toEqual([1_000_000, { core: 0.5, memoryGb: 5, diskGb: 0.001 }])
+})
+
 it('rates of the busiest second replace the computed ones', async () => {
   const { rates } = await planned('--viewers', '1000', '--writes', '15000', '--reads', '300000')
   expect(rates).toMatchObject({ reports: 15_000, lookups: 300_000, watching: 225_000 })
@@ -69,6 +74,7 @@ it.each([
   { args: ['--viewers', '10', '--heartbeat', '61'], says: '--heartbeat 61 is longer than history.flushAgeMaxMs (60000 ms)' },
   { args: ['--viewers', '10', '--price-core', '-1'], says: 'give a number from 0 to 1000000' },
   { args: ['--viewers', '0x10'], says: 'give a whole number from 1 to 1000000000000' },
+  { args: ['--viewers', '10', '--price-disk', ''], says: 'give a number from 0 to 1000000' },
   { args: ['--viewers', '10', '--likes', ''], says: 'give a whole number from 0 to 100000' },
 ])('refuses $args with a sentence', async ({ args, says }) => {
   const { status, error, out } = await plan(...args)

@@ -219,6 +219,12 @@ describe('compression', () => {
     expect(metrics).toContain('tidemark_gateway_compression_seconds_total 0.02')
   })
 
+  it('counts bytes, not characters', () => {
+    const compression = makeCompression(1_024, new Registry())
+    const encodingOf = (body: string) => compression.compress(GZIP, { ...answer, body }).headers?.['content-encoding']
+    expect(['€'.repeat(342), '€'.repeat(341), 'a'.repeat(1_023)].map(encodingOf)).toEqual(['gzip', undefined, undefined])
+  })
+
   it('of a very large answer takes no time, also for a client that refuses uncompressed answers', () => {
     const body = 'a'.repeat(4_194_305)
     const compression = makeCompression(1_024, new Registry())

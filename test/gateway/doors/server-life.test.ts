@@ -76,6 +76,11 @@ describe('health and metrics', () => {
     expect(text).toContain('tidemark_gateway_failed_total{kind="query"} 1')
     expect(text).toContain('tidemark_gateway_failed_total{kind="unknown"} 0')
     expect(text).toContain('process_cpu_user_seconds_total')
+    const again = await (await fetch(`${server.url}/metrics`)).text()
+    expect(again).toContain('tidemark_gateway_requests_total{kind="query",name="Feed",outcome="ok"} 2')
+    await post(server.url, { query: 'query Feed { hello }' })
+    const later = await (await fetch(`${server.url}/metrics`)).text()
+    expect(later).toContain('tidemark_gateway_requests_total{kind="query",name="Feed",outcome="ok"} 3')
   })
 
   it('at most 200 names are counted, and further names together', async () => {

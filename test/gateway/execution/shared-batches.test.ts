@@ -21,10 +21,11 @@ it('fetches with equal inputs use one batch, and other fetches have their own', 
 it('no batch is used in another run, or after all fetches have started', () => {
   const shared = makeSharedBatches<object>()
   const collect = shared.share('inputs', newBatch)
+  const forget = shared.seal()
   const run = newRun()
   const batch = collect(run)
   expect(collect(newRun())).not.toBe(batch)
   const again = collect(run)
-  shared.forget()
+  forget()
   expect(collect(run)).not.toBe(again)
 })

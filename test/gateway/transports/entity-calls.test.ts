@@ -261,6 +261,22 @@ describe('fetches of entities without graphql-jit', () => {
     expect(data._entities[0]).toMatchObject({ count: 1, loud: 'HEY!' })
   })
 
+  test('an entity that is a promise only at each second test is awaited once', async () => {
+    let reads = 0
+    const strange = {
+      count: 3,
+      get then() {
+        return reads++ % 2 === 0 ? (done: (value: unknown) => void) => done(this) : undefined
+      },
+    }
+    deeds = [{ thing: { how: 'return', value: () => strange } }]
+    const answer = await localTransport(schema)
+      .compile({ kind: 'query', name: undefined, text: asking('own'), document: parse(asking('own')) })
+      .run({ r: things(1) }, CONTEXT)
+    expect(answer).toMatchObject({ data: { _entities: [{ own: null }] } })
+    expect(reads).toBeLessThan(5)
+  })
+
   test('a query that runs when it is awaited runs once, in a list or as a reference', async () => {
     let runs = 0
     const query = (value: unknown) => ({
