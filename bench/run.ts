@@ -33,6 +33,8 @@ const BENCHES = [...PATHS.keys()].sort()
 
 const USAGE = `usage: npm run bench -- NAME [--quick] [--json] [--record CONDITIONS] [--file PATH], where NAME is one of ${BENCHES.join(', ')}`
 
+const MORE = 'Some of them also take --only PART, --minutes N, --against CHECKOUT, --hive-router PATH or --bloom-module PATH.'
+
 /** One line per benchmark: its name, and the first sentence of its file. */
 function listed(): string {
   const width = Math.max(...BENCHES.map(({ length }) => length))
@@ -69,7 +71,7 @@ const { values, positionals } = parsedOr(complain, () =>
 const [name = '', ...more] = positionals
 
 if (values.help) {
-  console.log(`${USAGE}\n\n${listed()}`)
+  console.log(`${USAGE}\n${MORE}\n\n${listed()}`)
 } else if (!PATHS.has(name)) {
   complain(
     name === '' ? 'name a benchmark; --help says what each of them asks' : `there is no benchmark "${name}": use a name from the list`,

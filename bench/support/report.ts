@@ -62,7 +62,7 @@ export function tableOf(results: readonly Result[]): string {
       String(each.value),
       each.unit,
       each.target === null ? '' : String(each.target),
-      each.ok ? 'ok' : 'MISSED',
+      each.target === null ? '' : each.ok ? 'ok' : 'MISSED',
     ]),
   ]
   const widths = rows[0]?.map((_, column) => Math.max(...rows.map((row) => (row[column] as string).length))) ?? []

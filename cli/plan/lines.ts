@@ -35,7 +35,7 @@ export function linesOf(demand: Demand, found: Estimate, config: Pick<Config, 'h
 /** Settings that the demand makes worth a change. */
 function adviceOf(
   { records }: Demand,
-  { rates, flow, gateways: { processes: gateways } }: Estimate,
+  { rates, flow, gateways: { processes: gateways }, redis, kafka }: Estimate,
   config: Pick<Config, 'history' | 'stores'>,
 ): string[] {
   const { history, stores } = config
@@ -62,6 +62,13 @@ function adviceOf(
       `Redis has ${Math.min(records, history.timelineCap)} records of each viewer: with history.timelineCap ${ASSUMED.compactEntries} it needs less than half the bytes per record, and older records come from MySQL`,
     )
   }
+  const masters = redis.processes / ASSUMED.copies
+  const most = Math.max(masters, kafka.partitions)
+  if (most > stores.regions) {
+    advice.push(
+      `Redis has ${masters} masters and Kafka ${kafka.partitions} partitions, but the viewers are in ${stores.regions} regions, and each region has one master and one partition: set stores.regions to at least ${most} before the first start`,
+    )
+  }
   if (stores.kafka !== undefined && stores.kafka.partitions > stores.regions) {
     advice.push(
       `stores.kafka.partitions (${stores.kafka.partitions}) exceeds stores.regions (${stores.regions}): some partitions stay empty`,
@@ -79,7 +86,7 @@ function assumptions(demand: Demand, { history, stores }: Pick<Config, 'history'
     `cores are busy for ${ASSUMED.busyMax * 100}%; a process takes ${ASSUMED.processGb} GB; a Redis node has at most ${ASSUMED.redisNodeGb} GB of data, times ${ASSUMED.redisOverhead} for its buffers`,
     `${ASSUMED.copies} copies in Redis and Kafka, one in MySQL; the log keeps ${ASSUMED.logDays} days; ${ASSUMED.recentLikes * 100}% of the likes are not archived yet`,
     `a month costs ${prices.core} per core, ${prices.memoryGb} per GB of memory and ${prices.diskGb} per GB of disk`,
-    'CPU and bytes as measured in bench/RESULTS.md, on its machine; the feed, filters and open connections are not counted',
+    'CPU and bytes as measured in bench/RESULTS.md, on its machine; not counted: the feed, filters, open connections, CPU and memory of Kafka, and memory of MySQL',
   ]
 }
 

@@ -82,7 +82,7 @@ export function makeMetrics(registry: Registry, open?: Pick<OpenLimits, 'figures
 function addRequestsMetric(registry: Registry): Record<OperationKind, Record<Outcome, Sums>> {
   const add = addCounter(registry, {
     name: 'tidemark_gateway_requests_total',
-    help: 'Answered operations, by kind, name and outcome.',
+    help: 'Answered operations, by kind, name and outcome. An operation that is refused before it runs has the kind "unknown" and the name "anonymous". Requests that are not GraphQL over HTTP are not counted.',
     labelNames: ['kind', 'name', 'outcome'],
   })
   const ofKind = (kind: OperationKind) => ({
@@ -96,7 +96,7 @@ function addRequestsMetric(registry: Registry): Record<OperationKind, Record<Out
 function addCostMetric(registry: Registry): Record<OperationKind, Sums> {
   const add = addCounter(registry, {
     name: 'tidemark_gateway_operation_cost_total',
-    help: 'Cost of prepared operations with their variables, in points, by kind and name.',
+    help: 'Cost of prepared operations with their variables, in points, by kind and name. Some of them are refused afterwards, for example by a rate limit.',
     labelNames: ['kind', 'name'],
   })
   return byKind((kind) => add((name) => ({ kind, name })))
