@@ -23,13 +23,20 @@ function fetching(serviceName: string, field: string, requires = requiring('id')
   return { kind: 'Flatten', path: [{ Field: 'items' }, '@'], node: { kind: 'Fetch', serviceName, operation, requires, ...more } }
 }
 
-/** Runs a plan on these items. `seen`: the representations that each subgraph got, in the order of the calls. */
-async function runOn(plan: PlanNode, items: Item[], answers: Record<string, Answer>, remote: readonly string[] = []) {
+/** Runs a plan on these items. `roots`: the data of subgraphs that answer root fields. `seen`: the representations that each other subgraph got. */
+async function runOn(
+  plan: PlanNode,
+  items: Item[],
+  answers: Record<string, Answer>,
+  remote: readonly string[] = [],
+  roots: Record<string, object> = {},
+) {
   const seen: Record<string, readonly Item[]> = {}
   const transportOf = (name: string, answer: Answer): Transport => ({
     remote: remote.includes(name),
     compile: () => ({
       run(variables) {
+        if (roots[name] !== undefined) return Promise.resolve({ data: { ...roots[name] } })
         const representations = variables['representations'] as Item[]
         seen[name] = representations
         return Promise.resolve({ data: { _entities: representations.map(answer) } })
@@ -91,6 +98,16 @@ it('a fetch that starts later gets the objects of that time', async () => {
   const { seen, items } = await runOn(parallel(early, sequence(fetching('items', 'owner'), owners)), THREE, answers)
   expect(seen['early']).toBeUndefined()
   expect(items[2]?.['owner']).toEqual({ __typename: 'Item', id: 'owner of c', name: 'name of owner of c' })
+})
+
+it('fetches of a sequence do not share', async () => {
+  const more: PlanNode = { kind: 'Fetch', serviceName: 'more', operation: '{ more }', operationKind: 'query' }
+  const steps = [fetching('sizes', 'size', requiring('key')), fetching('early', 'x'), more, fetching('late', 'y')]
+  const answers = { sizes: named('size'), early: named('x'), late: named('y'), other: named('z'), more: named('w') }
+  const withMore = { items: [...THREE, { id: 'd' }].map((item) => ({ __typename: 'Item', ...item })) }
+  const keyed = THREE.map((item) => ({ ...item, key: 1 }))
+  const { seen } = await runOn(parallel(sequence(...steps), fetching('other', 'z')), keyed, answers, [], { more: withMore })
+  expect([seen['early']?.length, seen['late']?.length]).toEqual([3, 4])
 })
 
 it('no representations are kept when all fetches have started', async () => {
