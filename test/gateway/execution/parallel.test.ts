@@ -70,7 +70,7 @@ it('a fetch that requires other fields, or rewrites them, gets representations o
   const plan = parallel(
     fetching('one', 'x'),
     fetching('two', 'y', requiring('id', 'size')),
-    fetching('three', 'z', requiring('id'), { inputRewrites: [rewrite as never] }),
+    fetching('three', 'z', requiring('id'), { inputRewrites: [rewrite] }),
   )
   const { seen } = await runOn(plan, [{ id: 'a', size: 7 }], { one: named('x'), two: named('y'), three: named('z') })
   expect(seen).toEqual({

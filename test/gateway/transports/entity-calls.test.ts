@@ -265,6 +265,7 @@ describe('fetches of entities without graphql-jit', () => {
     let reads = 0
     const strange = {
       count: 3,
+      // oxlint-disable-next-line unicorn/no-thenable -- the case of the test
       get then() {
         return reads++ % 2 === 0 ? (done: (value: unknown) => void) => done(this) : undefined
       },
