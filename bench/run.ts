@@ -33,7 +33,7 @@ const BENCHES = [...PATHS.keys()].sort()
 
 const USAGE = `usage: npm run bench -- NAME [--quick] [--json] [--record CONDITIONS] [--file PATH], where NAME is one of ${BENCHES.join(', ')}`
 
-const MORE = 'Some of them also take --only PART, --minutes N, --against CHECKOUT, --hive-router PATH or --bloom-module PATH.'
+const MORE = 'Some benchmarks also take --only PART, --minutes N, --against CHECKOUT, --hive-router PATH or --bloom-module PATH.'
 
 /** One line per benchmark: its name, and the first sentence of its file. */
 function listed(): string {
@@ -74,14 +74,16 @@ if (values.help) {
   console.log(`${USAGE}\n${MORE}\n\n${listed()}`)
 } else if (!PATHS.has(name)) {
   complain(
-    name === '' ? 'name a benchmark; --help says what each of them asks' : `there is no benchmark "${name}": use a name from the list`,
+    name === ''
+      ? 'no benchmark is named: use a name from the list, or --help for the question of each'
+      : `there is no benchmark "${name}": use a name from the list`,
   )
 } else if (more.length > 0) {
   complain(`"${more.join(' ')}" is not expected: name one benchmark at a time`)
 } else if (values.minutes !== undefined && !(Number(values.minutes) > 0)) {
   complain(`--minutes ${values.minutes} is not valid: give a number above 0`)
 } else if (values.file !== undefined && !existsSync(values.file)) {
-  complain(`--file ${values.file} does not exist: give the path of recorded interactions`)
+  complain(`--file ${values.file} does not exist: give the path of a file of recorded interactions`)
 } else {
   makeAllYoung()
   const { bench } = (await import(`./${PATHS.get(name)}`)) as { bench: (options: BenchOptions) => Promise<Measure[]> }

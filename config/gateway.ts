@@ -82,7 +82,7 @@ export const limitsSchema = z
     viewer: rateOrNone
       .optional()
       .describe(
-        'Points per viewer. Default in production: 30000 in 30 s, enough for five full batches of reports at once or six pages a second of 50 subjects with values of the viewer, which cost 151. A player with ten tabs spends 220.',
+        'Points per viewer. Default in production: 30000 in 30 s. This allows five full batches of reports at once, or six pages a second. A page of 50 subjects with values of the viewer costs 151 points. A player with ten tabs spends 220.',
       ),
     service: rateOrNone
       .optional()
@@ -107,7 +107,7 @@ export const limitsSchema = z
     anonymous: rateOrNone
       .optional()
       .describe(
-        'Points of callers without a token, per address (IPv6: per /64, and four times as many per /48). Default in production: 30000 in 10 s, or none if address is set. That is 58 pages a second of 50 subjects, which cost 51 without values of a viewer: more than an office or the clients behind one carrier address need.',
+        'Points of callers without a token, per address (IPv6: per /64, and four times as many per /48). Default in production: 30000 in 10 s, or none if address is set. This allows 58 pages a second, more than an office or the clients behind one carrier address need. A page of 50 subjects without values of a viewer costs 51 points.',
       ),
     sharedAddresses: z
       .array(z.string().regex(/^[0-9a-fA-F:.]+(\/\d{1,3})?$/, 'write an address or a CIDR range'))

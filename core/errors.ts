@@ -121,7 +121,7 @@ export const ERRORS = {
     status: 400,
     retryable: false,
     meaning:
-      'The request does not follow GraphQL over HTTP, or a variable is nested too deeply. A mistake in HTTP itself has its own status: 404, 405, 406, 415, 417 or 431.',
+      'The request does not follow GraphQL over HTTP, or a variable is nested too deeply. Some mistakes in HTTP have another status: 404, 405, 406, 415, 417 or 431.',
   },
   GRAPHQL_PARSE_FAILED: { status: 400, retryable: false, meaning: 'The document has a syntax error.' },
   GRAPHQL_VALIDATION_FAILED: { status: 400, retryable: false, meaning: 'The operation is not valid in the schema.' },

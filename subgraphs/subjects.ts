@@ -23,7 +23,7 @@ export function knownSubject<Known>(__typename: string, id: string, known: Known
   return { __typename, id, [KNOWN]: known }
 }
 
-/** Only for entities that this subgraph has made. The subgraphs of a process share representations, so none of them may write into one. */
+/** `entity` must be an object that this subgraph created. Subgraphs in one process share representations and must not write into them. */
 export function noteKnown<Known>(entity: SubjectEntity<Known>, known: Known): void {
   entity[KNOWN] = known
 }

@@ -66,7 +66,7 @@ function adviceOf(
   const most = Math.max(masters, kafka.partitions)
   if (most > stores.regions) {
     advice.push(
-      `Redis has ${masters} masters and Kafka ${kafka.partitions} partitions, but the viewers are in ${stores.regions} regions, and each region has one master and one partition: set stores.regions to at least ${most} before the first start`,
+      `stores.regions (${stores.regions}) is less than the ${masters} masters of Redis or the ${kafka.partitions} partitions of Kafka: a region uses one master and one partition, so the others stay empty. Set stores.regions to at least ${most} before the first start`,
     )
   }
   if (stores.kafka !== undefined && stores.kafka.partitions > stores.regions) {

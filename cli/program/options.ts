@@ -36,7 +36,7 @@ export function wholeFrom(minimum: number, maximum: number): (text: string) => n
   }
 }
 
-/** NaN for text that is no decimal number. `Number` would also read "", "0x10" and " 1 ". */
+/** NaN if the text is not a decimal number. `Number` also accepts "", "0x10" and " 1 ". */
 function decimal(text: string): number {
   return /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(text) ? Number(text) : NaN
 }

@@ -35,7 +35,7 @@ const REFUSALS: Readonly<Record<string, Answer>> = {
     ...refusal(
       new TidemarkError(
         'BAD_REQUEST',
-        'URL and headers have more than 16 KB: send fewer headers, and the operation in the body of a POST or by its id',
+        'URL and headers exceed 16 KB: send fewer headers, and send the operation in a POST body or by its id',
       ),
       JSON_TYPE,
     ),

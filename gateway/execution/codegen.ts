@@ -33,8 +33,8 @@ export function entry(key: string, value: string): string {
 }
 
 /**
- * The source of an expression that is true if the value `name` is a promise, as `isPromise` tests it. V8 learns the shapes of values per place
- * in the code: a place in one generated function sees few, and the shared `isPromise` sees all.
+ * The source of an expression that is true if the value `name` is a promise, as `isPromise` tests it. V8 caches object shapes per place in the
+ * code. The test in a generated function sees few shapes, and the shared `isPromise` sees all of them.
  */
 export function promiseTest(name: string): string {
   return `((typeof ${name} === 'object' || typeof ${name} === 'function') && ${name} !== null && typeof ${name}.then === 'function')`

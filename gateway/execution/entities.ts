@@ -83,7 +83,7 @@ function collectBatch(run: Run, flattens: readonly Flatten[], requires: Requires
 /** One representation per object. */
 function collectEach(run: Run, flattens: readonly Flatten[], requires: Requires, rewrite: Rewrite | undefined): Batch {
   const targets = flattens.length === 1 ? (flattens[0] as Flatten).collect(run.data) : flattens.flatMap((each) => each.collect(run.data))
-  // oxlint-disable-next-line unicorn/no-new-array -- a number. An array that grows is copied several times
+  // oxlint-disable-next-line unicorn/no-new-array -- the argument is a length. An array that grows is copied several times
   const representations = new Array<Representation>(targets.length)
   let count = 0
   for (const target of targets) {
@@ -98,7 +98,7 @@ function collectEach(run: Run, flattens: readonly Flatten[], requires: Requires,
   return { targets, representations, places: undefined }
 }
 
-/** One representation per entity. */
+/** One representation per entity and path. */
 function collectDistinct(run: Run, flattens: readonly Flatten[], requires: Requires, rewrite: Rewrite | undefined): Batch {
   const representations: Representation[] = []
   const places: number[] = []

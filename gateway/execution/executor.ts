@@ -49,7 +49,10 @@ type Surroundings = {
   readonly possible: PossibleTypes
   /** All fetches that were compiled so far. */
   readonly fetches: Fetch[]
-  /** The batches of the fetches that start together with this one. Only for a single fetch: a later one must not use them. */
+  /**
+   * Set only for a fetch that is a direct child of a `Parallel` node. A fetch inside a nested sequence may start later and must not use these
+   * batches.
+   */
   readonly shared?: SharedBatches<Batch>
 }
 

@@ -6,7 +6,7 @@ import { isRecord } from './run.ts'
 
 export type Target = Record<string, unknown>
 export type FlattenPath = readonly FlattenNodePathSegment[]
-/** Adds the objects that it finds. */
+/** Appends the objects in `value` to `found`. */
 type Visit = (value: unknown, found: Target[]) => void
 
 export type Flatten = {

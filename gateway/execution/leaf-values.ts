@@ -23,7 +23,7 @@ export function leafTest(type: GraphQLLeafType, bind: (value: unknown) => string
   }
 }
 
-/** A set of more names is faster than comparisons. */
+/** With more names, a set is faster than comparisons. */
 const COMPARED_MAX = 8
 
 function enumTest(type: GraphQLEnumType, bind: (value: unknown) => string): string {

@@ -4,8 +4,8 @@
  *
  * Local subgraphs get the representations themselves, not copies, and must not write into them.
  *
- * A later fetch must not use the batch, because the data may have changed meanwhile. While the fetches start, a local one may add fields to
- * the objects of the batch. No fetch that starts with it needs these fields, and the objects stay in their places.
+ * A fetch that starts later must not use the batch, because the data may have changed. A local fetch may add fields to these objects while the
+ * other fetches start. The other fetches do not require these fields, and the objects stay in place, so the batch stays valid.
  */
 import type { Run } from './run.ts'
 
@@ -14,13 +14,16 @@ type Collect<Batch> = (run: Run) => Batch
 export type SharedBatches<Batch> = {
   /** `inputs`: everything that determines the batch of a run. */
   share(inputs: unknown, collect: Collect<Batch>): Collect<Batch>
-  /** Called when all fetches are compiled. Returns a function that is called when all of them have started. */
+  /**
+   * Call it after all fetches are compiled. Returns `forget`, which drops the batches. Call `forget` after all fetches of a run have started, or
+   * after one of them has thrown.
+   */
   seal(): () => void
 }
 
 export function makeSharedBatches<Batch>(): SharedBatches<Batch> {
   const slots: { run: Run | undefined; batch: Batch | undefined }[] = []
-  // Only for compiling: the keys may be long.
+  // `seal` clears this map, because the keys may be long.
   const byInputs = new Map<string, (typeof slots)[number]>()
   return {
     share(inputs, collect) {
@@ -38,7 +41,7 @@ export function makeSharedBatches<Batch>(): SharedBatches<Batch> {
     seal() {
       byInputs.clear()
       return () => {
-        // Not a map that is cleared in each run: V8 may keep its values until the next full collection (decision 0112).
+        // The slots are reset one by one. V8 may keep the values of a cleared map until the next full collection (decision 0112).
         for (const slot of slots) slot.run = slot.batch = undefined
       }
     },

@@ -82,7 +82,7 @@ export function makeMetrics(registry: Registry, open?: Pick<OpenLimits, 'figures
 function addRequestsMetric(registry: Registry): Record<OperationKind, Record<Outcome, Sums>> {
   const add = addCounter(registry, {
     name: 'tidemark_gateway_requests_total',
-    help: 'Answered operations, by kind, name and outcome. An operation that is refused before it runs has the kind "unknown" and the name "anonymous". Requests that are not GraphQL over HTTP are not counted.',
+    help: 'Answered operations, by kind, name and outcome. An operation that is refused before it runs has the kind "unknown" and the name "anonymous". HTTP requests that break GraphQL over HTTP are not counted.',
     labelNames: ['kind', 'name', 'outcome'],
   })
   const ofKind = (kind: OperationKind) => ({
@@ -96,7 +96,7 @@ function addRequestsMetric(registry: Registry): Record<OperationKind, Record<Out
 function addCostMetric(registry: Registry): Record<OperationKind, Sums> {
   const add = addCounter(registry, {
     name: 'tidemark_gateway_operation_cost_total',
-    help: 'Cost of prepared operations with their variables, in points, by kind and name. Some of them are refused afterwards, for example by a rate limit.',
+    help: 'Cost of prepared operations with their variables, in points, by kind and name. This includes operations that are refused afterwards, for example by a rate limit.',
     labelNames: ['kind', 'name'],
   })
   return byKind((kind) => add((name) => ({ kind, name })))
@@ -116,8 +116,8 @@ function byKind<Value>(make: (kind: OperationKind) => Value): Record<OperationKi
 type LabelsOf = (name: string) => Record<string, string>
 
 /**
- * A counter by the name of the operation and other labels. The returned function makes the sums for one set of other labels. They are plain
- * numbers until a scrape, because adding to a counter with labels takes longer than most requests can spare.
+ * Makes a counter with the label `name` and other labels. The returned function makes the sums for one set of the other labels. The sums stay
+ * plain numbers until a scrape, because incrementing a labelled counter costs microseconds per request.
  */
 function addCounter(registry: Registry, config: { name: string; help: string; labelNames: string[] }): (labelsOf: LabelsOf) => Sums {
   const all: { labelsOf: LabelsOf; sums: Sums }[] = []

@@ -23,7 +23,7 @@ type Entities = readonly unknown[]
 export type ResolveFields = (entities: Entities, context: object, variables: FetchVariables) => unknown[] | Promise<unknown[]>
 /** One item per entity, and the promises of the resolvers in the order of their calls. */
 type Called = { readonly items: unknown[]; readonly promises: readonly Promise<unknown>[] }
-/** Undefined if an entity is a promise. No resolver is called then. `settled`: the entities are known to be values, and are not tested. */
+/** Undefined if an entity is a promise. No resolver is called then. `settled`: the entities are known to be values, so the promise test is skipped. */
 type CallAll = (entities: Entities, context: object, variables: FetchVariables, settled: boolean) => Called | undefined
 /** Replaces the promises by their values, which have the same order. */
 type Settle = (items: readonly unknown[], values: readonly unknown[]) => void
@@ -65,7 +65,7 @@ function compileCalls(fields: readonly PlainField[], infoOf: InfoOf): CallAll {
     }
     calls.push(field.resolve === undefined ? ownSource(name, field) : callSource(index, plain))
   }
-  // Arrays that grow are copied several times.
+  // The arrays get their size at once: an array that grows is copied several times.
   const body = `for (let at = 0; !settled && at < entities.length; at++) {
       const entity = entities[at];
       if (${promiseTest('entity')}) return undefined;

@@ -87,7 +87,7 @@ it('a remote subgraph gets a repeated entity once, beside a local one that gets 
   expect(items[3]).toEqual({ __typename: 'Item', id: 'a', x: 'x of a', y: 'y of a' })
 })
 
-it('a fetch that starts later gets the objects of that time', async () => {
+it('a fetch that starts later gets the objects that exist when it starts', async () => {
   const owners: FlattenNode = { ...fetching('owners', 'name'), path: [{ Field: 'items' }, '@', { Field: 'owner' }] }
   const answers = {
     items: ({ id }: Item) => ({ owner: { __typename: 'Item', id: `owner of ${String(id)}` } }),
@@ -100,7 +100,7 @@ it('a fetch that starts later gets the objects of that time', async () => {
   expect(items[2]?.['owner']).toEqual({ __typename: 'Item', id: 'owner of c', name: 'name of owner of c' })
 })
 
-it('fetches of a sequence do not share', async () => {
+it('fetches of a sequence do not share representations', async () => {
   const more: PlanNode = { kind: 'Fetch', serviceName: 'more', operation: '{ more }', operationKind: 'query' }
   const steps = [fetching('sizes', 'size', requiring('key')), fetching('early', 'x'), more, fetching('late', 'y')]
   const answers = { sizes: named('size'), early: named('x'), late: named('y'), other: named('z'), more: named('w') }
@@ -110,7 +110,7 @@ it('fetches of a sequence do not share', async () => {
   expect([seen['early']?.length, seen['late']?.length]).toEqual([3, 4])
 })
 
-it('no representations are kept when all fetches have started', async () => {
+it('no representations are kept after all fetches have started', async () => {
   const { seen, run, step, items } = await runOn(parallel(fetching('one', 'x')), THREE, { one: named('x') })
   items.push({ __typename: 'Item', id: 'd' })
   await step(run)

@@ -261,7 +261,7 @@ describe('fetches of entities without graphql-jit', () => {
     expect(data._entities[0]).toMatchObject({ count: 1, loud: 'HEY!' })
   })
 
-  test('an entity that is a promise only at each second test is awaited once', async () => {
+  test('an entity whose `then` is a function only on every second read is awaited once', async () => {
     let reads = 0
     const strange = {
       count: 3,
