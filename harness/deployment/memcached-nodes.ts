@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { ask } from '../../scripts/servers/ask.ts'
 import { makeMemcached } from '../../scripts/servers/memcached.ts'
 import { findProgram } from '../../scripts/servers/packages.ts'
-import { lastOutput, runningPid } from '../../scripts/servers/processes.ts'
+import { hasEnded, lastOutput, runningPid } from '../../scripts/servers/processes.ts'
 import { freePorts } from './ports.ts'
 
 export type MemcachedNode = {
@@ -75,7 +75,7 @@ function makeNode(folder: string, port: number, settings: readonly string[]): Me
     async kill() {
       const found = runningPid(folder)
       if (found !== undefined) process.kill(found, 'SIGKILL')
-      while (runningPid(folder) !== undefined) await sleep(5)
+      while (!hasEnded(folder, port)) await sleep(5)
     },
     async freeze() {
       const found = pid()

@@ -11,7 +11,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { makeKafka } from '../../scripts/servers/kafka.ts'
 import { makeMariadb } from '../../scripts/servers/mariadb.ts'
-import { lastOutput, runningPid } from '../../scripts/servers/processes.ts'
+import { hasEnded, lastOutput, runningPid } from '../../scripts/servers/processes.ts'
 import { makeRedis } from '../../scripts/servers/redis.ts'
 import type { Server } from '../../scripts/servers/server.ts'
 import { KAFKA_ARTIFACTS } from './services.ts'
@@ -128,7 +128,7 @@ function ownServer(name: OwnServerName, server: Server, folder: string, port: nu
       const pid = runningPid(folder)
       if (pid === undefined) return
       process.kill(pid, 'SIGKILL')
-      while (runningPid(folder) !== undefined) await sleep(5)
+      while (!hasEnded(folder, port)) await sleep(5)
     },
     isRunning: () => runningPid(folder) !== undefined,
     freeze: () => signal('SIGSTOP'),

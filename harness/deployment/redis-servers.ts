@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { ensurePrograms, findProgram } from '../../scripts/servers/packages.ts'
-import { lastOutput, runningPid } from '../../scripts/servers/processes.ts'
+import { hasEnded, lastOutput, runningPid } from '../../scripts/servers/processes.ts'
 import { makeRedis, makeRedisCluster } from '../../scripts/servers/redis.ts'
 import type { Server } from '../../scripts/servers/server.ts'
 import { freePorts } from './ports.ts'
@@ -73,7 +73,7 @@ async function run(make: (folder: string) => Server, ports: number[]): Promise<T
     signal,
     async kill(port) {
       signal(port, 'SIGKILL')
-      while (runningPid(folderOf(port)) !== undefined) await sleep(5)
+      while (!hasEnded(folderOf(port), port)) await sleep(5)
     },
     stop,
   }

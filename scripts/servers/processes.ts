@@ -43,6 +43,14 @@ export function runningPid(folder: string): number | undefined {
   return Number.isInteger(pid) && pid > 1 && belongsTo(pid, folder) ? pid : undefined
 }
 
+/**
+ * False while the process of this folder runs, and while its port is open: a process that ends loses its command line before it closes its
+ * port. On other systems than Linux, the port is not checked.
+ */
+export function hasEnded(folder: string, port: number): boolean {
+  return runningPid(folder) === undefined && listeningInodes(port).size === 0
+}
+
 /** Asks the process of this folder to end, and kills it after `graceMs`. Resolves when the process is gone. */
 export async function stopProcess(folder: string, graceMs: number): Promise<void> {
   const pid = runningPid(folder)

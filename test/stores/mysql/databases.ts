@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { systemClock } from '../../../core/clock.ts'
 import { makeMariadb, mariadbSocket } from '../../../scripts/servers/mariadb.ts'
-import { lastOutput, runningPid } from '../../../scripts/servers/processes.ts'
+import { hasEnded, lastOutput, runningPid } from '../../../scripts/servers/processes.ts'
 import { type Database, openDatabase } from '../../../stores/mysql/database.ts'
 import { migrateMysql } from '../../../stores/mysql/schema-version.ts'
 import { service } from '../../../harness/deployment/services.ts'
@@ -76,7 +76,7 @@ export async function makeServer(settings: readonly string[] = []): Promise<OwnS
     },
     async kill() {
       signal('SIGKILL')
-      while (runningPid(folder) !== undefined) await sleep(5)
+      while (!hasEnded(folder, port)) await sleep(5)
     },
     pause: () => signal('SIGSTOP'),
     resume: () => signal('SIGCONT'),
