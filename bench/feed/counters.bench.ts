@@ -1,8 +1,8 @@
 /**
  * How many bytes do counters of posts take in Redis, how fast are their reads, and are they exact?
  *
- * - Bytes and reads of a post with four counters are compared with one key per counter, in the same Redis,
- *   read by a GET each in one round trip, and by one MGET. The time of Redis (`INFO commandstats`) shows its capacity for many clients.
+ * - Bytes and reads of a post with four counters are compared with one key per counter, in the same Redis. Those keys are read by one GET
+ *   each, in one round trip, and by one MGET. The time of Redis (`INFO commandstats`) shows its capacity for many clients.
  * - Are the totals exact after 10 million events (quick: 200,000), with redelivered batches, kill -9 of the counting processes, and one of
  *   Redis? The processes run the whole write-back on Redis, Kafka and MariaDB.
  *

@@ -55,7 +55,8 @@ export function compileEntityList(
   const requires = compileRequires(node.requires, possible)
   const rewriteInput = compileRewrites(node.inputRewrites, possible)
   const rewriteOutput = compileRewrites(node.outputRewrites, possible)
-  const collect = (run: Run): Batch => collectBatch(run, flattens, requires, rewriteInput, remote)
+  const collectBatch = remote || flattens.some(({ repeats }) => repeats) ? collectDistinct : collectEach
+  const collect = (run: Run): Batch => collectBatch(run, flattens, requires, rewriteInput)
   const merge = rewriteOutput === undefined ? mergeOf(document, node.alias) : mergeObjects
   return {
     alias: node.alias,
@@ -72,12 +73,6 @@ function mergeOf(document: DocumentNode, alias: string): Merge {
   const fields = operation?.selectionSet.selections.filter((selection) => selection.kind === Kind.FIELD) ?? []
   const field = fields.find((candidate) => (candidate.alias ?? candidate.name).value === alias)
   return field?.selectionSet === undefined ? mergeObjects : compileMerge(field.selectionSet, fragmentsOf(document))
-}
-
-function collectBatch(run: Run, flattens: readonly Flatten[], requires: Requires, rewrite: Rewrite | undefined, remote: boolean): Batch {
-  return flattens.some(({ repeats }) => repeats || remote)
-    ? collectDistinct(run, flattens, requires, rewrite)
-    : collectEach(run, flattens, requires, rewrite)
 }
 
 /** One representation per object. */

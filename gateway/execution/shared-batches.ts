@@ -28,9 +28,13 @@ export function makeSharedBatches<Batch>(): SharedBatches<Batch> {
   return {
     share(inputs, collect) {
       const key = JSON.stringify(inputs)
-      const slot = byInputs.get(key) ?? { run: undefined, batch: undefined }
-      if (!byInputs.has(key)) slots.push(slot)
-      byInputs.set(key, slot)
+      let known = byInputs.get(key)
+      if (known === undefined) {
+        known = { run: undefined, batch: undefined }
+        byInputs.set(key, known)
+        slots.push(known)
+      }
+      const slot = known
       return (run) => {
         if (slot.run === run && slot.batch !== undefined) return slot.batch
         slot.batch = collect(run)

@@ -84,7 +84,7 @@ export function namesViewer(credentials: Credentials): boolean {
 const NAMED_BY_HEADER = ['x-viewer-id', 'x-on-behalf-of']
 
 /**
- * Headers whose ids are text. Node gives the bytes of a header as Latin-1, and joins repeated headers by a comma. Throws ID_INVALID if an id
+ * Returns the headers with their ids as text. Node gives the bytes of a header as Latin-1, and joins repeated headers by a comma. Throws ID_INVALID if an id
  * is not UTF-8, or was sent twice.
  */
 export function withIdsAsText(headers: Credentials): Credentials {

@@ -44,7 +44,7 @@ export function runningPid(folder: string): number | undefined {
 }
 
 /**
- * False while the process of this folder runs, and while its port is open: a process that ends loses its command line before it closes its
+ * False while the process of this folder runs, and while its port is open. A process that ends loses its command line before it closes its
  * port. On other systems than Linux, the port is not checked.
  */
 export function hasEnded(folder: string, port: number): boolean {

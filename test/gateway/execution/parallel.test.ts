@@ -48,7 +48,7 @@ async function runOn(
   const { step } = compilePlan(plan, transports, (name) => new Set([name]))
   const run = makeRun({ items: items.map((item) => ({ __typename: 'Item', ...item })) }, {}, {})
   await step(run)
-  return { seen, run, step, items: run.data['items'] as Item[], errors: run.failures.map(({ error }) => error.message) }
+  return { seen, run, step, items: run.data['items'] as Item[] }
 }
 
 const parallel = (...nodes: PlanNode[]): PlanNode => ({ kind: 'Parallel', nodes })

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type KafkaPorts, makeKafka } from '../../../scripts/servers/kafka.ts'
-import { lastOutput, runningPid } from '../../../scripts/servers/processes.ts'
+import { hasEnded, lastOutput, runningPid } from '../../../scripts/servers/processes.ts'
 import { KAFKA_ARTIFACTS } from '../../../harness/deployment/services.ts'
 import { freePorts } from '../../../harness/deployment/ports.ts'
 
@@ -33,7 +33,7 @@ export async function makeBroker(settings: readonly string[] = [], ports?: Kafka
 
   async function kill(): Promise<void> {
     signal('SIGKILL')
-    while (runningPid(folder) !== undefined) await sleep(20)
+    while (![port, controllerPort].every((each) => hasEnded(folder, each))) await sleep(20)
   }
 
   async function dispose(): Promise<void> {
